@@ -1,0 +1,102 @@
+"""Every error a person or a caller can meet, and nothing else.
+
+::
+
+    CodequarryError              the command line prints it in one line and exits with 1
+    ├── UsageError               the request itself is wrong: exit 2, HTTP 400
+    │   ├── UnknownName          an unknown field, filter, setting or value; names it
+    │   └── AmbiguousCommit      a short commit that fits several; carries the candidates
+    ├── NotIndexed               a repository or version that the index does not have: HTTP 404
+    ├── LimitExceeded            --max-chunks, --max-tokens, a size limit; nothing was published
+    ├── GitError                 clone, fetch or read of a repository failed
+    ├── StoreError
+    │   ├── StoreUnavailable     the engine does not answer: HTTP 503
+    │   ├── StoreFull            no room left on the disk; nothing was published
+    │   ├── WriteRejected        documents given up after retries, with their ids
+    │   ├── Conflict             a compare-and-set lost; read again
+    │   ├── LeaseHeld            another process is indexing this timeline
+    │   └── ModelMismatch        the index was made with another model, dimension or chunker
+    └── EmbeddingError           the embedding model failed
+        └── EmbedderUnavailable  it does not answer; searches go on lexically
+"""
+
+from collections.abc import Mapping, Sequence
+
+
+class CodequarryError(Exception):
+    """Base of all errors; its message says what to do next."""
+
+
+class UsageError(CodequarryError):
+    """The request itself is wrong."""
+
+
+class UnknownName(UsageError):
+    """A field, filter, setting or value that does not exist."""
+
+    def __init__(self, kind: str, name: str, known: Sequence[str] = ()) -> None:
+        listed = f"; known: {', '.join(known)}" if known else ""
+        super().__init__(f"unknown {kind} '{name}'{listed}")
+        self.kind, self.name, self.known = kind, name, tuple(known)
+
+
+class AmbiguousCommit(UsageError):
+    """A short commit that more than one commit begins with."""
+
+    def __init__(self, short: str, candidates: Sequence[str]) -> None:
+        super().__init__(f"commit '{short}' is ambiguous: {', '.join(candidates)}")
+        self.candidates = tuple(candidates)
+
+
+class NotIndexed(CodequarryError):
+    """A repository or version that the index does not have."""
+
+
+class LimitExceeded(CodequarryError):
+    """A limit that the caller set was reached; nothing was published."""
+
+
+class GitError(CodequarryError):
+    """A repository could not be cloned, fetched or read."""
+
+
+class StoreError(CodequarryError):
+    """The store failed."""
+
+
+class StoreUnavailable(StoreError):
+    """The engine does not answer."""
+
+
+class StoreFull(StoreError):
+    """No room is left on the disk."""
+
+
+class WriteRejected(StoreError):
+    """Documents that were given up after all retries; ``reasons`` maps row id to reason."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        self.reasons = dict(reasons)
+        shown = "; ".join(f"{row}: {why}" for row, why in list(self.reasons.items())[:5])
+        more = f" and {len(self.reasons) - 5} more" if len(self.reasons) > 5 else ""
+        super().__init__(f"{len(self.reasons)} documents were not written ({shown}{more})")
+
+
+class Conflict(StoreError):
+    """A document changed since it was read."""
+
+
+class LeaseHeld(StoreError):
+    """Another process is indexing this timeline."""
+
+
+class ModelMismatch(StoreError):
+    """The index was made with another model, dimension or chunker."""
+
+
+class EmbeddingError(CodequarryError):
+    """The embedding model failed."""
+
+
+class EmbedderUnavailable(EmbeddingError):
+    """The embedding model does not answer."""
