@@ -1,0 +1,125 @@
+"""What the catalog knows of each repository: where it comes from, and how far a running import is."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from codequarry.shared.errors import Conflict
+from codequarry.shared.store.port import Store
+
+REPOSITORY_PREFIX = "repository:"
+PROGRESS_PREFIX = "progress:"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository in the catalog; ``origin`` never holds a credential.
+
+    ``head_commit`` is the newest commit of ``branch`` that a fetch has seen; times are ISO 8601 in UTC.
+    """
+
+    name: str
+    origin: str
+    branch: str
+    head_commit: str = ""
+    fetched_at: str = ""
+    tokens_embedded: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the import of a repository is; it is removed when the import ends well."""
+
+    repo: str
+    phase: str
+    commit: str
+    files_done: int
+    files_total: int
+    chunks_done: int
+    started_at: str
+    updated_at: str
+
+    @property
+    def percent(self) -> int:
+        """Whole percent of the files done, 0 before the number of files is known."""
+        return 100 * self.files_done // self.files_total if self.files_total else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a published transaction left live: shown with every answer as part of its freshness."""
+
+    timeline: int
+    number: int
+    files: int
+    chunks: int
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The document key, beside that of the transaction's record."""
+        return summary_key(self.timeline, self.number)
+
+
+def summary_key(timeline: int, number: int) -> str:
+    """Return the key of a transaction's summary."""
+    return f"summary:{timeline:010d}:{number:010d}"
+
+
+def read_repository(store: Store, name: str) -> Repository | None:
+    """Return a repository of the catalog, if it is there."""
+    document = store.read_document(REPOSITORY_PREFIX + name)
+    return Repository(**document.body) if document else None
+
+
+def list_repositories(store: Store) -> list[Repository]:
+    """Return every repository of the catalog, by name."""
+    return [Repository(**document.body) for document in store.list_documents(REPOSITORY_PREFIX)]
+
+
+def save_repository(store: Store, repository: Repository) -> None:
+    """Write a repository's record; the last writer wins."""
+    _put(store, REPOSITORY_PREFIX + repository.name, asdict(repository))
+
+
+def delete_repository(store: Store, name: str) -> None:
+    """Forget a repository's record and progress."""
+    store.delete_document(REPOSITORY_PREFIX + name)
+    store.delete_document(PROGRESS_PREFIX + name)
+
+
+def read_progress(store: Store, name: str) -> Progress | None:
+    """Return how far the running (or interrupted) import of a repository is."""
+    document = store.read_document(PROGRESS_PREFIX + name)
+    return Progress(**document.body) if document else None
+
+
+def save_progress(store: Store, progress: Progress) -> None:
+    """Write how far an import is; the last writer wins."""
+    _put(store, PROGRESS_PREFIX + progress.repo, asdict(progress))
+
+
+def clear_progress(store: Store, name: str) -> None:
+    """Remove the progress of an import that ended."""
+    store.delete_document(PROGRESS_PREFIX + name)
+
+
+def save_summary(store: Store, summary: Summary) -> None:
+    """Write what a transaction leaves live; a resumed transaction writes it again."""
+    _put(store, summary.key, asdict(summary))
+
+
+def read_summary(store: Store, timeline: int, number: int) -> Summary | None:
+    """Return what a published transaction left live."""
+    document = store.read_document(summary_key(timeline, number))
+    return Summary(**document.body) if document else None
+
+
+def _put(store: Store, key: str, body: Mapping[str, Any]) -> None:
+    while True:
+        document = store.read_document(key)
+        try:
+            store.write_document(key, body, document.version if document else None)
+        except Conflict:
+            continue
+        return
