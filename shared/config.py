@@ -4,10 +4,25 @@
 ``codequarry.toml`` in the current folder, or ``config.toml`` in ``CODEQUARRY_HOME``.
 """
 
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+
+from codequarry.shared.errors import UnknownName, UsageError
+from codequarry.shared.settings_sources import (
+    Given,
+    from_environment,
+    from_file,
+    from_pairs,
+    is_secret,
+    leaves_of,
+    nested,
+    without_accounts,
+)
 
 
 class Section(BaseModel):
@@ -22,42 +37,48 @@ class OpenSearchSettings(Section):
     urls: tuple[str, ...] = ("http://127.0.0.1:9200",)
     user: str | None = None
     password: SecretStr | None = None
-    ca_file: Path | None = Field(None, description="PEM file of the CA that signed the server's certificate")
+    ca_file: Path | None = Field(default=None, description="PEM file of the CA that signed the server's certificate")
     verify_certificates: bool = True
-    index: str = Field("code_chunks", description="alias of the chunk index; the other indices are named after it")
+    index: str = Field(
+        default="code_chunks", description="alias of the chunk index; the other indices are named after it"
+    )
     engine: Literal["lucene", "faiss"] = "lucene"
-    m: int = Field(16, ge=2, le=100)
-    ef_construction: int = Field(128, ge=2, le=4096)
-    ef_search: int = Field(256, ge=2, le=10_000)
-    shards: int = Field(1, ge=1, le=1024)
-    replicas: int = Field(0, ge=0, le=10)
-    timeout_seconds: float = Field(30, gt=0)
-    bulk_bytes: int = Field(8_000_000, ge=10_000, description="largest bulk request")
-    max_retries: int = Field(5, ge=0, le=20)
+    m: int = Field(default=16, ge=2, le=100)
+    ef_construction: int = Field(default=128, ge=2, le=4096)
+    ef_search: int = Field(default=256, ge=2, le=10_000)
+    shards: int = Field(default=1, ge=1, le=1024)
+    replicas: int = Field(default=0, ge=0, le=10)
+    timeout_seconds: float = Field(default=30, gt=0)
+    bulk_bytes: int = Field(default=8_000_000, ge=10_000, description="largest bulk request")
+    max_retries: int = Field(default=5, ge=0, le=20)
 
 
 class EmbeddingSettings(Section):
     """Which model, where it runs, and how much is sent to it at once."""
 
     model: str = "wordllama"
-    base_url: str | None = Field(None, description="OpenAI-compatible server")
+    base_url: str | None = Field(default=None, description="OpenAI-compatible server")
     api_key: SecretStr | None = None
-    dimensions: int | None = Field(None, ge=1, le=16_000)
-    context_window: int | None = Field(None, ge=16, description="tokens that the model reads; the model's own if unset")
-    stride_window: int | None = Field(None, ge=16, description="tokens of one stride; 7/8 of the window if unset")
-    stride_overlap: int | None = Field(
-        None, ge=0, description="tokens shared by neighbours; 1/8 of the window if unset"
+    dimensions: int | None = Field(default=None, ge=1, le=16_000)
+    context_window: int | None = Field(
+        default=None, ge=16, description="tokens that the model reads; the model's own if unset"
     )
-    batch_size: int = Field(256, ge=1, le=4096)
-    batch_tokens: int = Field(100_000, ge=100, description="most tokens in one request to a server")
-    concurrency: int = Field(4, ge=1, le=64)
-    timeout_seconds: float = Field(60, gt=0)
-    max_retries: int = Field(6, ge=0, le=20)
+    stride_window: int | None = Field(
+        default=None, ge=16, description="tokens of one stride; 7/8 of the window if unset"
+    )
+    stride_overlap: int | None = Field(
+        default=None, ge=0, description="tokens shared by neighbours; 1/8 of the window if unset"
+    )
+    batch_size: int = Field(default=256, ge=1, le=4096)
+    batch_tokens: int = Field(default=100_000, ge=100, description="most tokens in one request to a server")
+    concurrency: int = Field(default=4, ge=1, le=64)
+    timeout_seconds: float = Field(default=60, gt=0)
+    max_retries: int = Field(default=6, ge=0, le=20)
     query_prefix: str | None = None
     document_prefix: str | None = None
     query_input_type: str | None = None
     document_input_type: str | None = None
-    price_per_million_tokens: float | None = Field(None, ge=0, description="for the estimate of --dry-run")
+    price_per_million_tokens: float | None = Field(default=None, ge=0, description="for the estimate of --dry-run")
     on_model_change: Literal["refuse", "migrate"] = "refuse"
 
 
@@ -66,16 +87,22 @@ class RerankingSettings(Section):
 
     enabled: bool = False
     model: str | None = None
-    candidate_count: int = Field(50, ge=1, le=1000)
-    final_count: int = Field(10, ge=1, le=1000)
+    candidate_count: int = Field(default=50, ge=1, le=1000)
+    final_count: int = Field(default=10, ge=1, le=1000)
 
 
 class ChunkingSettings(Section):
     """Chunk sizes, in tokens of the one model-independent counter."""
 
-    target_tokens: int = Field(350, ge=20)
-    max_tokens: int = Field(800, ge=40)
-    overlap_tokens: int = Field(80, ge=0)
+    target_tokens: int = Field(default=350, ge=20)
+    max_tokens: int = Field(default=800, ge=40)
+    overlap_tokens: int = Field(default=80, ge=0)
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> Self:
+        if not self.overlap_tokens < self.target_tokens <= self.max_tokens:
+            raise ValueError("overlap_tokens must be below target_tokens, and that not above max_tokens")
+        return self
 
 
 class LanguageSettings(Section):
@@ -90,7 +117,7 @@ class ScanSettings(Section):
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    max_file_bytes: int = Field(1_000_000, ge=1)
+    max_file_bytes: int = Field(default=1_000_000, ge=1)
     skip_generated: bool = True
     skip_vendored: bool = True
     skip_minified: bool = True
@@ -109,37 +136,37 @@ class PathRule(Section):
 class GitSettings(Section):
     """How repositories are reached."""
 
-    clone_timeout_seconds: float = Field(3600, gt=0)
+    clone_timeout_seconds: float = Field(default=3600, gt=0)
     proxy: str | None = None
     ca_file: Path | None = None
-    token: SecretStr | None = Field(None, description="token for https origins; CODEQUARRY_GIT__TOKEN")
-    user: str = Field("x-access-token", description="user name sent with the token")
+    token: SecretStr | None = Field(default=None, description="token for https origins; CODEQUARRY_GIT__TOKEN")
+    user: str = Field(default="x-access-token", description="user name sent with the token")
     ssh_command: str | None = None
-    tokens: dict[str, SecretStr] = Field({}, description="tokens by host, before `token`")
+    tokens: dict[str, SecretStr] = Field(default={}, description="tokens by host, before `token`")
 
 
 class ApiSettings(Section):
     """The Flask service."""
 
     host: str = "127.0.0.1"
-    port: int = Field(8080, ge=0, le=65535)
-    max_body_bytes: int = Field(1_000_000, ge=1)
-    threads: int = Field(8, ge=1, le=256)
-    workers: int = Field(1, ge=1, le=64)
+    port: int = Field(default=8080, ge=0, le=65535)
+    max_body_bytes: int = Field(default=1_000_000, ge=1)
+    threads: int = Field(default=8, ge=1, le=256)
+    workers: int = Field(default=1, ge=1, le=64)
 
 
 class IndexingSettings(Section):
     """How an indexing run shares the machine."""
 
-    processes: int | None = Field(None, ge=1, le=256, description="chunking processes; one a core if unset")
-    batch_files: int = Field(200, ge=1, le=10_000)
-    lease_seconds: float = Field(30, gt=0, description="a lease that has not changed for so long has expired")
+    processes: int | None = Field(default=None, ge=1, le=256, description="chunking processes; one a core if unset")
+    batch_files: int = Field(default=200, ge=1, le=10_000)
+    lease_seconds: float = Field(default=30, gt=0, description="a lease that has not changed for so long has expired")
 
 
 class SettingsModel(Section):
     """Everything that can be set, with its default."""
 
-    home: Path = Field(Path("~/.codequarry"), description="data folder: embedded store, mirrors, models")
+    home: Path = Field(default=Path("~/.codequarry"), description="data folder: embedded store, mirrors, models")
     store: Literal["embedded", "opensearch"] = "embedded"
     opensearch: OpenSearchSettings = OpenSearchSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
@@ -151,3 +178,75 @@ class SettingsModel(Section):
     git: GitSettings = GitSettings()
     api: ApiSettings = ApiSettings()
     indexing: IndexingSettings = IndexingSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSettings:
+    """The effective settings; ``sources`` says of every one that is not its default where it comes from."""
+
+    settings: SettingsModel
+    sources: Mapping[str, str]
+    file: Path | None
+
+
+LEAVES = leaves_of(SettingsModel)
+
+
+def load_settings(
+    assignments: Sequence[str] = (),
+    overrides: Mapping[str, object] | None = None,
+    variables: Mapping[str, str] = os.environ,
+) -> LoadedSettings:
+    """Return the effective settings: defaults, then file, then environment, then the command line.
+
+    ``assignments`` are ``key=value`` texts, ``overrides`` flags that were given (key to value). Raise UnknownName for
+    a key that does not exist, UsageError for a value that does not fit.
+    """
+    environment = from_environment(variables, LEAVES)
+    flags = [*from_pairs(assignments, LEAVES, "command line"), *_flags(overrides or {})]
+    file = _settings_file(variables, [*environment, *flags])
+    given = [*(from_file(file, LEAVES) if file else ()), *environment, *flags]
+    try:
+        settings = SettingsModel.model_validate(nested(given))
+    except ValidationError as error:
+        # Not chained: pydantic's own message shows the input, and that may be a secret.
+        raise _explained(error, given) from None
+    home = settings.home.expanduser().absolute()
+    return LoadedSettings(settings.model_copy(update={"home": home}), {one.key: one.source for one in given}, file)
+
+
+def _flags(overrides: Mapping[str, object]) -> list[Given]:
+    return [Given(key, value, "command line") for key, value in overrides.items() if value is not None]
+
+
+def _settings_file(variables: Mapping[str, str], given: Iterable[Given]) -> Path | None:
+    """Return the settings file; one that was named must exist."""
+    if named := variables.get("CODEQUARRY_CONFIG"):
+        path = Path(named).expanduser().absolute()
+        if not path.is_file():
+            raise UsageError(f"CODEQUARRY_CONFIG names {path}, which does not exist")
+        return path
+    homes = [str(one.value) for one in given if one.key == "home"]
+    home = Path(homes[-1]) if homes else SettingsModel().home.expanduser()
+    candidates = (Path.cwd() / "codequarry.toml", home / "config.toml")
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _explained(error: ValidationError, given: Sequence[Given]) -> UsageError:
+    """Say the first thing that is wrong in one line: the key, its value, where it comes from, what is expected."""
+    first, *others = error.errors(include_url=False)
+    location = [str(part) for part in first["loc"]]
+    more = f" (and {len(others)} more)" if others else ""
+    setting = next((one for one in reversed(given) if location[: one.key.count(".") + 1] == one.key.split(".")), None)
+    if setting is None:
+        return UsageError(f"settings in [{'.'.join(location)}]: {_expected(first['msg'])}{more}")
+    inner = location[setting.key.count(".") + 1 :]
+    key = ".".join([setting.key, *inner])
+    if first["type"] == "extra_forbidden":
+        return UnknownName("setting", key, where=setting.source)
+    shown = "" if is_secret(LEAVES[setting.key]) else f" = {without_accounts(first['input'])!r}"
+    return UsageError(f"setting {key}{shown} ({setting.source}) is wrong: {_expected(first['msg'])}{more}")
+
+
+def _expected(message: str) -> str:
+    return message.removeprefix("Value error, ").replace("Input should be", "it should be")

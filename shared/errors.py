@@ -32,11 +32,19 @@ class UsageError(CodequarryError):
 
 
 class UnknownName(UsageError):
-    """A field, filter, setting or value that does not exist."""
+    """A field, filter, setting or value that does not exist.
 
-    def __init__(self, kind: str, name: str, known: Sequence[str] = ()) -> None:
+    ``where`` says where it was met, ``near`` what may have been meant; ``known`` lists all there is, where that is
+    short enough to read.
+    """
+
+    def __init__(
+        self, kind: str, name: str, known: Sequence[str] = (), *, where: str = "", near: Sequence[str] = ()
+    ) -> None:
+        place = f" in {where}" if where else ""
+        meant = f"; did you mean {' or '.join(near)}?" if near else ""
         listed = f"; known: {', '.join(known)}" if known else ""
-        super().__init__(f"unknown {kind} '{name}'{listed}")
+        super().__init__(f"unknown {kind} '{name}'{place}{meant}{listed}")
         self.kind, self.name, self.known = kind, name, tuple(known)
 
 
