@@ -17,10 +17,16 @@
     │   ├── LeaseHeld            another process is indexing this timeline
     │   └── ModelMismatch        the index was made with another model, dimension or chunker
     └── EmbeddingError           the embedding model failed
-        └── EmbedderUnavailable  it does not answer; searches go on lexically
+        ├── EmbedderUnavailable  it does not answer; searches go on lexically
+        └── TextsRefused         it takes some texts and not others; with both, by index
 """
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class CodequarryError(Exception):
@@ -108,3 +114,13 @@ class EmbeddingError(CodequarryError):
 
 class EmbedderUnavailable(EmbeddingError):
     """The embedding model does not answer."""
+
+
+class TextsRefused(EmbeddingError):
+    """Texts that the model does not take; ``reasons`` and the ``vectors`` of the others by index in the call."""
+
+    def __init__(self, reasons: Mapping[int, str], vectors: "Mapping[int, NDArray[np.float32]] | None" = None) -> None:
+        self.reasons, self.vectors = dict(reasons), dict(vectors or {})
+        shown = "; ".join(f"text {index}: {why}" for index, why in list(self.reasons.items())[:3])
+        more = f" and {len(self.reasons) - 3} more" if len(self.reasons) > 3 else ""
+        super().__init__(f"the embedding model refused {len(self.reasons)} texts ({shown}{more})")

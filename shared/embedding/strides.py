@@ -1,0 +1,79 @@
+"""Strides: a text longer than the model's window is embedded in overlapping windows, so that none of it is lost.
+
+With a window of 8192 tokens a stride reads 7168 and the next one begins 6144 later: 7/8 leaves room for special
+tokens, a prefix and a repeated head, 1/8 is read twice so that nothing is cut in the middle of its sense.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from codequarry.shared.config import EmbeddingSettings
+from codequarry.shared.embedding.port import Embedder, Window
+from codequarry.shared.embedding.tokens import count_tokens
+from codequarry.shared.errors import UsageError
+
+# The eighth of the window that strides leave free, and the eighth that neighbours share.
+_EIGHTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class StrideShape:
+    """``limit`` tokens fit at once; a text that is longer is read ``window`` at a time, ``overlap`` of them again."""
+
+    limit: int
+    window: int
+    overlap: int
+
+
+def stride_shape(max_tokens: int, settings: EmbeddingSettings) -> StrideShape:
+    """Return the shape for a model that reads ``max_tokens``; raise UsageError for settings that cannot work."""
+    window = settings.stride_window or max_tokens - max_tokens // _EIGHTH
+    overlap = max_tokens // _EIGHTH if settings.stride_overlap is None else settings.stride_overlap
+    if window > max_tokens:
+        raise UsageError(f"[embedding] stride_window = {window} is more than the model's window of {max_tokens} tokens")
+    if overlap >= window:
+        raise UsageError(f"[embedding] stride_overlap = {overlap} must be smaller than stride_window = {window}")
+    return StrideShape(max_tokens, window, overlap)
+
+
+def spans(tokens: int, shape: StrideShape, reserved: int = 0) -> list[tuple[int, int]]:
+    """Return the token spans in which ``tokens`` are read; ``reserved`` tokens of each window are someone else's."""
+    if tokens <= shape.limit - reserved:
+        return [(0, tokens)]
+    window = max(1, min(shape.window, shape.limit - reserved))
+    step = max(1, window - shape.overlap)
+    found = []
+    for start in range(0, tokens, step):
+        found.append((start, min(start + window, tokens)))
+        if start + window >= tokens:
+            break
+    return found
+
+
+def cut(text: str, offsets: Sequence[tuple[int, int]], shape: StrideShape, reserved: int = 0) -> list[Window]:
+    """Cut ``text`` at token borders; ``offsets`` are the character spans of its tokens, in order.
+
+    What lies between two tokens goes with the first, so that the windows together hold every character.
+    """
+    parts = spans(len(offsets), shape, reserved)
+    last = len(offsets)
+    return [
+        Window(start, end, text[offsets[start][0] if start else 0 : offsets[end][0] if end < last else len(text)])
+        for start, end in parts
+    ]
+
+
+def strides(text: str, embedder: Embedder, head: str = "") -> list[Window]:
+    """Return the windows in which ``head + text`` is embedded: one where it fits whole.
+
+    ``head`` (the line that names path and symbol) is repeated before every later window, where it fits into the part
+    of the window that strides leave free. Offsets are in tokens of ``head + text``.
+    """
+    windows = embedder.windows(head + text)
+    if len(windows) == 1 or not _head_fits(head, embedder.max_tokens):
+        return windows
+    return [windows[0], *(Window(one.start_token, one.end_token, head + one.text) for one in windows[1:])]
+
+
+def _head_fits(head: str, max_tokens: int | None) -> bool:
+    return bool(head) and (max_tokens is None or count_tokens(head) <= max_tokens // _EIGHTH)
