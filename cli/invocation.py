@@ -1,0 +1,48 @@
+"""What every command is given: the settings of this run, and the store and model they name."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from codequarry.shared.config import LoadedSettings, SettingsModel
+    from codequarry.shared.embedding.port import Embedder
+    from codequarry.shared.store.port import Store
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document (docs/cli.md describes it).")]
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """An open store with the embedding model whose vectors it holds."""
+
+    settings: "SettingsModel"
+    embedder: "Embedder"
+    store: "Store"
+
+
+def load(context: typer.Context, overrides: Mapping[str, object] | None = None) -> "LoadedSettings":
+    """Return the settings of this run: ``--set`` and the flags in ``overrides`` (key to value or None) count most."""
+    from codequarry.shared.config import load_settings
+
+    return load_settings(context.find_root().obj or (), overrides)
+
+
+@contextmanager
+def workplace(settings: "SettingsModel") -> Iterator[Workplace]:
+    """Open the store and the model, and close both afterwards."""
+    from codequarry.shared.embedding.factory import open_embedder
+    from codequarry.shared.store.factory import open_store
+
+    embedder = open_embedder(settings.embedding, settings.home / "models")
+    try:
+        store = open_store(settings, embedder.dimension)
+        try:
+            yield Workplace(settings, embedder, store)
+        finally:
+            store.close()
+    finally:
+        embedder.close()

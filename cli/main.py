@@ -1,0 +1,66 @@
+"""The `codequarry` command: what there is, and how it ends. The commands import what they need when they run."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from codequarry.cli import failures, settings
+
+EPILOG = "Settings: codequarry config. Errors are one line on stderr; exit 1 means failed, 2 wrong use."
+
+app = typer.Typer(
+    name="codequarry",
+    help="Index git repositories and search their code.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("config")(settings.config)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"codequarry {version('codequarry')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    context: typer.Context,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a setting for this run, as in api.port=9000."),
+    ] = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    context.obj = tuple(assignments or ())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A file name need not be valid UTF-8; it is shown escaped instead of ending the program.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # TextIO in the stubs
+    try:
+        code = app(list(arguments), prog_name="codequarry", standalone_mode=False)
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:
+        return failures.report(error)
+    return code if isinstance(code, int) else 0
+
+
+def main() -> None:
+    """Run as the console script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""The folders at the root are installed below one name; nothing may be left out of the wheel or imported bare."""
+
+import ast
+import importlib
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+SETUPTOOLS = PROJECT["tool"]["setuptools"]
+FOLDERS: dict[str, Path] = {name: ROOT / folder for name, folder in SETUPTOOLS["package-dir"].items()}
+BARE_NAMES = {folder.name for folder in FOLDERS.values()}
+
+
+def python_files() -> list[Path]:
+    places = [*FOLDERS.values(), ROOT / "tests", ROOT / "bench"]
+    return [path for place in places for path in sorted(place.rglob("*.py"))]
+
+
+def test_every_folder_with_code_is_listed_as_a_package() -> None:
+    found = {
+        ".".join((name, *module.parent.relative_to(folder).parts))
+        for name, folder in FOLDERS.items()
+        for module in folder.rglob("*.py")
+    }
+    assert sorted(SETUPTOOLS["packages"]) == sorted(found)
+
+
+def test_every_package_is_a_regular_package() -> None:
+    """Only the outermost name is a namespace: `importlib.resources` and mypy need the `__init__.py` of the others."""
+    folders = {module.parent for folder in FOLDERS.values() for module in folder.rglob("*.py")}
+    assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def folder_of(package: str) -> Path:
+    """Return where a package of any depth lies in the work tree."""
+    _, room, *inner = package.split(".")
+    return FOLDERS[f"codequarry.{room}"].joinpath(*inner)
+
+
+def test_every_file_beside_the_code_is_package_data() -> None:
+    data = SETUPTOOLS["package-data"]
+    listed = {path for package, globs in data.items() for glob in globs for path in folder_of(package).glob(glob)}
+    beside = {
+        path
+        for folder in FOLDERS.values()
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts
+    }
+    assert sorted(str(path.relative_to(ROOT)) for path in beside - listed) == []
+
+
+def test_there_is_no_folder_that_would_hide_the_installed_package() -> None:
+    assert not (ROOT / "codequarry").exists()
+
+
+@pytest.mark.parametrize("path", python_files(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_file_imports_a_folder_by_its_bare_name(path: Path) -> None:
+    """PyPI has packages called `shared` and `opensearch`: a bare import may find those."""
+    bare = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or ""]
+        bare += [name for name in names if name.partition(".")[0] in BARE_NAMES]
+    assert bare == []
+
+
+def test_the_console_script_exists() -> None:
+    module, _, function = PROJECT["project"]["scripts"]["codequarry"].partition(":")
+    assert callable(getattr(importlib.import_module(module), function))
