@@ -1,0 +1,187 @@
+"""The store that every contract test runs against, and builders of what is put into it."""
+
+import hashlib
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codequarry.shared.identifiers import tokenize
+from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, StrideInfo, Tokens
+from codequarry.shared.store.port import Store, Vector
+
+DIMENSION = 16
+
+OpenStore = Callable[[], Store]
+
+
+@pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenStore]:
+    """Give a function that opens one more store object on this test's own data; all are closed at the end."""
+    opened: list[Store] = []
+    if request.param == "embedded":
+        from codequarry.shared.store.embedded.store import EmbeddedStore
+
+        def opener() -> Store:
+            opened.append(EmbeddedStore(tmp_path / "store", DIMENSION))
+            return opened[-1]
+
+        yield opener
+    else:
+        # Names of its own keep tests apart on the one node; the node's fixture deletes what begins with the prefix.
+        node = request.getfixturevalue("opensearch_node")
+        prefix = f"test-{uuid.uuid4().hex[:12]}"
+
+        def opener() -> Store:
+            opened.append(node.open_store(prefix, DIMENSION))
+            return opened[-1]
+
+        yield opener
+        node.delete_indices(prefix)
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(open_store: OpenStore) -> Store:
+    """Give an empty store."""
+    return open_store()
+
+
+@pytest.fixture
+def dimension() -> int:
+    """Length of the vectors of ``store``."""
+    return DIMENSION
+
+
+@pytest.fixture
+def make_vector() -> Callable[[str], Vector]:
+    """Give a function from a seed text to a unit vector: the same text, the same vector."""
+
+    def make(seed: str) -> Vector:
+        digest = hashlib.sha256(seed.encode()).digest()
+        vector = np.random.default_rng(list(digest)).standard_normal(DIMENSION).astype(np.float32)
+        return vector / np.linalg.norm(vector)
+
+    return make
+
+
+@pytest.fixture
+def make_chunk() -> Callable[..., Chunk]:
+    """Give a function that makes a chunk of ``text`` in ``path``, every field of it to be overridden."""
+
+    def make(text: str = "def answer():\n    return 42\n", path: str = "src/app.py", **fields: object) -> Chunk:
+        repo, blob, ordinal = str(fields.get("repo", "quarry")), str(fields.get("blob", "")), fields.get("ordinal", 0)
+        blob = blob or hashlib.sha1(text.encode()).hexdigest()
+        chunk = Chunk(
+            id=hashlib.sha256(repr((repo, path, blob, ordinal)).encode()).hexdigest()[:40],
+            repo=repo,
+            path=path,
+            blob=blob,
+            language="python",
+            symbol_type="function",
+            start_line=1,
+            end_line=max(1, text.count("\n")),
+            start_char=0,
+            end_char=len(text),
+            text=text,
+            content_hash=hashlib.sha256(text.encode()).hexdigest(),
+        )
+        return replace(chunk, **fields)
+
+    return make
+
+
+@pytest.fixture
+def make_row(make_chunk: Callable[..., Chunk]) -> Callable[..., ChunkRow]:
+    """Give a function that makes a row; what it does not know goes to ``make_chunk``.
+
+    ``stride`` (index, total) makes one stride of the chunk; only the first carries tokens.
+    """
+
+    def make(
+        text: str = "def answer():\n    return 42\n",
+        path: str = "src/app.py",
+        *,
+        timeline: int = 1,
+        born: int = 2,
+        stride: tuple[int, int] | None = None,
+        tokens: Tokens | None = None,
+        acl: tuple[str, ...] = (),
+        vector_key: str = "",
+        **fields: object,
+    ) -> ChunkRow:
+        chunk = make_chunk(text, path, **fields)
+        if stride is not None:
+            index, total = stride
+            chunk = replace(chunk, stride_info=StrideInfo(chunk.id, index, total, 0, 0))
+        if tokens is None:
+            tokens = Tokens(
+                symbol=tokenize(chunk.symbol_name or ""),
+                signature=tokenize(chunk.signature or ""),
+                path=tokenize(path),
+                doc=tokenize(chunk.doc),
+                body=tokenize(text),
+            )
+        return ChunkRow(
+            chunk=chunk,
+            tokens=tokens if stride is None or stride[0] == 0 else Tokens(),
+            timeline=timeline,
+            born=born,
+            acl=acl or (chunk.repo,),
+            vector_key=vector_key or f"key of {path} {text} {stride and stride[0]}",
+        )
+
+    return make
+
+
+@pytest.fixture
+def make_file() -> Callable[..., FileRecord]:
+    """Give a function that makes the file record of ``path``, every field of it to be overridden."""
+
+    def make(path: str = "src/app.py", *, timeline: int = 1, born: int = 2, **fields: object) -> FileRecord:
+        record = FileRecord(
+            repo="quarry",
+            path=path,
+            blob=hashlib.sha1(path.encode()).hexdigest(),
+            verdict=INDEXED,
+            rows=1,
+            rules="rules-1",
+            timeline=timeline,
+            born=born,
+            language="python",
+            size=27,
+            lines=2,
+        )
+        return replace(record, **fields)
+
+    return make
+
+
+@pytest.fixture
+def write(make_vector: Callable[[str], Vector], make_file: Callable[..., FileRecord]) -> Callable[..., None]:
+    """Give a function that creates rows with the records of their files, their vectors made from the keys, and refreshes.
+
+    The rows of one path, timeline and ``born`` count as one file.
+    """
+
+    def put(store: Store, *rows: ChunkRow, vectors: dict[str, Vector] | None = None) -> None:
+        files: dict[tuple[int, int, str], list[ChunkRow]] = {}
+        for row in rows:
+            files.setdefault((row.timeline, row.born, row.chunk.path), []).append(row)
+        records = [
+            make_file(
+                path, timeline=timeline, born=born, rows=len(held), repo=held[0].chunk.repo, blob=held[0].chunk.blob
+            )
+            for (timeline, born, path), held in files.items()
+        ]
+        known = vectors or {}
+        store.create(
+            rows, records, {row.vector_key: known.get(row.vector_key, make_vector(row.vector_key)) for row in rows}
+        )
+        store.refresh()
+
+    return put
