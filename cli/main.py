@@ -1,12 +1,12 @@
 """The `codequarry` command: what there is, and how it ends. The commands import what they need when they run."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
 
-from codequarry.cli import failures, settings
+from codequarry.cli import failures, search, settings
 
 EPILOG = "Settings: codequarry config. Errors are one line on stderr; exit 1 means failed, 2 wrong use."
 
@@ -19,7 +19,21 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("config")(settings.config)
+
+
+def _add(name: str, command: Callable[..., None], *examples: str) -> None:
+    """Add a command; its help ends with examples."""
+    app.command(name, epilog="\b\nExamples:\n" + "\n".join(f"  codequarry {line}" for line in examples))(command)
+
+
+_add(
+    "search",
+    search.search,
+    'search "where is the retry delay computed"',
+    "search parse_request --repo codequarry --language python",
+    'search "lang:go symbol:ReadAll" --top-k 3 --json',
+)
+_add("config", settings.config, "config --json", "--set embedding.model=minilm config")
 
 
 def _show_version(wanted: bool) -> None:

@@ -44,8 +44,6 @@ def config(context: typer.Context, as_json: Json = False) -> None:
 
     Defaults, then a TOML file (CODEQUARRY_CONFIG, ./codequarry.toml or config.toml in the data folder), then
     CODEQUARRY_ variables, then --set. Secrets are masked.
-
-    Example: codequarry --set embedding.model=minilm config
     """
     loaded = load(context)
     shown = rows(loaded)

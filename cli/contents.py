@@ -1,0 +1,120 @@
+"""`codequarry files` and `codequarry chunks`: what the index holds of a repository, and how a file was cut."""
+
+import difflib
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from codequarry.cli.console import count, note, safe_line, size, write, write_json, write_table
+from codequarry.cli.invocation import Json, load, workplace
+
+if TYPE_CHECKING:
+    from codequarry.shared.model import FileRecord, Snapshot
+    from codequarry.shared.store.port import Store
+
+Repo = Annotated[str, typer.Argument(metavar="REPO", help="Name of an indexed repository (codequarry repos list).")]
+
+
+def files(context: typer.Context, repo: Repo, as_json: Json = False) -> None:
+    """List every file of a repository: indexed, or skipped with the reason."""
+    with workplace(load(context).settings) as place:
+        records = list(place.store.files(_head_of(place.store, repo)))
+    from codequarry.shared.model import INDEXED
+
+    indexed = [record for record in records if record.verdict == INDEXED]
+    skipped = [record for record in records if record.verdict != INDEXED]
+    if as_json:
+        write_json(
+            {
+                "repo": repo,
+                "files": [_indexed_to_json(record) for record in indexed],
+                "skipped": [_skipped_to_json(record) for record in skipped],
+            }
+        )
+        return
+    write_table([(record.path, record.language or "", size(record.size)) for record in indexed], right=(2,))
+    if skipped:
+        write("\nskipped:")
+        write_table([(record.path, record.verdict, record.detail, size(record.size)) for record in skipped], right=(3,))
+    note(f"{count(len(indexed), 'file')} indexed, {len(skipped):,} skipped")
+
+
+def chunks(
+    context: typer.Context,
+    repo: Repo,
+    path: Annotated[str, typer.Argument(metavar="PATH", help="Path of a file in the repository.")],
+    as_json: Json = False,
+) -> None:
+    """Show how a file was cut into chunks."""
+    with workplace(load(context).settings) as place:
+        snapshot = _head_of(place.store, repo)
+        found = place.store.chunks(snapshot, path, repo)
+        if not found:
+            _explain_absence(place.store, snapshot, repo, path)
+    from codequarry.cli.chunk_json import chunk_to_json
+
+    if as_json:
+        write_json({"repo": repo, "path": path, "chunks": [chunk_to_json(chunk) for chunk in found]})
+        return
+    rows = []
+    for chunk in found:
+        part = f" (part {chunk.symbol_part})" if chunk.symbol_part else ""
+        name = chunk.qualified_name or chunk.symbol_name or ""
+        rows.append((f"{chunk.start_line}-{chunk.end_line}", chunk.symbol_type, name + part, _summary(chunk.text)))
+    write_table(rows)
+    note(f"{count(len(found), 'chunk')} in {safe_line(path)}")
+
+
+def _head_of(store: "Store", repo: str) -> "Snapshot":
+    """Return what readers see of a repository; NotIndexed names those that there are."""
+    from codequarry.shared.errors import NotIndexed
+    from codequarry.shared.ledger import read_head
+    from codequarry.shared.snapshots import head_snapshot
+
+    head = read_head(store)
+    snapshot = head_snapshot(head, [repo])
+    if not snapshot.layers[0].timelines:
+        there = f"; indexed: {', '.join(sorted(head.defaults))}" if head.defaults else "; nothing is indexed yet"
+        raise NotIndexed(f"repository '{repo}' is not indexed{there}")
+    return snapshot
+
+
+def _explain_absence(store: "Store", snapshot: "Snapshot", repo: str, path: str) -> None:
+    """Raise NotIndexed unless the file is indexed and merely empty."""
+    from codequarry.shared.errors import NotIndexed
+    from codequarry.shared.model import INDEXED
+
+    for record in store.files(snapshot, [path]):
+        if record.verdict == INDEXED:
+            return
+        detail = f" ({record.detail})" if record.detail else ""
+        raise NotIndexed(f"{path} is skipped: {record.verdict}{detail}")
+    near = difflib.get_close_matches(path, [record.path for record in store.files(snapshot)], 3)
+    raise NotIndexed(f"{repo} has no file {path}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+
+
+def _indexed_to_json(record: "FileRecord") -> dict[str, Any]:
+    return {
+        "path": record.path,
+        "blob": record.blob,
+        "language": record.language,
+        "size": record.size,
+        "lines": record.lines,
+        "rows": record.rows,
+    }
+
+
+def _skipped_to_json(record: "FileRecord") -> dict[str, Any]:
+    return {
+        "path": record.path,
+        "blob": record.blob,
+        "reason": record.verdict,
+        "detail": record.detail,
+        "size": record.size,
+    }
+
+
+def _summary(text: str) -> str:
+    """Return the first line of a chunk that says something, shortened to fit beside its place."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= 60 else line[:59] + "…"

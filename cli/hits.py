@@ -1,0 +1,94 @@
+"""What a search answer looks like: coloured on a terminal, plain lines when piped."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from codequarry.cli.console import safe, safe_line, write
+from codequarry.cli.excerpt import Excerpt, excerpt
+
+# Language ids that pygments knows by another name.
+LEXERS = {"csharp": "c#", "shell": "bash", "config": "ini"}
+
+
+def show(answer: Mapping[str, Any], query: str, lines: int) -> None:
+    """Write the hits of an answer to stdout."""
+    several = len({hit["repo"] for hit in answer["results"]}) > 1 or len(answer.get("freshness", ())) > 1
+    show_hit = _show_coloured if sys.stdout.isatty() else _show_plain
+    for index, hit in enumerate(answer["results"]):
+        if index:
+            write()
+        show_hit(hit, excerpt(hit, query, lines), several)
+
+
+def remarks(answer: Mapping[str, Any], for_person: bool) -> Iterator[str]:
+    """Yield what a reader should know beside the hits: nothing found and why, what was degraded, how to go on."""
+    if not answer["results"]:
+        yield f"no results: {answer.get('reason') or 'nothing matches'}"
+        if suggestion := answer.get("suggestion"):
+            yield f"try: {suggestion}"
+    for what in answer.get("degraded", ()):
+        yield f"note: {what}"
+    if for_person and answer.get("next_cursor"):
+        yield f"more: --cursor {answer['next_cursor']}"
+
+
+def headline(hit: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return place (``path:from-to``), symbol and type of a hit."""
+    place = f"{safe_line(hit['path'])}:{hit['start_line']}-{hit['end_line']}"
+    symbol = hit.get("qualified_name") or hit.get("symbol_name") or ""
+    if symbol and hit.get("symbol_part"):
+        symbol += f" (part {hit['symbol_part']})"
+    return place, safe_line(symbol), hit["symbol_type"]
+
+
+def explained(hit: Mapping[str, Any]) -> str:
+    """Return what a score is made of, in one line."""
+    return "  ".join(_parts(hit.get("explain") or {}))
+
+
+def _parts(signals: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, value in signals.items():
+        if isinstance(value, Mapping):
+            yield from _parts(value, f"{prefix}{name}.")
+        elif isinstance(value, float):
+            yield f"{prefix}{name} {value:.3f}"
+        elif value is not None:
+            yield f"{prefix}{name} {value}"
+
+
+def _show_plain(hit: Mapping[str, Any], shown: Excerpt, several: bool) -> None:
+    place, symbol, kind = headline(hit)
+    fields = [place, symbol, kind, f"{hit['score']:.2f}", hit["repo"] if several else ""]
+    write("  ".join(field for field in fields if field))
+    if signals := explained(hit):
+        write(f"    = {signals}")
+    width = len(str(shown.start + len(shown.lines)))
+    for number, line in enumerate(shown.lines, shown.start):
+        write(f"    {number:>{width}}  {safe(line)}".rstrip())
+
+
+def _show_coloured(hit: Mapping[str, Any], shown: Excerpt, several: bool) -> None:
+    from rich.console import Console
+    from rich.syntax import Syntax
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    place, symbol, kind = headline(hit)
+    line = Text()
+    line.append(place, "bold cyan")
+    line.append(f"  {symbol}" if symbol else "", "bold")
+    line.append(f"  {kind}", "dim")
+    line.append(f"  {hit['score']:.2f}", "green")
+    line.append(f"  {hit['repo']}" if several else "", "magenta")
+    console.print(line)
+    if signals := explained(hit):
+        console.print(Text(f"    = {signals}", "dim"))
+    if shown.lines:
+        code = "\n".join(safe(text) for text in shown.lines)
+        lexer = LEXERS.get(hit["language"], hit["language"])
+        # The terminal's own sixteen colours are readable on a dark and on a light background alike.
+        theme = "ansi_dark"
+        Console(highlight=False).print(
+            Syntax(code, lexer, theme=theme, background_color="default", line_numbers=True, start_line=shown.start)
+        )

@@ -1,0 +1,93 @@
+"""`codequarry search`: a question, and the places in the code that answer it."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from codequarry.cli.console import note, write_json
+from codequarry.cli.invocation import Json, load, workplace
+from codequarry.shared.errors import UsageError
+
+DEFAULT_LINES = 6
+# Fewer than the API's 20: the best hit shall not be scrolled off the screen.
+RESULTS_FOR_A_PERSON = 10
+
+
+Names = list[str] | None
+
+
+def search(  # one parameter a flag: the signature is the documentation
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, a name; repo: lang: path: symbol: filter.")],
+    repo: Annotated[Names, typer.Option(metavar="NAME", help="Only this repository (repeatable).")] = None,
+    language: Annotated[
+        Names, typer.Option("--language", "--lang", metavar="NAME", help="Only this language (repeatable).")
+    ] = None,
+    path: Annotated[
+        Names, typer.Option(metavar="GLOB", help="Only paths that fit; '!GLOB' excludes (repeatable).")
+    ] = None,
+    symbol_type: Annotated[
+        Names, typer.Option("--type", metavar="TYPE", help="Only function, method, class, documentation, …")
+    ] = None,
+    top_k: Annotated[
+        int, typer.Option("--top-k", "--topk", "-k", metavar="N", help="How many results, 1 to 200.")
+    ] = 10,
+    other: Annotated[
+        Names, typer.Option("--filter", metavar="FIELD=VALUE", help="Only chunks with this value (repeatable).")
+    ] = None,
+    max_per_file: Annotated[int | None, typer.Option(metavar="N", help="Most results from one file.")] = None,
+    no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave test code out.")] = False,
+    cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where an answer ended.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")] = False,
+    lines: Annotated[
+        int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code to show for each result.")
+    ] = DEFAULT_LINES,
+    as_json: Json = False,
+) -> None:
+    """Search the indexed repositories."""
+    filters = {"repo": repo, "language": language, "path": path, "symbol_type": symbol_type}
+    options = {
+        "top_k": top_k if top_k is not None or as_json else RESULTS_FOR_A_PERSON,
+        "max_per_file": max_per_file,
+        "cursor": cursor,
+        "explain": explain or None,
+    }
+    body: dict[str, Any] = {"query": query}
+    body |= {name: value for name, value in options.items() if value is not None}
+    if no_tests:
+        body["include_tests"] = False
+    if given := _filters(filters, other or ()):
+        body["filters"] = given
+    answer = _ask(context, body)
+    if as_json:
+        write_json(answer)
+        return
+    from codequarry.cli.hits import remarks, show
+
+    show(answer, query, lines)
+    for remark in remarks(answer, sys.stderr.isatty()):
+        note(remark)
+
+
+def _filters(flags: Mapping[str, Names], pairs: Sequence[str]) -> dict[str, list[str]]:
+    """Return the filters of the flags and of ``FIELD=VALUE`` pairs; the API says which fields there are."""
+    given = {name: list(values) for name, values in flags.items() if values}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not separator:
+            raise UsageError(f"--filter '{pair}': write FIELD=VALUE, as in kind_of_file=source")
+        given.setdefault(name, []).append(value)
+    return given
+
+
+def _ask(context: typer.Context, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body that the API would give."""
+    from codequarry.search_api.engine import SearchEngine
+    from codequarry.search_api.request import parse_request
+
+    request = parse_request(body)
+    with workplace(load(context).settings) as place:
+        answer: dict[str, Any] = SearchEngine(place.store, place.embedder, place.settings).search(request).to_json()
+    return answer
