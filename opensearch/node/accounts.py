@@ -1,0 +1,70 @@
+"""Which account the server runs as, and where that account can reach its files.
+
+OpenSearch refuses to run as root. So where root starts a node (a container, a CI machine), the server runs as
+``nobody``, and what lies in a folder that only root can enter is placed elsewhere.
+"""
+
+import hashlib
+import os
+import pwd
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from codequarry.shared.errors import StoreUnavailable
+
+UNPRIVILEGED_ACCOUNT = "nobody"
+# Where the node of root lives when its own folder is closed to others, as /root is.
+SYSTEM_FOLDER = Path("/var/lib/codequarry")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A user and group to run as."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+def server_account() -> Account | None:
+    """Return the account that the server must run as; None where it is the caller's own."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwnam(UNPRIVILEGED_ACCOUNT)
+    except KeyError:
+        raise StoreUnavailable(
+            f"OpenSearch refuses to run as root and there is no account '{UNPRIVILEGED_ACCOUNT}': start it as a user"
+        ) from None
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+
+
+def reachable_folder(folder: Path, account: Account | None) -> Path:
+    """Return ``folder``, or the place used instead of it where ``account`` could not enter it."""
+    if account is None or is_open_to_others(folder):
+        return folder
+    return SYSTEM_FOLDER / hashlib.sha256(str(folder).encode()).hexdigest()[:12]
+
+
+def is_open_to_others(path: Path) -> bool:
+    """Tell whether any user can walk to ``path``; parts that do not exist yet will be made so."""
+    existing = [part for part in (path, *path.parents) if part.exists()]
+    return all(part.stat().st_mode & stat.S_IXOTH for part in existing)
+
+
+def make_folder(path: Path, account: Account | None) -> None:
+    """Make a folder; one that ``account`` can enter, whatever the umask, where the server runs as another user."""
+    missing = [part for part in (path, *path.parents) if not part.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    if account is not None:
+        for part in missing:
+            part.chmod(0o755)
+
+
+def give_to(path: Path, account: Account | None) -> None:
+    """Make ``account`` the owner of a folder and all that is in it."""
+    if account is None:
+        return
+    for entry in (path, *path.rglob("*")):
+        os.chown(entry, account.uid, account.gid, follow_symlinks=False)

@@ -1,0 +1,127 @@
+"""What one running node is told: its settings files, its JVM options, its folders."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codequarry.opensearch.node.java import VECTOR_MODULE, Java
+
+# A laptop's disk is often 90 % full, where OpenSearch's own limits, in per cent, stop all writing.
+SETTINGS = """\
+cluster.name: codequarry
+node.name: {name}
+discovery.type: single-node
+network.host: 127.0.0.1
+http.port: {port}
+path.data: {data}
+path.logs: {logs}
+action.auto_create_index: false
+cluster.routing.allocation.disk.watermark.low: 1gb
+cluster.routing.allocation.disk.watermark.high: 700mb
+cluster.routing.allocation.disk.watermark.flood_stage: 300mb
+"""
+
+LOGGING = """\
+status = error
+appender.file.type = RollingFile
+appender.file.name = file
+appender.file.fileName = {logs}/codequarry.log
+appender.file.filePattern = {logs}/codequarry-%i.log.gz
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = [%d{{ISO8601}}][%-5p][%-25c{{1.}}] %m%n
+appender.file.policies.type = Policies
+appender.file.policies.size.type = SizeBasedTriggeringPolicy
+appender.file.policies.size.size = 20MB
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.max = 3
+rootLogger.level = info
+rootLogger.appenderRef.file.ref = file
+"""
+
+# As the server's own jvm.options has them, so far as they matter on one machine.
+JVM_OPTIONS = (
+    "-XX:+UseG1GC",
+    "-XX:G1ReservePercent=25",
+    "-XX:InitiatingHeapOccupancyPercent=30",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-XX:-OmitStackTraceInFastThrow",
+    "-Xss1m",
+    "-Djava.awt.headless=true",
+    "-Dfile.encoding=UTF-8",
+    "-Djna.nosys=true",
+    "-Dio.netty.noUnsafe=true",
+    "-Dio.netty.noKeySetOptimization=true",
+    "-Dio.netty.recycler.maxCapacityPerThread=0",
+    "-Dio.netty.allocator.numDirectArenas=0",
+    "-Dlog4j.shutdownHookEnabled=false",
+    "-Dlog4j2.disable.jmx=true",
+    "--enable-native-access=ALL-UNNAMED",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """The folders that a running node writes to."""
+
+    root: Path
+
+    @property
+    def config(self) -> Path:
+        """Settings, and the keystore that the server makes beside them."""
+        return self.root / "config"
+
+    @property
+    def data(self) -> Path:
+        """The indices."""
+        return self.root / "data"
+
+    @property
+    def logs(self) -> Path:
+        """The server's log files."""
+        return self.root / "logs"
+
+    @property
+    def temporary(self) -> Path:
+        """Where the JVM unpacks its native libraries."""
+        return self.root / "tmp"
+
+    @property
+    def log(self) -> Path:
+        """The server's log; the server calls it by the cluster's name when it points to it."""
+        return self.logs / "codequarry.log"
+
+    @property
+    def console(self) -> Path:
+        """What the JVM itself prints: where a start that fails early tells why."""
+        return self.logs / "console.log"
+
+
+def write_configuration(run: RunFolder, name: str, port: int) -> None:
+    """Make the folders and write the settings of the next start."""
+    for folder in (run.config, run.data, run.logs, run.temporary):
+        folder.mkdir(parents=True, exist_ok=True)
+    run.root.chmod(0o700)
+    # A JSON string is a YAML string too, whatever characters the path has.
+    settings = SETTINGS.format(name=name, port=port, data=json.dumps(str(run.data)), logs=json.dumps(str(run.logs)))
+    (run.config / "opensearch.yml").write_text(settings, "utf-8")
+    (run.config / "log4j2.properties").write_text(LOGGING.format(logs=run.logs), "utf-8")
+
+
+def command(java: Java, home: Path, run: RunFolder, heap: str) -> Sequence[str]:
+    """Return the command line that starts the server."""
+    return (
+        str(java.program),
+        f"-Xms{heap}",
+        f"-Xmx{heap}",
+        *JVM_OPTIONS,
+        *((f"--add-modules={VECTOR_MODULE}",) if java.has_vector else ()),
+        f"-Djava.io.tmpdir={run.temporary}",
+        f"-Djna.tmpdir={run.temporary}",
+        f"-XX:ErrorFile={run.logs}/jvm-error.log",
+        f"-Dopensearch.path.home={home}",
+        f"-Dopensearch.path.conf={run.config}",
+        "-cp",
+        f"{home}/lib/*",
+        "org.opensearch.bootstrap.OpenSearch",
+    )

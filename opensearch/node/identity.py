@@ -1,0 +1,54 @@
+"""Which process is the one that was started: a pid alone is used again after a while."""
+
+from typing import Any
+
+from codequarry.opensearch.node.artifacts import INSTALL_HINT
+from codequarry.shared.errors import StoreUnavailable
+
+STOP_SECONDS = 30
+# The clock that gives a process's start time may be set between two looks; a reused pid is hours apart.
+TOLERANCE_SECONDS = 5.0
+
+
+def started_at(pid: int) -> float:
+    """Return when a process started, in seconds since the epoch."""
+    return float(_psutil().Process(pid).create_time())
+
+
+def is_alive(pid: int, started: float) -> bool:
+    """Tell whether the process that started then still lives."""
+    return _process(pid, started) is not None
+
+
+def end(pid: int, started: float) -> None:
+    """Ask the process to stop, and kill it if it does not; another process of the same pid is left alone."""
+    psutil = _psutil()
+    process = _process(pid, started)
+    if process is None:
+        return
+    try:
+        process.terminate()
+        process.wait(STOP_SECONDS)
+    except psutil.TimeoutExpired:
+        process.kill()
+        process.wait(STOP_SECONDS)
+    except psutil.NoSuchProcess:
+        return
+
+
+def _process(pid: int, started: float) -> Any | None:  # noqa: ANN401 - psutil ships no types
+    psutil = _psutil()
+    try:
+        process = psutil.Process(pid)
+        same = abs(process.create_time() - started) < TOLERANCE_SECONDS
+        return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _psutil() -> Any:  # noqa: ANN401 - psutil ships no types
+    try:
+        import psutil
+    except ImportError as exc:
+        raise StoreUnavailable(INSTALL_HINT) from exc
+    return psutil

@@ -1,0 +1,72 @@
+"""The real node: it answers, runs as nobody special, is started once, and can do what the store asks of it."""
+
+import json
+import os
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+
+from codequarry.opensearch.node import Node, NodePlan, find, start, stop
+
+pytestmark = pytest.mark.opensearch
+
+
+def ask(url: str) -> object:
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=30) as answer:
+        return json.load(answer)
+
+
+@pytest.fixture
+def second(opensearch_node: Node, opensearch_node_folder: Path) -> Iterator[NodePlan]:
+    """Give a plan for another node from the same assembled home, and remove that node afterwards."""
+    plan = NodePlan(opensearch_node_folder, f"second-{os.getpid()}", heap="512m", port=0)
+    yield plan
+    stop(plan, remove_data=True)
+
+
+def test_the_node_answers_with_its_version_and_the_plugin_for_vectors(opensearch_node: Node) -> None:
+    body = ask(opensearch_node.url)
+    assert isinstance(body, dict)
+    assert body["version"]["number"] == opensearch_node.version
+    plugins = ask(f"{opensearch_node.url}/_cat/plugins?format=json")
+    assert isinstance(plugins, list)
+    assert {plugin["component"] for plugin in plugins} == {"opensearch-knn"}
+
+
+def test_the_node_does_not_run_as_root_and_listens_on_this_machine_only(opensearch_node: Node) -> None:
+    process = psutil.Process(opensearch_node.pid)
+    assert process.uids().real != 0
+    listening = {c.laddr.ip for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN}
+    assert {ip.removeprefix("::ffff:") for ip in listening} == {"127.0.0.1"}
+    assert Path(opensearch_node.log).is_file()
+
+
+def test_two_starts_at_once_give_one_node_and_a_stopped_one_keeps_its_data(
+    opensearch_node: Node, second: NodePlan
+) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(lambda _: start(second, lambda _: None), range(2))
+    assert one == other
+    assert one.pid != opensearch_node.pid
+    assert find(second) == one
+    before = ask(one.url)
+    assert stop(second) == one
+    assert not psutil.pid_exists(one.pid)
+    assert find(second) is None
+    after = ask(start(second, lambda _: None).url)
+    assert isinstance(before, dict) and isinstance(after, dict)
+    assert after["cluster_uuid"] == before["cluster_uuid"]
+
+
+def test_stopping_a_node_leaves_the_others_alone_and_can_remove_its_data(
+    opensearch_node: Node, second: NodePlan
+) -> None:
+    node = start(second, lambda _: None)
+    assert stop(second, remove_data=True) == node
+    assert not Path(node.folder).exists()
+    assert find(NodePlan(second.folder, Path(opensearch_node.folder).name)) == opensearch_node
+    assert stop(second) is None

