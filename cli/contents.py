@@ -1,6 +1,5 @@
 """`codequarry files` and `codequarry chunks`: what the index holds of a repository, and how a file was cut."""
 
-import difflib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +15,7 @@ Repo = Annotated[str, typer.Argument(metavar="REPO", help="Name of an indexed re
 
 
 def files(context: typer.Context, repo: Repo, as_json: Json = False) -> None:
-    """List every file of a repository: indexed, or skipped with the reason."""
+    """List files: indexed, or skipped and why."""
     with workplace(load(context).settings) as place:
         records = list(place.store.files(_head_of(place.store, repo)))
     from codequarry.shared.model import INDEXED
@@ -49,12 +48,14 @@ def chunks(
     with workplace(load(context).settings) as place:
         snapshot = _head_of(place.store, repo)
         found = place.store.chunks(snapshot, path, repo)
-        if not found:
-            _explain_absence(place.store, snapshot, repo, path)
-    from codequarry.cli.chunk_json import chunk_to_json
+        if not found and not _is_indexed(place.store, snapshot, path):
+            from codequarry.search_api.files import read_file
 
+            read_file(place.store, repo, path)  # says why the file is not there
     if as_json:
-        write_json({"repo": repo, "path": path, "chunks": [chunk_to_json(chunk) for chunk in found]})
+        from codequarry.search_api.answer import chunk_json
+
+        write_json({"repo": repo, "path": path, "chunks": [chunk_json(chunk) for chunk in found]})
         return
     rows = []
     for chunk in found:
@@ -79,18 +80,11 @@ def _head_of(store: "Store", repo: str) -> "Snapshot":
     return snapshot
 
 
-def _explain_absence(store: "Store", snapshot: "Snapshot", repo: str, path: str) -> None:
-    """Raise NotIndexed unless the file is indexed and merely empty."""
-    from codequarry.shared.errors import NotIndexed
+def _is_indexed(store: "Store", snapshot: "Snapshot", path: str) -> bool:
+    """Tell whether a file without chunks is indexed all the same: it is empty then."""
     from codequarry.shared.model import INDEXED
 
-    for record in store.files(snapshot, [path]):
-        if record.verdict == INDEXED:
-            return
-        detail = f" ({record.detail})" if record.detail else ""
-        raise NotIndexed(f"{path} is skipped: {record.verdict}{detail}")
-    near = difflib.get_close_matches(path, [record.path for record in store.files(snapshot)], 3)
-    raise NotIndexed(f"{repo} has no file {path}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+    return any(record.verdict == INDEXED for record in store.files(snapshot, [path]))
 
 
 def _indexed_to_json(record: "FileRecord") -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from codequarry.cli import failures, search, settings
+from codequarry.cli import contents, doctor, failures, mcp, repos, search, serve, settings, status
 
 EPILOG = "Settings: codequarry config. Errors are one line on stderr; exit 1 means failed, 2 wrong use."
 
@@ -33,6 +33,13 @@ _add(
     "search parse_request --repo codequarry --language python",
     'search "lang:go symbol:ReadAll" --top-k 3 --json',
 )
+_add("serve", serve.serve, "serve --port 9000")
+_add("mcp", mcp.mcp, "mcp")
+_add("files", contents.files, "files codequarry", "files codequarry --json")
+_add("chunks", contents.chunks, "chunks codequarry shared/ledger.py")
+app.add_typer(repos.app, name="repos")
+_add("status", status.status, "status --json")
+_add("doctor", doctor.doctor, "doctor", "doctor --json")
 _add("config", settings.config, "config --json", "--set embedding.model=minilm config")
 
 

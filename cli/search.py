@@ -52,7 +52,7 @@ def search(  # one parameter a flag: the signature is the documentation
         "top_k": top_k if top_k is not None or as_json else RESULTS_FOR_A_PERSON,
         "max_per_file": max_per_file,
         "cursor": cursor,
-        "explain": explain or None,
+        "explain": True if explain else None,
     }
     body: dict[str, Any] = {"query": query}
     body |= {name: value for name, value in options.items() if value is not None}

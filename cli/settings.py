@@ -40,7 +40,7 @@ def rows(loaded: "LoadedSettings") -> list[SettingRow]:
 
 
 def config(context: typer.Context, as_json: Json = False) -> None:
-    """Show the effective settings and where each value comes from.
+    """Show the settings and where they come from.
 
     Defaults, then a TOML file (CODEQUARRY_CONFIG, ./codequarry.toml or config.toml in the data folder), then
     CODEQUARRY_ variables, then --set. Secrets are masked.

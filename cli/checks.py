@@ -1,0 +1,135 @@
+"""What `codequarry doctor` looks at: each check says how it is and, where it is not well, what to do."""
+
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from codequarry.cli.console import count, size
+from codequarry.shared.errors import CodequarryError
+
+if TYPE_CHECKING:
+    from codequarry.cli.invocation import Workplace
+    from codequarry.shared.config import LoadedSettings, SettingsModel
+
+State = Literal["ok", "warn", "fail"]
+
+# The first git that takes configuration from the environment and from one named file (GIT_CONFIG_GLOBAL).
+OLDEST_GIT = (2, 32)
+# A shallow estimate: 10,000 chunks take up to 100 MB, and a mirror the size of the repository.
+COMFORTABLE_BYTES = 2_000_000_000
+LEAST_BYTES = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding; ``remedy`` says what to do where ``state`` is not ok."""
+
+    name: str
+    state: State
+    message: str
+    remedy: str = ""
+
+
+def run_checks(loaded: "LoadedSettings") -> Iterator[Check]:
+    """Yield each finding as it is made."""
+    settings = loaded.settings
+    yield Check("settings", "ok", f"from {loaded.file}" if loaded.file else "no settings file")
+    yield check_home(settings.home)
+    yield check_disk(settings.home)
+    yield check_git()
+    yield from _check_index(settings)
+
+
+def check_home(home: Path) -> Check:
+    """Check that files can be made in the data folder."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=home):
+            pass
+    except OSError as error:
+        return Check("home", "fail", f"{home}: {error.strerror}", "set CODEQUARRY_HOME to a folder you may write to")
+    return Check("home", "ok", str(home))
+
+
+def check_disk(home: Path) -> Check:
+    """Check the room that is left where the data lies."""
+    place = next(folder for folder in (home, *home.parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    message = f"{size(free)} free"
+    if free >= COMFORTABLE_BYTES:
+        return Check("disk", "ok", message)
+    return Check("disk", "fail" if free < LEAST_BYTES else "warn", message, "make room, or move CODEQUARRY_HOME")
+
+
+def check_git(command: str = "git") -> Check:
+    """Check that git is there and new enough."""
+    wanted = ".".join(map(str, OLDEST_GIT))
+    try:
+        said = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError) as error:
+        return Check("git", "fail", f"git does not run: {error}", f"install git {wanted} or newer")
+    numbers = re.search(r"(\d+)\.(\d+)", said)
+    if numbers and (int(numbers[1]), int(numbers[2])) >= OLDEST_GIT:
+        return Check("git", "ok", said)
+    return Check("git", "fail", said, f"install git {wanted} or newer")
+
+
+def _check_index(settings: "SettingsModel") -> Iterator[Check]:
+    """Check the model and then the store, which is opened for that model's vectors."""
+    from codequarry.cli.invocation import workplace
+
+    try:
+        with workplace(settings) as place:
+            yield _guarded("model", lambda: _check_model(place), _MODEL_REMEDY)
+            yield from _check_store(place)
+    except CodequarryError as error:
+        yield Check("index", "fail", str(error), "mend what the message names and run codequarry doctor again")
+
+
+_MODEL_REMEDY = "see codequarry models, or set embedding.model"
+_STORE_REMEDY = "see that the store runs and that the settings below [opensearch] are right"
+
+
+def _guarded(name: str, check: Callable[[], Check], remedy: str) -> Check:
+    """Turn the error of a check into its finding."""
+    try:
+        return check()
+    except CodequarryError as error:
+        return Check(name, "fail", str(error), remedy)
+
+
+def _check_model(place: "Workplace") -> Check:
+    started = time.monotonic()
+    vector = place.embedder.embed_query("codequarry doctor")
+    took = time.monotonic() - started
+    return Check("model", "ok", f"{place.embedder.name}, {len(vector)} dimensions, first query {took:.2f} s")
+
+
+def _check_store(place: "Workplace") -> Iterator[Check]:
+    from codequarry.shared.ledger import read_head
+    from codequarry.shared.repositories import list_repositories
+
+    def reachable() -> Check:
+        head = read_head(place.store)
+        known = list_repositories(place.store)
+        open_now = f", {count(len(head.open), 'transaction')} open" if head.open else ""
+        return Check("store", "ok", f"{place.store.name}, {count(len(known), 'repository', 'repositories')}{open_now}")
+
+    yield _guarded("store", reachable, _STORE_REMEDY)
+    if place.settings.store == "opensearch":
+        from codequarry.shared.store.opensearch.checks import check_cluster
+
+        for finding in check_cluster(place.settings):
+            yield Check(f"opensearch {finding.name}", finding.state, finding.message, finding.remedy)
+
+
+def worst(checks: list[Check]) -> State:
+    """Return the worst state of several checks."""
+    states = {check.state for check in checks}
+    return "fail" if "fail" in states else "warn" if "warn" in states else "ok"

@@ -1,0 +1,66 @@
+"""`codequarry repos`: the repositories of the index."""
+
+import sys
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from codequarry.cli.console import count, note, write_json, write_table
+from codequarry.cli.invocation import Json, load, workplace
+from codequarry.shared.errors import UsageError
+
+app = typer.Typer(help="List and remove repositories.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("list")
+def list_repos(context: typer.Context, as_json: Json = False) -> None:
+    """List the repositories and their state."""
+    from codequarry.search_api.repositories import describe
+
+    with workplace(load(context).settings) as place:
+        described = describe(place.store, place.settings)
+    if as_json:
+        write_json({"repos": described})
+        return
+    if not described:
+        note("nothing is indexed yet: codequarry index PATH_OR_URL")
+        return
+    write_table([_row(one) for one in described], right=(3, 4))
+
+
+@app.command("rm")
+def remove(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of an indexed repository.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Remove a repository.
+
+    Its chunks, its mirror, and the vectors that no other one uses.
+    """
+    from codequarry.ingest.removal import remove_repository
+
+    with workplace(load(context).settings) as place:
+        if not yes:
+            _confirm(name)
+        remove_repository(name, place.store, place.settings)
+    if as_json:
+        write_json({"removed": name})
+    else:
+        note(f"removed {name}")
+
+
+def _confirm(name: str) -> None:
+    if not sys.stdin.isatty():
+        raise UsageError(f"removing {name} cannot be undone; say --yes where nobody can be asked")
+    if not typer.confirm(f"Remove {name} and all its chunks from the index?", err=True):
+        raise typer.Abort
+
+
+def _row(one: Mapping[str, Any]) -> tuple[object, ...]:
+    state = f"{one['state']} {one['percent']} %" if one["percent"] is not None else one["state"]
+    commit = (one["indexed_commit"] or "-")[:12]
+    sizes = (count(one["files"], "file"), count(one["chunks"], "chunk"))
+    return (one["name"], one["branch"], commit, *sizes, state, one["origin"])

@@ -1,0 +1,65 @@
+"""`codequarry status`: store, model, repositories, disk and running imports at a glance."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from codequarry.cli.console import count, safe_line, size, write, write_json
+from codequarry.cli.invocation import Json, load, workplace
+
+if TYPE_CHECKING:
+    from codequarry.cli.invocation import Workplace
+
+
+def status(context: typer.Context, as_json: Json = False) -> None:
+    """Show store, model, disk and running imports."""
+    with workplace(load(context).settings) as place:
+        body = _status(place)
+    if as_json:
+        write_json(body)
+        return
+    write(f"store         {body['store']['kind']}, {safe_line(body['store']['place'])}")
+    write(f"model         {body['model']['name']}, {body['model']['dimension']} dimensions")
+    total = f"{count(body['files'], 'file')}, {count(body['chunks'], 'chunk')}"
+    write(f"repositories  {len(body['repos'])}: {total}" if body["repos"] else "repositories  none")
+    write(f"disk          {size(body['disk']['used'])} in {safe_line(body['home'])}, {size(body['disk']['free'])} free")
+    for one in body["imports"]:
+        done = f"{one['files_done']:,} of {one['files_total']:,} files"
+        write(f"import        {one['repo']}: {one['phase']}, {one['percent']} %, {done}, as of {one['updated_at']}")
+
+
+def _status(place: "Workplace") -> dict[str, Any]:
+    from dataclasses import asdict
+    from shutil import disk_usage
+
+    from codequarry.search_api.repositories import describe
+    from codequarry.shared.repositories import PROGRESS_PREFIX, Progress
+
+    settings = place.settings
+    repos = describe(place.store, settings)
+    running = [Progress(**document.body) for document in place.store.list_documents(PROGRESS_PREFIX)]
+    where = ", ".join(settings.opensearch.urls) if settings.store == "opensearch" else str(settings.home)
+    return {
+        "home": str(settings.home),
+        "store": {"kind": settings.store, "place": where},
+        "model": {"name": place.embedder.name, "dimension": place.embedder.dimension},
+        "repos": repos,
+        "files": sum(one["files"] for one in repos),
+        "chunks": sum(one["chunks"] for one in repos),
+        "disk": {"used": _used(settings.home), "free": disk_usage(settings.home).free},
+        "imports": [asdict(one) | {"percent": one.percent} for one in running],
+    }
+
+
+def _used(folder: Path) -> int:
+    """Return the bytes that the files of a folder take on the disk; files that vanish meanwhile count nothing."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            continue
+        # A sparse file (a vector file grows ahead of its use) takes less than its length.
+        total += found.st_blocks * 512
+    return total

@@ -1,0 +1,208 @@
+"""The MCP server: the two tools a coding agent needs, over stdio. Nothing but protocol goes to stdout."""
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from threading import Lock
+from typing import Annotated, Any, TypeVar
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import BaseModel, Field
+
+from codequarry.search_api.engine import SearchEngine
+from codequarry.search_api.files import FileText, read_file
+from codequarry.search_api.request import parse_request
+from codequarry.shared.errors import CodequarryError
+from codequarry.shared.store.port import Store
+
+INSTRUCTIONS = """\
+Codequarry searches indexed git repositories. Call search_code with a question in plain words ("where are retries
+scheduled"), or with an exact name when you know one; then read_file for the lines around a result. Results are as of
+the indexed commit that is named with them, not of the working tree."""
+SEARCH = """\
+Find code by meaning or by name in the indexed repositories; use it instead of grep when you don't know the exact
+words. Returns the best places as `repo path:from-to` with their code, best first.
+
+query: a question or description in plain words, or an identifier, whose definition then comes first. In it may stand
+repo:NAME, lang:python, path:GLOB, symbol:NAME, kind:function, "an exact phrase" and -word."""
+READ = """\
+Read lines of an indexed file, numbered, as they are at the indexed commit. Paths are those that search_code returns.
+Without lines the file's first 400 lines come; ask for start_line and end_line to read on."""
+
+# A hit is shown so far; a longer chunk says how to read the rest. Chunks are seldom longer.
+MAX_HIT_LINES = 80
+# A whole large file would push everything else out of an agent's window.
+MAX_FILE_LINES = 400
+
+READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+
+
+Value = TypeVar("Value")
+
+
+class Hit(BaseModel):
+    """A place in the code."""
+
+    repo: str
+    path: str
+    start_line: int
+    end_line: int
+    symbol: str | None
+    symbol_type: str
+    language: str
+    score: float
+    commit: str | None
+    text: str
+
+
+class SearchResult(BaseModel):
+    """What search_code returns beside its text."""
+
+    results: list[Hit]
+    reason: str | None
+    suggestion: str | None
+    degraded: list[str]
+
+
+class FileResult(BaseModel):
+    """What read_file returns beside its text."""
+
+    repo: str
+    path: str
+    branch: str
+    commit: str
+    language: str
+    start_line: int
+    end_line: int
+    total_lines: int
+    text: str
+
+
+class Index:
+    """The store and the engine, opened by the first call: the server answers its client at once."""
+
+    def __init__(self, open_store: Callable[[], Store], make_engine: Callable[[Store], SearchEngine]) -> None:
+        self._open_store = open_store
+        self._make_engine = make_engine
+        self._lock = Lock()
+        self._opened: tuple[Store, SearchEngine] | None = None
+
+    def open(self) -> tuple[Store, SearchEngine]:
+        """Return the store and the engine."""
+        with self._lock:
+            if self._opened is None:
+                store = self._open_store()
+                self._opened = store, self._make_engine(store)
+            return self._opened
+
+    def close(self) -> None:
+        """Close the store if it was opened."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened[0].close()
+                self._opened = None
+
+
+def create_server(index: Index) -> MCPServer[Any]:
+    """Return the server with its tools."""
+    server: MCPServer[Any] = MCPServer(
+        "codequarry", version=version("codequarry"), instructions=INSTRUCTIONS, log_level="WARNING"
+    )
+
+    @server.tool(name="search_code", title="Search code", description=SEARCH, annotations=READ_ONLY)
+    def search_code(
+        query: Annotated[str, Field(description="Question, description or identifier", min_length=1)],
+        repo: Annotated[str | None, Field(description="Only this repository")] = None,
+        language: Annotated[str | None, Field(description="Only this language, as in python, go, typescript")] = None,
+        path: Annotated[str | None, Field(description="Only paths that fit this glob, as in src/**/*.py")] = None,
+        top_k: Annotated[int, Field(description="How many results", ge=1, le=50)] = 10,
+    ) -> Annotated[CallToolResult, SearchResult]:
+        filters = {"repo": repo, "language": language, "path": path}
+        body = {"query": query, "top_k": top_k, "filters": {name: value for name, value in filters.items() if value}}
+        answer = _told(lambda: index.open()[1].search(parse_request(body)).to_json())
+        return _result(render_answer(answer), search_result(answer))
+
+    @server.tool(name="read_file", title="Read file", description=READ, annotations=READ_ONLY)
+    def read_indexed_file(
+        repo: Annotated[str, Field(description="Repository, as in a result of search_code")],
+        path: Annotated[str, Field(description="Path of the file in the repository")],
+        start_line: Annotated[int | None, Field(description="First line, from 1", ge=1)] = None,
+        end_line: Annotated[int | None, Field(description="Last line, inclusive", ge=1)] = None,
+    ) -> Annotated[CallToolResult, FileResult]:
+        first = start_line or 1
+        last = min(end_line or first + MAX_FILE_LINES - 1, first + MAX_FILE_LINES - 1)
+        file = _told(lambda: read_file(index.open()[0], repo, path, start_line, last))
+        return _result(render_file(file), FileResult(**{name: getattr(file, name) for name in FileResult.model_fields}))
+
+    return server
+
+
+def _told(call: Callable[[], Value]) -> Value:
+    """Give our errors to the agent as they are: they say what to do."""
+    try:
+        return call()
+    except CodequarryError as error:
+        raise ToolError(str(error)) from error
+
+
+def _result(text: str, structured: BaseModel) -> CallToolResult:
+    return CallToolResult(
+        content=[TextContent(type="text", text=text)], structured_content=structured.model_dump(mode="json")
+    )
+
+
+def search_result(answer: Mapping[str, Any]) -> SearchResult:
+    """Return an answer of the engine as an agent needs it."""
+    hits = [
+        Hit(**{name: hit[name] for name in Hit.model_fields if name != "symbol"}, symbol=_symbol(hit))
+        for hit in answer["results"]
+    ]
+    return SearchResult(
+        results=hits,
+        reason=answer["reason"],
+        suggestion=answer["suggestion"],
+        degraded=list(answer["degraded"]),
+    )
+
+
+def render_answer(answer: Mapping[str, Any]) -> str:
+    """Return an answer as compact text: a head line and the code of every hit."""
+    if not answer["results"]:
+        suggestion = f" ({answer['suggestion']})" if answer["suggestion"] else ""
+        return f"No results: {answer['reason']}{suggestion}"
+    blocks = [_render_hit(hit) for hit in answer["results"]]
+    if answer["degraded"]:
+        blocks.append(f"Note: answered without {', '.join(answer['degraded'])}.")
+    commits = {hit["repo"]: str(hit["commit"])[:12] for hit in answer["results"]}
+    blocks.append("Indexed: " + ", ".join(f"{repo} at {commit}" for repo, commit in sorted(commits.items())))
+    return "\n\n".join(blocks)
+
+
+def _render_hit(hit: Mapping[str, Any]) -> str:
+    lines = _lines(hit["text"])
+    head = f"{hit['repo']} {hit['path']}:{hit['start_line']}-{hit['end_line']}"
+    if symbol := _symbol(hit):
+        head += f"  {hit['symbol_type']} {symbol}"
+    shown = lines[:MAX_HIT_LINES]
+    if len(lines) > len(shown):
+        shown.append(f"… {len(lines) - len(shown)} more lines: read_file from {hit['start_line'] + len(shown)}")
+    return "\n".join((f"{head}  ({hit['score']:.2f})", *shown))
+
+
+def _symbol(hit: Mapping[str, Any]) -> str | None:
+    name: str | None = hit["qualified_name"] or hit["symbol_name"]
+    return name
+
+
+def render_file(file: FileText) -> str:
+    """Return a file's lines with their numbers."""
+    width = len(str(file.end_line))
+    numbered = [f"{number:>{width}}  {line}" for number, line in enumerate(_lines(file.text), file.start_line)]
+    head = f"{file.repo} {file.path}:{file.start_line}-{file.end_line} of {file.total_lines} at {file.commit[:12]}"
+    return "\n".join((head, *numbered))
+
+
+def _lines(text: str) -> list[str]:
+    """Return a text's lines as git counts them: only a line feed ends one, not a form feed or what Unicode adds."""
+    return text.removesuffix("\n").split("\n") if text else []
