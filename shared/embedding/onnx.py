@@ -1,0 +1,105 @@
+"""Any embedding model that lies in a folder as ``model.onnx`` and ``tokenizer.json``, run on the CPU."""
+
+import importlib.util
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from codequarry.shared.config import EmbeddingSettings
+from codequarry.shared.embedding.folder import ModelFolder
+from codequarry.shared.embedding.onnx_session import OnnxSession, load_session
+from codequarry.shared.embedding.port import Matrix, Vector, Window
+from codequarry.shared.embedding.strides import cut, stride_shape
+from codequarry.shared.embedding.vectors import document_suffix, normalised, well_formed
+from codequarry.shared.errors import EmbeddingError, UsageError
+
+INSTALL_HINT = "pip install 'codequarry[onnx]'"
+# Texts tokenized and sorted by length at once.
+_SORTED_TOGETHER = 1024
+
+
+class OnnxEmbedder:
+    """Embed with an ONNX model; mean or CLS pooling as its folder says. Safe to use from several threads."""
+
+    # A few seconds of work, which is what an interrupted run loses.
+    preferred_batch = 256
+
+    def __init__(self, folder: ModelFolder, settings: EmbeddingSettings) -> None:
+        if importlib.util.find_spec("onnxruntime") is None:
+            raise EmbeddingError(f"model '{folder.name}' needs onnxruntime; run `{INSTALL_HINT}`")
+        limit = settings.context_window or folder.max_tokens
+        if limit > folder.max_tokens:
+            raise UsageError(
+                f"[embedding] context_window = {limit}: model '{folder.name}' reads {folder.max_tokens} tokens"
+            )
+        if settings.dimensions:
+            raise UsageError(f"[embedding] dimensions is for servers; model '{folder.name}' runs on this machine")
+        self._folder = folder
+        self._shape = stride_shape(limit, settings)
+        self._query_prefix = folder.query_prefix if settings.query_prefix is None else settings.query_prefix
+        self._document_prefix = folder.document_prefix if settings.document_prefix is None else settings.document_prefix
+        self._lock = threading.Lock()
+        self._session: OnnxSession | None = None
+
+    @cached_property
+    def name(self) -> str:
+        """Name of the folder's model, with a hash of its files."""
+        return f"{self._folder.name}-{self._folder.fingerprint()}" + document_suffix(self._document_prefix)
+
+    @cached_property
+    def dimension(self) -> int:
+        """Length of a vector; the model is loaded for it only where nothing else tells."""
+        return self._folder.dimension or int(self._load().vectors(["dimension"]).shape[1])
+
+    @property
+    def max_tokens(self) -> int:
+        """The most tokens that the model reads of one text, special ones and prefix included."""
+        return self._shape.limit
+
+    def windows(self, text: str) -> list[Window]:
+        """Cut a text into stretches that leave room for the prefix and the special tokens."""
+        text = well_formed(text)
+        encoding = self._load().counter.encode(self._document_prefix + text)
+        shift = len(self._document_prefix)
+        offsets = [
+            (max(0, start - shift), end - shift)
+            for (start, end), special in zip(encoding.offsets, encoding.special_tokens_mask, strict=True)
+            if not special and end > shift
+        ]
+        return cut(text, offsets, self._shape, reserved=len(encoding.ids) - len(offsets))
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """Return one row a text; what is longer than the window is cut, so cut it by ``windows`` before."""
+        return self._embed([self._document_prefix + text for text in texts])
+
+    def embed_query(self, text: str) -> Vector:
+        """Return the vector of a query."""
+        vector: Vector = self._embed([self._query_prefix + text])[0]
+        return vector
+
+    def close(self) -> None:
+        """Give back the memory."""
+        with self._lock:
+            self._session = None
+
+    def _embed(self, texts: Sequence[str]) -> Matrix:
+        session = self._load()
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for start in range(0, len(texts), _SORTED_TOGETHER):
+            batch = [well_formed(text) for text in texts[start : start + _SORTED_TOGETHER]]
+            made = session.vectors(batch)
+            if made.shape[1] != self.dimension:
+                raise EmbeddingError(
+                    f"{self._folder.model_file} gives {made.shape[1]} numbers, not {self.dimension}: "
+                    f"it is not model '{self._folder.name}'"
+                )
+            rows[start : start + len(batch)] = made
+        return normalised(rows)
+
+    def _load(self) -> OnnxSession:
+        with self._lock:
+            if self._session is None:
+                self._session = load_session(self._folder, self._shape.limit)
+            return self._session

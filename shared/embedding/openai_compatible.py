@@ -1,0 +1,197 @@
+"""A model behind an OpenAI-compatible server: OpenAI, Azure, vLLM, Ollama, TEI, llama.cpp, Voyage and others."""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from codequarry.shared.config import EmbeddingSettings
+from codequarry.shared.embedding.answers import read_vectors
+from codequarry.shared.embedding.batching import batches
+from codequarry.shared.embedding.embeddings_api import EmbeddingsApi, Endpoint, Refused
+from codequarry.shared.embedding.known import Api, KnownModel
+from codequarry.shared.embedding.patience import Patience, for_queries
+from codequarry.shared.embedding.port import Matrix, Vector, Window
+from codequarry.shared.embedding.strides import StrideShape, cut, stride_shape
+from codequarry.shared.embedding.tokens import pieces
+from codequarry.shared.embedding.vectors import document_suffix, normalised, well_formed
+from codequarry.shared.errors import EmbeddingError, TextsRefused, UsageError
+
+# A text that any model takes: if even this is refused, it is not for the texts.
+_HARMLESS = "text"
+# What most models put around a text: a token before and one after.
+_SPECIAL_TOKENS = 2
+# What servers that only speak the protocol are taken to do.
+_COMPATIBLE = Api(base_url="")
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What one call has got so far, by index of the text; threads write to different indices."""
+
+    texts: Sequence[str]
+    vectors: dict[int, Vector] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
+
+
+class OpenAICompatibleEmbedder:
+    """Embed by a server; batches go out in parallel. Safe to use from several threads."""
+
+    def __init__(
+        self, settings: EmbeddingSettings, known: KnownModel | None = None, patience: Patience | None = None
+    ) -> None:
+        traits = (known.api if known else None) or _COMPATIBLE
+        self._dimension = _dimension(settings, known)
+        self._name = _name(settings, known, self._dimension)
+        self._shape = _shape(settings, known)
+        self._query_prefix = _given(settings.query_prefix, known.query_prefix if known else "")
+        self._document_prefix = _given(settings.document_prefix, known.document_prefix if known else "")
+        self._query_type = _given(settings.query_input_type, known.query_input_type if known else "")
+        self._document_type = _given(settings.document_input_type, known.document_input_type if known else "")
+        self._patience = patience or Patience(settings.max_retries, settings.timeout_seconds)
+        self._concurrency = settings.concurrency
+        self._most_tokens = settings.batch_tokens
+        # Lowered when the server turns out to take fewer.
+        self._most_texts = min(settings.batch_size, traits.texts_per_request)
+        self.preferred_batch = self._most_texts * self._concurrency
+        fields = {traits.dimension_field: settings.dimensions} if settings.dimensions else {}
+        base_url = settings.base_url or traits.base_url
+        self._endpoint = Endpoint(base_url, settings.model, traits.encoding_format, fields)
+        self._api = EmbeddingsApi(self._endpoint, settings.api_key.get_secret_value() if settings.api_key else None)
+        self._lock = threading.Lock()
+        self._accepts = False
+
+    @property
+    def name(self) -> str:
+        """Name of the model, with its dimension where that is known without asking; not of the server."""
+        return self._name
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector; asks the server once where neither settings nor table tell."""
+        with self._lock:
+            if self._dimension is None:
+                self._dimension = self._request([_HARMLESS], self._document_type, self._patience).shape[1]
+            return self._dimension
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The window of a known model, or ``context_window``; None where nobody says."""
+        return self._shape.limit if self._shape else None
+
+    def windows(self, text: str) -> list[Window]:
+        """Cut a text by a cautious estimate of its tokens, as only the server has the tokenizer."""
+        offsets = pieces(text)
+        if self._shape is None:
+            return [Window(0, len(offsets), text)]
+        return cut(text, offsets, self._shape, len(pieces(self._document_prefix)) + _SPECIAL_TOKENS)
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """Return one row a text; TextsRefused has the vectors of the texts that the server did take."""
+        work = _Work([well_formed(self._document_prefix + text) for text in texts])
+        self._embed_all(work)
+        if work.reasons:
+            made = {index: normalised(vector[np.newaxis])[0] for index, vector in work.vectors.items()}
+            raise TextsRefused(work.reasons, made)
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for index, vector in work.vectors.items():
+            rows[index] = vector
+        return normalised(rows)
+
+    def embed_query(self, text: str) -> Vector:
+        """Return the vector of a query, with less patience than for documents."""
+        prefixed = well_formed(self._query_prefix + self.windows(text)[0].text)
+        if not prefixed:
+            return np.zeros(self.dimension, dtype=np.float32)
+        try:
+            rows = self._request([prefixed], self._query_type, for_queries(self._patience))
+        except Refused as error:
+            raise EmbeddingError(f"{self._endpoint.shown} refuses the query: {error}") from None
+        vector: Vector = normalised(rows)[0]
+        return vector
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._api.close()
+
+    def _embed_all(self, work: _Work) -> None:
+        planned = list(batches(work.texts, self._most_texts, self._most_tokens))
+        if len(planned) <= 1 or self._concurrency == 1:
+            for batch in planned:
+                self._embed_batch(batch, work)
+            return
+        pool = ThreadPoolExecutor(min(self._concurrency, len(planned)), thread_name_prefix="embed")
+        try:
+            for future in as_completed([pool.submit(self._embed_batch, batch, work) for batch in planned]):
+                future.result()
+        finally:
+            # After a failure nobody waits for requests whose answers will not be used.
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _embed_batch(self, batch: Sequence[int], work: _Work) -> None:
+        """Embed some texts; where the server refuses them, embed the halves, down to the text that it is for."""
+        try:
+            rows = self._request([work.texts[index] for index in batch], self._document_type, self._patience)
+        except Refused as error:
+            if not self._takes_anything():
+                raise EmbeddingError(
+                    f"{self._endpoint.shown} refuses every text: {error}; see [embedding] model and dimensions"
+                ) from None
+            if len(batch) == 1:
+                work.reasons[batch[0]] = str(error)
+                return
+            self._embed_halves(batch, work)
+        else:
+            work.vectors.update(zip(batch, rows, strict=True))
+
+    def _embed_halves(self, batch: Sequence[int], work: _Work) -> None:
+        middle = len(batch) // 2
+        self._embed_batch(batch[:middle], work)
+        self._embed_batch(batch[middle:], work)
+        if not any(index in work.reasons for index in batch):
+            # Nothing was wrong with any text, so there were too many of them.
+            self._most_texts = min(self._most_texts, max(1, middle))
+
+    def _takes_anything(self) -> bool:
+        if not self._accepts:
+            try:
+                self._request([_HARMLESS], self._document_type, self._patience)
+            except Refused:
+                return False
+        return True
+
+    def _request(self, texts: Sequence[str], input_type: str, patience: Patience) -> Matrix:
+        body = self._api.request(texts, input_type, patience)
+        try:
+            rows = read_vectors(body, len(texts), self._dimension)
+        except EmbeddingError as error:
+            raise EmbeddingError(f"embeddings server {self._endpoint.shown}: {error}") from None
+        self._accepts = True
+        return rows
+
+
+def _dimension(settings: EmbeddingSettings, known: KnownModel | None) -> int | None:
+    if known is None or settings.dimensions is None:
+        return settings.dimensions or (known.dimension if known else None)
+    longest = max(known.dimension, *(known.api.dimensions if known.api else ()), 0)
+    if settings.dimensions > longest:
+        raise UsageError(f"[embedding] dimensions = {settings.dimensions}: '{known.name}' has at most {longest}")
+    return settings.dimensions
+
+
+def _name(settings: EmbeddingSettings, known: KnownModel | None, dimension: int | None) -> str:
+    name = known.name if known else settings.model
+    prefix = _given(settings.document_prefix, known.document_prefix if known else "")
+    input_type = _given(settings.document_input_type, known.document_input_type if known else "")
+    return (f"{name}-{dimension}" if dimension else name) + document_suffix(prefix, input_type)
+
+
+def _shape(settings: EmbeddingSettings, known: KnownModel | None) -> StrideShape | None:
+    window = settings.context_window or (known.window if known else None)
+    return stride_shape(window, settings) if window else None
+
+
+def _given(setting: str | None, otherwise: str) -> str:
+    return otherwise if setting is None else setting
