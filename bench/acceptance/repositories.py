@@ -94,7 +94,7 @@ def read_tree(clone: Clone) -> list[TreeEntry]:
     for line in listing.split(b"\0")[:-1]:
         facts, _, path = line.partition(b"\t")
         mode, _, blob = facts.decode().split(" ")
-        entries.append(TreeEntry(mode, blob, os.fsdecode(path)))
+        entries.append(TreeEntry(mode, blob, path.decode(errors="backslashreplace")))
     return entries
 
 

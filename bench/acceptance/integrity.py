@@ -1,0 +1,173 @@
+"""Is everything there, and is it true? Each path of `git ls-tree`, each chunk's text, each line of each file.
+
+Every path is indexed or listed with a reason, with git's own blob; each chunk's text is what the file has at those
+lines and at those characters (a masked secret keeps its length); each line lies in a chunk; ids are there once; the
+content hash is that of the text. Deviations are printed, and the exit code is then 1.
+
+    python -m bench.acceptance.integrity --repos ~/clones --only jqlang/jq
+"""
+
+import argparse
+import hashlib
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from bench.acceptance.corpus import add_corpus_options, fill, find_clones, scratch_folder
+from bench.acceptance.installation import STORES, Installation, add_store_options
+from bench.acceptance.questions import load
+from bench.acceptance.report import print_json, print_table, progress
+from bench.acceptance.repositories import LINK_MODE, SUBMODULE_MODE, Clone, TreeEntry, read_blobs, read_tree
+from codequarry.shared.ledger import read_head
+from codequarry.shared.model import INDEXED, Chunk, FileRecord, Snapshot
+from codequarry.shared.snapshots import head_snapshot
+from codequarry.shared.store.port import Store
+
+# More are not read by anybody.
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one repository came to."""
+
+    repo: str
+    paths: int
+    indexed: int
+    skipped: dict[str, int]
+    chunks: int
+    deviations: tuple[str, ...]
+
+
+def examine(store: Store, clone: Clone) -> Verdict:
+    """Compare what the store holds of a repository with git."""
+    snapshot = head_snapshot(read_head(store), [clone.short_name])
+    entries = {entry.path: entry for entry in read_tree(clone)}
+    records = list(store.files(snapshot))
+    deviations = list(_compare_paths(entries, records))
+    indexed = [one for one in records if one.verdict == INDEXED and one.path in entries]
+    blobs = dict(read_blobs(clone, sorted({one.blob for one in indexed})))
+    ids: Counter[str] = Counter()
+    for record in indexed:
+        chunks = _chunks(store, snapshot, record)
+        ids.update(chunk.id for chunk in chunks)
+        deviations += (f"{record.path}: {what}" for what in _compare_text(chunks, blobs[record.blob]))
+    deviations += (f"chunk {name} is there {times} times" for name, times in ids.items() if times > 1)
+    skipped = Counter(one.verdict for one in records if one.verdict != INDEXED)
+    return Verdict(clone.name, len(entries), len(indexed), dict(skipped), len(ids), tuple(deviations))
+
+
+def _chunks(store: Store, snapshot: Snapshot, record: FileRecord) -> list[Chunk]:
+    return store.chunks(snapshot, record.path, record.repo)
+
+
+def _compare_paths(entries: dict[str, TreeEntry], records: Sequence[FileRecord]) -> Iterator[str]:
+    times = Counter(record.path for record in records)
+    yield from (f"{path!r} is listed {number} times" for path, number in times.items() if number > 1)
+    yield from (f"{path!r} is neither indexed nor listed as skipped" for path in entries.keys() - times.keys())
+    yield from (f"{path!r} is listed, but not in the commit" for path in times.keys() - entries.keys())
+    for record in records:
+        entry = entries.get(record.path)
+        if entry is None:
+            continue
+        if record.blob != entry.blob:
+            yield f"{record.path!r} has blob {record.blob}, in git {entry.blob}"
+        if not record.verdict:
+            yield f"{record.path!r} is skipped without a reason"
+        if entry.mode in (LINK_MODE, SUBMODULE_MODE) and record.verdict == INDEXED:
+            yield f"{record.path!r} is a link or a submodule, but indexed"
+
+
+def _compare_text(chunks: Sequence[Chunk], data: bytes) -> Iterator[str]:
+    """Yield what is wrong with the chunks of one file."""
+    if not chunks:
+        if data.strip():
+            yield "indexed, not empty, but without chunks"
+        return
+    text = _decode(data, chunks[0].encoding)
+    # As git counts them: a line ends with a line feed, whatever else is in it.
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    covered: set[int] = set()
+    for chunk in chunks:
+        covered.update(range(chunk.start_line, chunk.end_line + 1))
+        yield from _compare_chunk(chunk, "".join(lines[chunk.start_line - 1 : chunk.end_line]), text)
+    missing = [number for number in range(1, len(lines) + 1) if number not in covered]
+    if missing:
+        yield f"{len(missing)} of {len(lines)} lines are in no chunk, the first is {missing[0]}"
+    if max(covered) > len(lines):
+        yield f"a chunk ends at line {max(covered)} of {len(lines)}"
+
+
+def _compare_chunk(chunk: Chunk, at_lines: str, text: str) -> Iterator[str]:
+    place = f"chunk {chunk.start_line}-{chunk.end_line}"
+    if hashlib.sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest() != chunk.content_hash:
+        yield f"{place} has a content hash that is not that of its text"
+    if chunk.derived:
+        return
+    at_chars = text[chunk.start_char : chunk.end_char]
+    if chunk.masked:
+        if not len(chunk.text) == len(at_lines) == len(at_chars):
+            yield f"{place} is masked, but not of the same length"
+        return
+    if chunk.text != at_lines:
+        yield f"{place} is not what git has at those lines"
+    if chunk.text != at_chars:
+        yield f"{place} is not what git has at its characters {chunk.start_char} to {chunk.end_char}"
+
+
+def _decode(data: bytes, encoding: str | None) -> str:
+    """Decode a blob as its chunks say; a byte order mark belongs to the encoding, not to the text."""
+    if encoding is not None:
+        return data.decode(encoding, errors="replace")
+    return data.decode("utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_corpus_options(parser)
+    add_store_options(parser)
+    parser.add_argument("--store", choices=STORES, default="embedded")
+    options = parser.parse_args()
+    clones = find_clones(options.repos, load(only=options.only))
+    with scratch_folder(options.scratch) as scratch:
+        installation = Installation(scratch / options.store, options.store, options.opensearch, options.index)
+        try:
+            fill(installation, clones, scratch)
+            progress("comparing with git")
+            with installation.open_store() as store:
+                verdicts = [examine(store, clone) for clone in clones]
+        finally:
+            if options.scratch is None:
+                installation.drop()
+    _report(verdicts, as_json=options.json)
+    if any(verdict.deviations for verdict in verdicts):
+        sys.exit(1)
+
+
+def _report(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
+    rows = [
+        {
+            "repository": one.repo,
+            "paths": one.paths,
+            "indexed": one.indexed,
+            "skipped": sum(one.skipped.values()),
+            "chunks": one.chunks,
+            "deviations": len(one.deviations),
+            "reasons": ", ".join(f"{reason} {number}" for reason, number in sorted(one.skipped.items())),
+        }
+        for one in verdicts
+    ]
+    if as_json:
+        found = {one.repo: list(one.deviations) for one in verdicts}
+        print_json({"table": rows, "deviations": found})
+        return
+    print_table("against git", list(rows[0]), [list(row.values()) for row in rows])
+    for one in verdicts:
+        for deviation in one.deviations[:SHOWN]:
+            print(f"{one.repo}: {deviation}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""`kill -9` at random moments of indexing, each followed by another run, compared with an undisturbed run.
+
+Every moment has a new data folder: index, killed after a random time; index again, to the end. A third of the moments
+kill a later run instead, one that brings a second commit in. Half of the kills take the whole process group, the others
+the main process alone, whose children may live on. Then the live rows are compared (path, blob, chunk id, hash of the
+text), and the rows that the store holds in all, so that nothing is there twice and nothing is missing.
+
+    python -m bench.acceptance.kill --repos ~/clones --repo jhy/jsoup
+"""
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bench.acceptance.corpus import scratch_folder
+from bench.acceptance.installation import STORES, Installation, add_store_options
+from bench.acceptance.report import print_json, print_table, progress
+from bench.acceptance.repositories import Clone, empty_repository, find_clone, git
+from codequarry.shared.ledger import read_head
+from codequarry.shared.model import Filters
+from codequarry.shared.snapshots import head_snapshot
+
+MOMENTS = 20
+NAME = "disturbed"
+# So far back that many files of the second run differ.
+COMMITS_BACK = 200
+# Short, so that a run does not wait half a minute for a holder that is dead; the rule is the same.
+LEASE = {"CODEQUARRY_INDEXING__LEASE_SECONDS": "2"}
+
+Row = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One kill: when, whom, and what the next run left."""
+
+    number: int
+    run: str
+    after_seconds: float
+    target: str
+    was_running: bool
+    second_run_seconds: float
+    missing: int
+    surplus: int
+    count: int
+
+    @property
+    def good(self) -> bool:
+        """Whether the rows are those of the undisturbed run."""
+        return not self.missing and not self.surplus
+
+
+class Source:
+    """A bare repository of ours whose branch can be moved between two commits of the original."""
+
+    def __init__(self, clone: Clone, folder: Path) -> None:
+        self.path = folder / "source"
+        self._new = clone.commit
+        self._old = git(clone.git_dir, "rev-parse", f"{clone.commit}~{COMMITS_BACK}").decode().strip()
+        if not self.path.exists():
+            empty_repository(self.path, [clone.git_dir])
+        self.move(new=True)
+
+    def move(self, *, new: bool) -> None:
+        """Let the branch end at the newer or the older commit."""
+        git(self.path, "update-ref", "refs/heads/main", self._new if new else self._old)
+
+
+def live_rows(installation: Installation) -> tuple[Counter[Row], int]:
+    """Return every live chunk and skipped file, and the store's own count of live chunks."""
+    rows: Counter[Row] = Counter()
+    with installation.open_store() as store:
+        snapshot = head_snapshot(read_head(store), [NAME])
+        for record in list(store.files(snapshot)):
+            rows[(record.path, record.blob, "file", record.verdict)] += 1
+            for chunk in store.chunks(snapshot, record.path, NAME):
+                rows[(chunk.path, chunk.blob, chunk.id, chunk.content_hash)] += 1
+        return rows, store.count(snapshot, Filters())
+
+
+def index(installation: Installation, source: Source) -> float:
+    """Index to the end and return the seconds."""
+    began = time.monotonic()
+    installation.run("index", str(source.path), "--name", NAME)
+    return time.monotonic() - began
+
+
+def disturb(installation: Installation, source: Source, after: float, *, whole_group: bool) -> bool:
+    """Index, and kill it after some seconds; return whether it still ran then."""
+    process = installation.start("index", str(source.path), "--name", NAME)
+    time.sleep(after)
+    running = process.poll() is None
+    if whole_group:
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    return running
+
+
+def one_moment(
+    installation: Installation, source: Source, number: int, chance: random.Random, durations: Mapping[str, float]
+) -> tuple[Moment, Counter[Row]]:
+    """Kill one run, run again, and return what the rows then are."""
+    run = "second" if number % 3 == 2 else "first"
+    if run == "second":
+        source.move(new=False)
+        index(installation, source)
+        source.move(new=True)
+    after = chance.uniform(0, durations[run])
+    whole_group = chance.random() < 0.5
+    running = disturb(installation, source, after, whole_group=whole_group)
+    seconds = index(installation, source)
+    rows, count = live_rows(installation)
+    target = "process group" if whole_group else "main process"
+    return Moment(number, run, round(after, 2), target, running, round(seconds, 1), 0, 0, count), rows
+
+
+def undisturbed(installation: Installation, source: Source) -> tuple[Counter[Row], int, dict[str, float]]:
+    """Return the rows to compare with, and how long both kinds of run take."""
+    source.move(new=False)
+    index(installation, source)
+    source.move(new=True)
+    second = index(installation, source)
+    shutil.rmtree(installation.home)
+    installation.drop()
+    first = index(installation, source)
+    rows, count = live_rows(installation)
+    return rows, count, {"first": first, "second": second}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repos", type=Path, required=True, metavar="FOLDER", help="clones, called owner+name or name")
+    parser.add_argument("--repo", default="jhy/jsoup", metavar="OWNER/NAME", help="which of them (jhy/jsoup)")
+    parser.add_argument("--moments", type=int, default=MOMENTS, help=f"how many kills ({MOMENTS})")
+    parser.add_argument("--seed", type=int, default=1, help="of moments and targets (1)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
+    parser.add_argument("--store", choices=STORES, default="embedded")
+    add_store_options(parser)
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    moments = []
+    with scratch_folder(None) as scratch:
+        source = Source(find_clone(options.repos, options.repo), scratch)
+
+        def fresh(name: str) -> Installation:
+            return Installation(scratch / name, options.store, options.opensearch, options.index, LEASE)
+
+        wanted, wanted_count, durations = undisturbed(fresh("undisturbed"), source)
+        progress(f"undisturbed: {wanted_count} chunks, {durations['first']:.1f} s and {durations['second']:.1f} s")
+        for number in range(options.moments):
+            installation = fresh(f"moment{number}")
+            installation.drop()
+            moment, rows = one_moment(installation, source, number, chance, durations)
+            missing, surplus = (wanted - rows).total(), (rows - wanted).total()
+            surplus += abs(moment.count - wanted_count)
+            moments.append(Moment(**asdict(moment) | {"missing": missing, "surplus": surplus}))
+            progress(f"moment {number}: {'good' if moments[-1].good else 'BAD'}")
+            if moments[-1].good:
+                shutil.rmtree(installation.home)
+        fresh("undisturbed").drop()
+        _report(moments, wanted_count, as_json=options.json)
+    if not all(moment.good for moment in moments):
+        sys.exit(1)
+
+
+def _report(moments: list[Moment], count: int, *, as_json: bool) -> None:
+    rows = [asdict(moment) for moment in moments]
+    if as_json:
+        print_json({"chunks": count, "moments": rows})
+        return
+    print_table(f"kill -9, {count} chunks when undisturbed", list(rows[0]), [list(row.values()) for row in rows])
+    print(f"\n{sum(moment.good for moment in moments)} of {len(moments)} as undisturbed")
+
+
+if __name__ == "__main__":
+    main()
