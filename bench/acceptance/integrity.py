@@ -53,7 +53,7 @@ def examine(store: Store, clone: Clone) -> Verdict:
     for record in indexed:
         chunks = _chunks(store, snapshot, record)
         ids.update(chunk.id for chunk in chunks)
-        deviations += (f"{record.path}: {what}" for what in _compare_text(chunks, blobs[record.blob]))
+        deviations += (f"{record.path}: {what}" for what in compare_text(chunks, blobs[record.blob]))
     deviations += (f"chunk {name} is there {times} times" for name, times in ids.items() if times > 1)
     skipped = Counter(one.verdict for one in records if one.verdict != INDEXED)
     return Verdict(clone.name, len(entries), len(indexed), dict(skipped), len(ids), tuple(deviations))
@@ -80,7 +80,7 @@ def _compare_paths(entries: dict[str, TreeEntry], records: Sequence[FileRecord])
             yield f"{record.path!r} is a link or a submodule, but indexed"
 
 
-def _compare_text(chunks: Sequence[Chunk], data: bytes) -> Iterator[str]:
+def compare_text(chunks: Sequence[Chunk], data: bytes) -> Iterator[str]:
     """Yield what is wrong with the chunks of one file."""
     if not chunks:
         if data.strip():

@@ -104,7 +104,7 @@ def rows(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
             "queries": name,
             "number": len(members),
             "same first hit": share(sum(one.same_first for one in members), len(members)),
-            "overlap of ten": share(sum(one.overlap for one in members), len(members)),  # type: ignore[arg-type]
+            "overlap of ten": share(sum(one.overlap for one in members), len(members)),
             "same ten in order": share(sum(one.same_order for one in members), len(members)),
             "same scores": share(sum(one.score_gap < SAME_SCORE for one in members), len(members)),
         }

@@ -96,7 +96,7 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "queries": len(ranks),
         "first": share(ranks.count(1), len(ranks)),
         "in ten": share(sum(map(bool, ranks)), len(ranks)),
-        "MRR": share(sum(1 / rank for rank in ranks if rank), len(ranks)),  # type: ignore[arg-type]
+        "MRR": share(sum(1 / rank for rank in ranks if rank), len(ranks)),
         "first, all repos": share(together.count(1), len(together)),
         "in ten, all repos": share(sum(map(bool, together)), len(together)),
     }
@@ -106,7 +106,7 @@ def measure(
     installation: Installation, pairs: Sequence[tuple[Questionnaire, Clone]], scratch: Path, symbols: int, seed: int
 ) -> tuple[list[Outcome], list[Outcome]]:
     """Return the outcomes of symbols and questions."""
-    drawn = []
+    drawn: list[tuple[Questionnaire, Clone, Definition]] = []
     for number, (questionnaire, clone) in enumerate(pairs):
         # Spread over the repositories as evenly as they allow; the small ones have fewer.
         wanted = (symbols - len(drawn)) // (len(pairs) - number)

@@ -29,9 +29,9 @@ def progress(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def share(hits: int, total: int) -> float:
+def share(part: float, total: int) -> float:
     """Return a share, 0 of nothing being 0."""
-    return hits / total if total else 0.0
+    return part / total if total else 0.0
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
