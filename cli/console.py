@@ -9,9 +9,16 @@ from typing import Any
 _CONTROL = {code: "\N{REPLACEMENT CHARACTER}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 
 
+class ReaderGone(Exception):
+    """Whoever read our output has enough of it, as `head` does: no failure."""
+
+
 def write(text: str = "") -> None:
     """Write a line to stdout."""
-    sys.stdout.write(text + "\n")
+    try:
+        sys.stdout.write(text + "\n")
+    except BrokenPipeError:
+        raise ReaderGone from None
 
 
 def note(text: str) -> None:

@@ -7,7 +7,7 @@ import traceback
 
 import typer
 
-from codequarry.cli.console import note
+from codequarry.cli.console import ReaderGone, note
 from codequarry.shared.errors import CodequarryError, UsageError
 
 FAILED, WRONG_USE = 1, 2
@@ -17,7 +17,7 @@ INTERRUPTED = 130
 
 def report(error: BaseException) -> int:
     """Say in one line what went wrong and return the exit code; ``CODEQUARRY_DEBUG=1`` shows the traceback."""
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, BrokenPipeError | ReaderGone):
         return _reader_gone()
     if os.environ.get("CODEQUARRY_DEBUG"):
         traceback.print_exception(error)
@@ -52,6 +52,6 @@ def _wrong_use(error: typer.TyperException) -> str:
 
 
 def _reader_gone() -> int:
-    """Leave quietly: whoever read our output has enough of it. What is still buffered goes nowhere."""
+    """Leave quietly; what is still buffered goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

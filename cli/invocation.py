@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from codequarry.shared.embedding.port import Embedder
     from codequarry.shared.store.port import Store
 
+
+def examples(*lines: str) -> str:
+    """Return the end of a command's help."""
+    # The control character keeps the lines as they are.
+    return "\b\nExamples:\n" + "\n".join(f"  codequarry {line}" for line in lines)
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document (docs/cli.md describes it).")]
 
 

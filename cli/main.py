@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from codequarry.cli import contents, doctor, failures, mcp, repos, search, serve, settings, status
+from codequarry.cli.invocation import examples
 
 EPILOG = "Settings: codequarry config. Errors are one line on stderr; exit 1 means failed, 2 wrong use."
 
@@ -21,9 +22,8 @@ app = typer.Typer(
 )
 
 
-def _add(name: str, command: Callable[..., None], *examples: str) -> None:
-    """Add a command; its help ends with examples."""
-    app.command(name, epilog="\b\nExamples:\n" + "\n".join(f"  codequarry {line}" for line in examples))(command)
+def _add(name: str, command: Callable[..., None], *lines: str) -> None:
+    app.command(name, epilog=examples(*lines))(command)
 
 
 _add(

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from codequarry.cli.console import count, note, write_json, write_table
-from codequarry.cli.invocation import Json, load, workplace
+from codequarry.cli.invocation import Json, examples, load, workplace
 from codequarry.shared.errors import UsageError
 
 app = typer.Typer(help="List and remove repositories.", no_args_is_help=True, rich_markup_mode=None)
 
 
-@app.command("list")
+@app.command("list", epilog=examples("repos list", "repos list --json"))
 def list_repos(context: typer.Context, as_json: Json = False) -> None:
     """List the repositories and their state."""
     from codequarry.search_api.repositories import describe
@@ -29,7 +29,7 @@ def list_repos(context: typer.Context, as_json: Json = False) -> None:
     write_table([_row(one) for one in described], right=(3, 4))
 
 
-@app.command("rm")
+@app.command("rm", epilog=examples("repos rm flask --yes"))
 def remove(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of an indexed repository.")],
@@ -40,23 +40,18 @@ def remove(
 
     Its chunks, its mirror, and the vectors that no other one uses.
     """
-    from codequarry.ingest.removal import remove_repository
-
+    if not yes and not sys.stdin.isatty():
+        raise UsageError(f"removing {name} cannot be undone; say --yes where nobody can be asked")
     with workplace(load(context).settings) as place:
-        if not yes:
-            _confirm(name)
+        if not yes and not typer.confirm(f"Remove {name} and all its chunks from the index?", err=True):
+            raise typer.Abort
+        from codequarry.ingest.removal import remove_repository
+
         remove_repository(name, place.store, place.settings)
     if as_json:
         write_json({"removed": name})
     else:
         note(f"removed {name}")
-
-
-def _confirm(name: str) -> None:
-    if not sys.stdin.isatty():
-        raise UsageError(f"removing {name} cannot be undone; say --yes where nobody can be asked")
-    if not typer.confirm(f"Remove {name} and all its chunks from the index?", err=True):
-        raise typer.Abort
 
 
 def _row(one: Mapping[str, Any]) -> tuple[object, ...]:
