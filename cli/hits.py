@@ -13,7 +13,7 @@ LEXERS = {"csharp": "c#", "shell": "bash", "config": "ini"}
 
 def show(answer: Mapping[str, Any], query: str, lines: int) -> None:
     """Write the hits of an answer to stdout."""
-    several = len({hit["repo"] for hit in answer["results"]}) > 1 or len(answer.get("freshness", ())) > 1
+    several = len(answer["freshness"]) > 1
     show_hit = _show_coloured if sys.stdout.isatty() else _show_plain
     for index, hit in enumerate(answer["results"]):
         if index:
@@ -24,12 +24,12 @@ def show(answer: Mapping[str, Any], query: str, lines: int) -> None:
 def remarks(answer: Mapping[str, Any], for_person: bool) -> Iterator[str]:
     """Yield what a reader should know beside the hits: nothing found and why, what was degraded, how to go on."""
     if not answer["results"]:
-        yield f"no results: {answer.get('reason') or 'nothing matches'}"
-        if suggestion := answer.get("suggestion"):
+        yield f"no results: {answer['reason']}"
+        if suggestion := answer["suggestion"]:
             yield f"try: {suggestion}"
-    for what in answer.get("degraded", ()):
-        yield f"note: {what}"
-    if for_person and answer.get("next_cursor"):
+    if answer["degraded"]:
+        yield f"note: answered without {', '.join(answer['degraded'])}; codequarry doctor says why"
+    if for_person and answer["next_cursor"]:
         yield f"more: --cursor {answer['next_cursor']}"
 
 
@@ -44,17 +44,14 @@ def headline(hit: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def explained(hit: Mapping[str, Any]) -> str:
     """Return what a score is made of, in one line."""
-    return "  ".join(_parts(hit.get("explain") or {}))
-
-
-def _parts(signals: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    for name, value in signals.items():
-        if isinstance(value, Mapping):
-            yield from _parts(value, f"{prefix}{name}.")
-        elif isinstance(value, float):
-            yield f"{prefix}{name} {value:.3f}"
-        elif value is not None:
-            yield f"{prefix}{name} {value}"
+    explanation = hit.get("explain")
+    if not explanation:
+        return ""
+    signals = [f"{name} {value:.2f}" for name, value in explanation["signals"].items() if value]
+    if explanation["kind_weight"] != 1:
+        signals.append(f"kind of file × {explanation['kind_weight']:.2f}")
+    channels = [f"{name} #{rank}" for name, rank in explanation["channels"].items()]
+    return f"{', '.join(signals)}; recalled by {', '.join(channels)}"
 
 
 def _show_plain(hit: Mapping[str, Any], shown: Excerpt, several: bool) -> None:

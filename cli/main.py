@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from codequarry.cli import contents, doctor, failures, mcp, repos, search, serve, settings, status
+from codequarry.cli import contents, doctor, failures, index, mcp, models, repos, search, serve, settings, status
 from codequarry.cli.invocation import examples
 
 EPILOG = "Settings: codequarry config. Errors are one line on stderr; exit 1 means failed, 2 wrong use."
@@ -27,6 +27,13 @@ def _add(name: str, command: Callable[..., None], *lines: str) -> None:
 
 
 _add(
+    "index",
+    index.index,
+    "index .",
+    "index https://github.com/pallets/flask --branch stable",
+    "index ~/src/linux --dry-run",
+)
+_add(
     "search",
     search.search,
     'search "where is the retry delay computed"',
@@ -38,6 +45,7 @@ _add("mcp", mcp.mcp, "mcp")
 _add("files", contents.files, "files codequarry", "files codequarry --json")
 _add("chunks", contents.chunks, "chunks codequarry shared/ledger.py")
 app.add_typer(repos.app, name="repos")
+app.add_typer(models.app, name="models")
 _add("status", status.status, "status --json")
 _add("doctor", doctor.doctor, "doctor", "doctor --json")
 _add("config", settings.config, "config --json", "--set embedding.model=minilm config")
