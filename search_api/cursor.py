@@ -1,0 +1,55 @@
+"""An opaque cursor: which page of which query comes next, over which state of the index."""
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as Base64Error
+from dataclasses import dataclass
+from hashlib import sha256
+
+from codequarry.shared.errors import UsageError
+
+VERSION = 1
+# No honest cursor is longer: it holds three numbers, two hashes, and the transactions that were open.
+MAX_CHARACTERS = 20_000
+_HASH_CHARACTERS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The next page of a search.
+
+    ``at`` and ``open`` are what the first page saw of the head document, so that every later page sees the same rows
+    whatever is published meanwhile; ``query`` and ``timelines`` are hashes that tell a cursor of another search, and
+    of a repository that was rebuilt since.
+    """
+
+    page: int
+    at: int
+    open: tuple[int, ...]
+    query: str
+    timelines: str
+
+
+def digest(*parts: object) -> str:
+    """Return a short hash of values that have one way to be written as JSON."""
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_HASH_CHARACTERS]
+
+
+def encode_cursor(cursor: Cursor) -> str:
+    """Return the cursor as text."""
+    body = [VERSION, cursor.page, cursor.at, list(cursor.open), cursor.query, cursor.timelines]
+    return urlsafe_b64encode(json.dumps(body, separators=(",", ":")).encode()).decode().rstrip("=")
+
+
+def decode_cursor(text: str) -> Cursor:
+    """Read what ``encode_cursor`` wrote; UsageError for anything else."""
+    try:
+        if len(text) > MAX_CHARACTERS or not text.isascii():
+            raise ValueError
+        version, page, at, still_open, query, timelines = json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        numbers = [page, at, *still_open]
+        if version != VERSION or any(type(number) is not int or number < 0 for number in numbers):
+            raise ValueError
+    except (ValueError, TypeError, Base64Error, RecursionError):
+        raise UsageError("the cursor is not one that this service gave; leave it out to begin anew") from None
+    return Cursor(page, at, tuple(still_open), str(query), str(timelines))

@@ -1,0 +1,72 @@
+"""Names of symbols and files in a query, by how they look."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+# A dotted, arrowed or scoped chain of identifiers: `Foo::bar`, `user.save`, `a->b`, `Array#map`, `$var`, `save!`.
+_CHAIN = re.compile(r"[A-Za-z_$@~][\w$]*(?:(?:\.|::|->|#|\\)[~A-Za-z_$@][\w$]*)*[!?]?")
+_SEPARATOR = re.compile(r"\.|::|->|#|\\")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_PATH = re.compile(
+    r"(?<![\w:/])(?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z][A-Za-z0-9]{0,4}(?![\w/])|(?<![\w:/])(?:[\w@.+-]+/)+[\w@.+-]+"
+)
+_URL = re.compile(r"\w+://\S+")
+# More names than this in one query is pasted code: its words are searched, its names are not looked up one by one.
+MAX_NAMES = 16
+# A question with no more words than this may be nothing but a name, however plain it looks.
+MAX_BARE_NAME_WORDS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A symbol that a query names: its last part, and the parts before it, outermost first."""
+
+    last: str
+    scope: tuple[str, ...] = ()
+
+    @property
+    def qualified(self) -> str:
+        """The whole name with dots between its parts."""
+        return ".".join((*self.scope, self.last))
+
+
+def find_names(text: str) -> tuple[Name, ...]:
+    """Return the identifiers in a query, in order; a query of one bare word is taken for a name too."""
+    is_bare = len(text.split()) <= MAX_BARE_NAME_WORDS
+    found: dict[Name, None] = {}
+    for match in _CHAIN.finditer(text):
+        written = match.group()
+        called = text[match.end() : match.end() + 1] == "("
+        if is_bare or called or looks_like_identifier(written):
+            name = split_name(written)
+            if name is not None:
+                found[name] = None
+    return tuple(found)[:MAX_NAMES]
+
+
+def looks_like_identifier(word: str) -> bool:
+    """Tell ``camelCase``, ``snake_case``, ``a.b``, ``A::b`` and ``$x`` from an English word."""
+    return bool(
+        "_" in word.strip("_") or word.startswith(("_", "$", "@")) or _CAMEL.search(word) or _SEPARATOR.search(word)
+    )
+
+
+def split_name(written: str) -> Name | None:
+    """Take a qualified name apart; None where no letter is in its last part."""
+    parts = [part.lstrip("$@") for part in _SEPARATOR.split(written)]
+    parts = [part for part in parts if part]
+    if not parts or not any(char.isalpha() for char in parts[-1]):
+        return None
+    return Name(parts[-1], tuple(parts[:-1]))
+
+
+def find_paths(text: str) -> tuple[str, ...]:
+    """Return what looks like file names or path tails, lower-case, in order."""
+    found = {match.group().strip("./").lower(): None for match in _PATH.finditer(_URL.sub(" ", text))}
+    return tuple(path for path in found if path)[:MAX_NAMES]
+
+
+def symbol_queries(names: Iterable[Name]) -> tuple[str, ...]:
+    """Return the lower-case names that the symbol channel is asked for."""
+    return tuple({name.last.lower(): None for name in names})

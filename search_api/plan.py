@@ -1,0 +1,75 @@
+"""What a query means before any engine is asked: its words, names, paths and what it does not mind."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from codequarry.search_api.names import Name, find_names, find_paths, symbol_queries
+from codequarry.search_api.query import ParsedQuery, parse_query
+from codequarry.search_api.request import SearchRequest
+from codequarry.search_api.selection import Selection, select
+from codequarry.search_api.terms import TermGroup, term_groups
+from codequarry.shared.identifiers import iter_tokens
+from codequarry.shared.model import KindOfFile
+from codequarry.shared.store.filters import check_filters
+
+# A query that has one of these words asks for such files: they weigh as much as any other.
+_KIND_WORDS: dict[KindOfFile, str] = {
+    "test": "test tests testing tested unittest unittests spec specs mock mocks mocked fixture fixtures",
+    "example": "example examples sample samples demo demos tutorial snippet",
+    "generated": "generated",
+    "vendored": "vendor vendored",
+    "docs": "doc docs documentation readme changelog guide tutorial manual license contributing",
+    "config": "yaml yml toml json ini dockerfile makefile docker ci workflow pipeline build packaging dependencies",
+    "lock": "lock lockfile",
+}
+KIND_WORDS = {kind: frozenset(words.split()) for kind, words in _KIND_WORDS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A request taken apart. ``text`` is what is embedded; ``words`` are all its plain words, lower-case."""
+
+    request: SearchRequest
+    selection: Selection
+    text: str
+    phrases: tuple[str, ...]
+    groups: tuple[TermGroup, ...]
+    names: tuple[Name, ...]
+    paths: tuple[str, ...]
+    words: frozenset[str]
+    kinds_asked: frozenset[KindOfFile]
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """What the symbol channel is asked for."""
+        return symbol_queries(self.names)
+
+
+def make_plan(request: SearchRequest) -> Plan:
+    """Take a request apart; UsageError and UnknownName say what in the query or the filters is wrong."""
+    parsed = parse_query(request.query)
+    selection = select(request.filters, parsed.clauses, request.include_tests)
+    check_filters(selection.filters)
+    text = parsed.text or _text_of_filters(parsed)
+    words = frozenset(iter_tokens(text))
+    return Plan(
+        request=request,
+        selection=selection,
+        text=text,
+        phrases=parsed.phrases,
+        groups=term_groups(text),
+        names=tuple(dict.fromkeys((*selection.symbols, *find_names(text)))),
+        paths=find_paths(text),
+        words=words,
+        kinds_asked=frozenset(_kinds_asked(words)),
+    )
+
+
+def _text_of_filters(parsed: ParsedQuery) -> str:
+    """Return what a query without text is about: the values of its filters."""
+    values = [clause.value for clause in parsed.clauses if not clause.negated]
+    return " ".join(values) or " ".join(clause.value for clause in parsed.clauses)
+
+
+def _kinds_asked(words: frozenset[str]) -> Iterable[KindOfFile]:
+    return (kind for kind, asking in KIND_WORDS.items() if asking & words)

@@ -1,0 +1,107 @@
+"""From the filters of a request and of its query to what the store and the scope are asked for."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from codequarry.search_api.names import Name, split_name
+from codequarry.search_api.query import Clause, kind_field, language_id
+from codequarry.search_api.request import VERSION_FILTERS, FilterValues
+from codequarry.shared.errors import UsageError
+from codequarry.shared.model import Filters, PathGlobs
+
+_GLOB = "*?["
+Terms = dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which repositories and versions a search sees (all where empty), and which of their chunks."""
+
+    repos: tuple[str, ...] = ()
+    excluded_repos: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+    commits: tuple[str, ...] = ()
+    filters: Filters = field(default_factory=Filters)
+    symbols: tuple[Name, ...] = ()
+
+    @property
+    def asks_for_kind(self) -> bool:
+        """Tell whether the caller chose kinds of files or paths: then none of them weighs less for its kind."""
+        return bool(self.filters.paths.include) or any(
+            name in ("kind_of_file", "symbol_type", "blob", "id") for name, _ in self.filters.terms
+        )
+
+
+def select(filters: FilterValues, clauses: Iterable[Clause], include_tests: bool) -> Selection:
+    """Join the filters of the body with those of the query; both must hold."""
+    wanted, excluded = _from_clauses(clauses)
+    terms = [(name, values) for name, values in filters.items() if name not in _NOT_TERMS]
+    terms += [(name, values) for name, values in wanted.items() if name not in _NOT_TERMS]
+    without = [(name, values) for name, values in excluded.items() if name not in _NOT_TERMS]
+    if not include_tests:
+        without.append(("kind_of_file", ("test",)))
+    return Selection(
+        repos=_both(filters.get("repo", ()), wanted.get("repo", ())),
+        excluded_repos=excluded.get("repo", ()),
+        branches=_both(filters.get("branch", ()), filters.get("ref", ())),
+        commits=filters.get("commit", ()),
+        filters=Filters(tuple(terms), tuple(without), _paths(filters.get("path", ()), wanted, excluded)),
+        symbols=tuple(name for value in wanted.get("symbol", ()) if (name := split_name(value))),
+    )
+
+
+# What the scope or the path globs take, and what only the ranking takes.
+_NOT_TERMS = frozenset({"repo", "path", "symbol", *VERSION_FILTERS})
+
+
+def _from_clauses(clauses: Iterable[Clause]) -> tuple[Terms, Terms]:
+    wanted: Terms = {}
+    excluded: Terms = {}
+    for clause in clauses:
+        into = excluded if clause.negated else wanted
+        for name, value in _fields(clause):
+            into[name] = (*into.get(name, ()), value)
+    return wanted, excluded
+
+
+def _fields(clause: Clause) -> list[tuple[str, str]]:
+    if clause.word == "lang":
+        return [("language", language_id(clause.value))]
+    if clause.word == "kind":
+        return [(kind_field(clause.value), clause.value)]
+    if clause.word == "symbol":
+        name = split_name(clause.value)
+        if name is None:
+            raise UsageError(f"'symbol:{clause.value}' names no symbol")
+        return [("symbol_name", name.last), ("symbol", clause.value)]
+    return [(clause.word, clause.value)]
+
+
+def _both(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the values that both lists allow; a list that is empty allows all."""
+    if not first or not second:
+        return first or second
+    both = tuple(value for value in first if value in second)
+    if not both:
+        raise UsageError(f"the filters contradict each other: {', '.join(first)} and {', '.join(second)}")
+    return both
+
+
+def _paths(globs: tuple[str, ...], wanted: Terms, excluded: Terms) -> PathGlobs:
+    include = tuple(glob for glob in globs if not glob.startswith("!"))
+    exclude = tuple(glob[1:] for glob in globs if glob.startswith("!"))
+    asked = tuple(_as_glob(value) for value in wanted.get("path", ()))
+    if include and asked:
+        raise UsageError("give paths in the query or in filters.path, not in both")
+    return PathGlobs(include or asked, exclude + tuple(_as_glob(value) for value in excluded.get("path", ())))
+
+
+def _as_glob(value: str) -> str:
+    """Return the glob for ``path:value``; a value without wildcards fits anywhere in a path, but not across folders."""
+    if any(char in value for char in _GLOB):
+        return value
+    if value.startswith("/"):
+        return value
+    folder = value.endswith("/")
+    inside = value.strip("/")
+    return f"**/{inside}/" if folder else f"**/*{inside}*"

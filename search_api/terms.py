@@ -1,0 +1,94 @@
+"""From the text of a query to weighted groups of index terms."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from codequarry.search_api.names import looks_like_identifier
+from codequarry.search_api.words import META_WORDS, SHORT_FORMS, STOP_WORDS, inflections
+from codequarry.shared.identifiers import iter_tokens
+
+# Beyond these a query is pasted code; more words make the engines slower and the ranking no better.
+MAX_GROUPS = 32
+# All index terms of a query, other forms included: each is one look-up in each of five fields of the engine.
+MAX_TERMS = 96
+MAX_FORMS = 8
+_AROUND_WORDS = ".,;:!?()[]{}<>\"'`"
+
+# What another form of a word counts beside the word itself.
+INFLECTION_WEIGHT = 0.8
+SHORT_FORM_WEIGHT = 0.6
+# Two neighbouring words written as one name (`read page`, `readPage`): it adds to what its words give.
+JOINED_WEIGHT = 0.6
+# Words about code in general say little of what it does.
+META_WEIGHT = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class TermGroup:
+    """One word of a query with the index terms that stand for it, each with its weight; the word itself has 1."""
+
+    word: str
+    weight: float
+    forms: tuple[tuple[str, float], ...]
+
+
+def term_groups(text: str) -> tuple[TermGroup, ...]:
+    """Return the groups of a query, in order: words that say nothing are dropped where others remain."""
+    words = list(dict.fromkeys(iter_tokens(text)))
+    telling = [word for word in words if word not in STOP_WORDS and (len(word) > 1 or not word.isascii())]
+    kept = telling or words
+    plain = _plain_words(text)
+    groups = [TermGroup(word, _weight(word, kept), tuple(_forms(word, word in plain))) for word in kept]
+    groups += [TermGroup(word, JOINED_WEIGHT, ((word, 1.0),)) for word in _joined(text) if word not in kept]
+    return _bounded(groups)
+
+
+def index_terms(groups: Iterable[TermGroup]) -> tuple[str, ...]:
+    """Return every index term of the groups once."""
+    return tuple(dict.fromkeys(term for group in groups for term, _ in group.forms))
+
+
+def _weight(word: str, kept: list[str]) -> float:
+    return META_WEIGHT if word in META_WORDS and any(other not in META_WORDS for other in kept) else 1.0
+
+
+def _plain_words(text: str) -> set[str]:
+    """Return the words that are not parts of an identifier: only they have other forms."""
+    return {word.lower() for word in _words(text) if word.isalpha() and not looks_like_identifier(word)}
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip(_AROUND_WORDS) for word in text.split()]
+
+
+def _forms(word: str, plain: bool) -> Iterator[tuple[str, float]]:
+    yield word, 1.0
+    if not plain:
+        return
+    others = {form: INFLECTION_WEIGHT for form in inflections(word)}
+    for base in (word, *others):
+        for short in SHORT_FORMS.get(base, ()):
+            others.setdefault(short, SHORT_FORM_WEIGHT)
+    yield from list((form, weight) for form, weight in others.items() if form != word)[:MAX_FORMS]
+
+
+def _joined(text: str) -> Iterator[str]:
+    """Yield each two neighbouring words of a question as one name."""
+    plain = _plain_words(text) - STOP_WORDS
+    for first, second in pairwise(word.lower() for word in _words(text)):
+        if first in plain and second in plain:
+            yield first + second
+
+
+def _bounded(groups: list[TermGroup]) -> tuple[TermGroup, ...]:
+    """Cut what is too long: the longest words are kept, since they are the rarest, and then as many forms as fit."""
+    kept = sorted(groups, key=lambda group: -len(group.word))[:MAX_GROUPS] if len(groups) > MAX_GROUPS else groups
+    left = MAX_TERMS - len(kept)
+    bounded: list[TermGroup] = []
+    for group in groups:
+        if group in kept:
+            forms = group.forms[: 1 + max(left, 0)]
+            left -= len(forms) - 1
+            bounded.append(TermGroup(group.word, group.weight, forms))
+    return tuple(bounded)

@@ -1,0 +1,74 @@
+import pytest
+
+from codequarry.search_api.names import Name
+from codequarry.search_api.query import Clause
+from codequarry.search_api.selection import select
+from codequarry.shared.errors import UsageError
+from codequarry.shared.model import Filters, PathGlobs
+
+
+def test_nothing_asked_selects_everything():
+    selection = select({}, (), include_tests=True)
+    assert selection.filters == Filters()
+    assert not selection.asks_for_kind
+
+
+def test_body_and_query_filters_must_both_hold():
+    selection = select({"language": ("go",)}, [Clause("kind", "method")], include_tests=True)
+    assert selection.filters.terms == (("language", ("go",)), ("symbol_type", ("method",)))
+    assert selection.asks_for_kind
+
+
+def test_repeated_clauses_are_alternatives_and_negated_ones_exclude():
+    clauses = [Clause("lang", "py"), Clause("lang", "go"), Clause("lang", "c", negated=True)]
+    selection = select({}, clauses, include_tests=False)
+    assert selection.filters.terms == (("language", ("python", "go")),)
+    assert selection.filters.excluded == (("language", ("c",)), ("kind_of_file", ("test",)))
+
+
+def test_repositories_are_no_field_filter():
+    selection = select({"repo": ("a", "b")}, [Clause("repo", "b"), Clause("repo", "c", True)], include_tests=True)
+    assert selection.repos == ("b",)
+    assert selection.excluded_repos == ("c",)
+    assert selection.filters == Filters()
+
+
+def test_contradicting_repositories_are_refused():
+    with pytest.raises(UsageError, match="contradict"):
+        select({"repo": ("a",)}, [Clause("repo", "b")], include_tests=True)
+
+
+def test_symbol_filters_by_its_last_part_and_keeps_the_scope_for_ranking():
+    selection = select({}, [Clause("symbol", "Session.request")], include_tests=True)
+    assert selection.filters.terms == (("symbol_name", ("request",)),)
+    assert selection.symbols == (Name("request", ("Session",)),)
+
+
+def test_path_globs_of_the_body_are_taken_as_they_are():
+    selection = select({"path": ("src/**", "!*.md")}, (), include_tests=True)
+    assert selection.filters.paths == PathGlobs(("src/**",), ("*.md",))
+
+
+@pytest.mark.parametrize(
+    ("value", "glob"),
+    [
+        ("port", "**/*port*"),
+        ("store/port.py", "**/*store/port.py*"),
+        ("store/", "**/store/"),
+        ("src/**/x.py", "src/**/x.py"),
+        ("*.go", "*.go"),
+        ("/cmd", "/cmd"),
+    ],
+)
+def test_path_in_the_query_fits_anywhere(value, glob):
+    assert select({}, [Clause("path", value)], include_tests=True).filters.paths.include == (glob,)
+
+
+def test_paths_in_both_places_are_refused():
+    with pytest.raises(UsageError, match="not in both"):
+        select({"path": ("a",)}, [Clause("path", "b")], include_tests=True)
+
+
+def test_branch_and_ref_are_one():
+    assert select({"ref": ("main",)}, (), include_tests=True).branches == ("main",)
+    assert select({"ref": ("main",), "branch": ("main", "dev")}, (), include_tests=True).branches == ("main",)
