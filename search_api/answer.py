@@ -1,0 +1,92 @@
+"""What goes out: hits as JSON, how fresh they are, and why there are none."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from codequarry.search_api.links import blob_url
+from codequarry.search_api.rank import Ranked
+from codequarry.search_api.scope import View
+from codequarry.search_api.states import RepositoryState
+from codequarry.shared.model import Chunk
+from codequarry.shared.store.port import Recall
+
+# The fields of a chunk that answers show, in this order; timelines, transactions and permissions are not among them.
+CHUNK_FIELDS: tuple[str, ...] = (
+    "id", "repo", "path", "language", "symbol_type", "symbol_kind", "symbol_name", "qualified_name", "signature",
+    "start_line", "end_line", "symbol_part", "text", "context", "doc", "commentary", "kind_of_file", "exported",
+    "microservice", "package", "aggregate", "tags", "defines", "references", "imports", "exports", "calls",
+    "dependencies", "blob", "content_hash", "start_char", "end_char", "body_start_char", "masked", "encoding",
+    "derived", "complexity_score", "introduced_commit", "last_modified_commit", "commit_author", "commit_message",
+    "commit_date", "file_history_length", "co_change_files",
+)  # fmt: skip
+# Explanations show enough digits to add up.
+EXPLAIN_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """The answer to one search; ``to_json`` is the HTTP body."""
+
+    results: Sequence[Mapping[str, Any]]
+    freshness: Sequence[Mapping[str, Any]] = ()
+    degraded: Sequence[str] = ()
+    reason: str | None = None
+    suggestion: str | None = None
+    next_cursor: str | None = None
+    took_ms: float = 0.0
+    stages: Mapping[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the body of ``POST /search-code``."""
+        return {
+            "results": list(self.results),
+            "freshness": list(self.freshness),
+            "degraded": list(self.degraded),
+            "reason": self.reason,
+            "suggestion": self.suggestion,
+            "next_cursor": self.next_cursor,
+            "took_ms": self.took_ms,
+        }
+
+
+def hit_json(
+    item: Ranked, view: View | None, state: RepositoryState | None, explanation: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return one hit: the chunk's public fields, its version, score and address."""
+    chunk = item.candidate.chunk
+    commit = view.commit if view else None
+    origin = state.origin if state else ""
+    body = {
+        "score": item.score,
+        **chunk_json(chunk),
+        "ref": view.branch if view else None,
+        "branch": view.branch if view else None,
+        "commit": commit,
+        "url": blob_url(origin, commit, chunk.path, chunk.start_line, chunk.end_line) if commit else None,
+        "is_stride": item.candidate.is_stride,
+    }
+    return body if explanation is None else {**body, "explain": explanation}
+
+
+def chunk_json(chunk: Chunk) -> dict[str, Any]:
+    """Return a chunk's public fields, as answers and `codequarry chunks` show them."""
+    body = {name: getattr(chunk, name) for name in CHUNK_FIELDS}
+    body["stride_info"] = asdict(chunk.stride_info) if chunk.stride_info else None
+    return body
+
+
+def explain(item: Ranked, recall: Recall) -> dict[str, Any]:
+    """Return what a score is made of: each signal, its share, and the channels that recalled the hit."""
+    channels = {
+        "vector": recall.by_vector,
+        "terms": recall.by_terms,
+        "symbol": recall.by_symbol,
+        "path": recall.by_path,
+    }
+    signals = {name: round(value, EXPLAIN_DIGITS) for name, value in asdict(item.signals).items()}
+    return {
+        "signals": signals,
+        "kind_weight": item.kind_weight,
+        "channels": {name: ids.index(item.id) + 1 for name, ids in channels.items() if item.id in ids},
+    }
