@@ -1,0 +1,43 @@
+"""Logs to stderr: lines for a person at a terminal, one JSON object a line for everything else."""
+
+import logging
+import sys
+from typing import Literal
+
+import structlog
+from structlog.types import Processor
+
+Level = Literal["debug", "info", "warning", "error"]
+
+
+def configure_logs(level: Level = "info", as_json: bool | None = None) -> None:
+    """Set up structlog and the standard library's logging alike; JSON where stderr is no terminal."""
+    json_lines = not sys.stderr.isatty() if as_json is None else as_json
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    renderer: Processor = structlog.processors.JSONRenderer() if json_lines else structlog.dev.ConsoleRenderer()
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level.upper())
+
+
+def logger(name: str) -> structlog.stdlib.BoundLogger:
+    """Return a logger that takes an event and fields: ``log.info("searched", hits=3)``."""
+    bound: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger(name)
+    return bound
