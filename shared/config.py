@@ -153,14 +153,18 @@ class ApiSettings(Section):
     max_body_bytes: int = Field(default=1_000_000, ge=1)
     threads: int = Field(default=8, ge=1, le=256)
     workers: int = Field(default=1, ge=1, le=64)
+    open_to_network: bool = Field(default=False, description="listen beyond loopback although no key is configured")
 
 
 class IndexingSettings(Section):
     """How an indexing run shares the machine."""
 
-    processes: int | None = Field(default=None, ge=1, le=256, description="chunking processes; one a core if unset")
+    processes: int | None = Field(
+        default=None, ge=0, le=256, description="chunking processes; one a core if unset, 0 chunks in the run's own"
+    )
     batch_files: int = Field(default=200, ge=1, le=10_000)
     lease_seconds: float = Field(default=30, gt=0, description="a lease that has not changed for so long has expired")
+    grace_seconds: float = Field(default=1, ge=0, description="what a rebuild replaced is kept for so long for readers")
 
 
 class SettingsModel(Section):

@@ -1,0 +1,35 @@
+"""The routes of the service, a blueprint a subject."""
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from codequarry.search_api.problems import MEDIA_TYPE
+from codequarry.search_api.schemas import Problem, reference
+
+EXTENSION = "codequarry"
+"""Where the application keeps its backend."""
+
+_PROBLEMS = {
+    400: "The request is wrong: what and why stands in detail",
+    404: "A repository or version that the index does not have",
+    413: "The body is too large",
+    415: "The body is not JSON",
+    500: "An error of the service",
+    503: "The store does not answer; Retry-After says when to ask again",
+}
+
+
+Responses = dict[int | str, dict[str, str | dict[str, dict[str, Any]]]]
+"""What the OpenAPI extension takes as the answers of an operation."""
+
+
+def problem_responses(*statuses: int) -> Responses:
+    """Return what the OpenAPI document says of error answers."""
+    content = {MEDIA_TYPE: {"schema": reference(Problem)}}
+    return {status: {"description": _PROBLEMS[status], "content": dict(content)} for status in statuses}
+
+
+def answer_response(model: type[BaseModel], description: str) -> Responses:
+    """Return what the OpenAPI document says of a good answer."""
+    return {200: {"description": description, "content": {"application/json": {"schema": reference(model)}}}}

@@ -1,0 +1,123 @@
+"""The Flask application: routes over one engine, every error a problem+json, every request with an id."""
+
+import re
+from http import HTTPStatus
+from time import perf_counter
+from typing import Any
+from uuid import uuid4
+
+import structlog
+from apiflask import APIFlask
+from flask import Response, g, request
+from werkzeug.exceptions import HTTPException
+
+from codequarry.search_api.backend import Backend
+from codequarry.search_api.problems import problem, problem_of
+from codequarry.search_api.request import SearchRequest
+from codequarry.search_api.routes import EXTENSION, health, repos, search
+from codequarry.search_api.schemas import component_schemas
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.errors import CodequarryError
+from codequarry.shared.logs import logger
+from codequarry.shared.metrics import count_request
+from codequarry.shared.store.port import Store
+
+TITLE = "Codequarry"
+API_VERSION = "1.0"
+REQUEST_ID_HEADER = "X-Request-ID"
+# An id that a caller gives goes into logs: what could break a line or fill a disk is replaced by one of ours.
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+UNMATCHED_ROUTE = "unmatched"
+
+log = logger("codequarry.api")
+
+
+def create_app(settings: SettingsModel, store: Store | None = None, embedder: Embedder | None = None) -> APIFlask:
+    """Return the application; store and embedder are opened from the settings at their first use unless given."""
+    app = APIFlask(
+        __name__, title=TITLE, version=API_VERSION, json_errors=False, spec_path="/openapi.json", docs_path=None
+    )
+    app.config["MAX_CONTENT_LENGTH"] = settings.api.max_body_bytes
+    app.config["DESCRIPTION"] = "Search the code of indexed git repositories."
+    app.json.sort_keys = False  # type: ignore[attr-defined]  # of the default provider, which is not the declared type
+    app.extensions[EXTENSION] = Backend(settings, store, embedder)
+    for blueprint in (search.blueprint, repos.blueprint, health.blueprint):
+        app.register_blueprint(blueprint)
+    _watch_requests(app)
+    _answer_errors(app)
+    _complete_spec(app)
+    return app
+
+
+def serve(settings: SettingsModel) -> None:
+    """Run the service under gunicorn until it is told to stop."""
+    from codequarry.search_api.server import serve as run
+
+    run(settings)
+
+
+def warm_up(app: APIFlask) -> None:
+    """Load model and vectors before the first request needs them; what fails here is tried again then."""
+    backend: Backend = app.extensions[EXTENSION]
+    try:
+        backend.engine().search(SearchRequest("warm up", top_k=1))
+    except CodequarryError as error:
+        log.warning("not ready yet", detail=str(error))
+
+
+def _watch_requests(app: APIFlask) -> None:
+    @app.before_request
+    def begin() -> None:
+        given = request.headers.get(REQUEST_ID_HEADER, "")
+        g.request_id = given if _REQUEST_ID.fullmatch(given) else uuid4().hex
+        g.started = perf_counter()
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=g.request_id)
+
+    @app.after_request
+    def end(response: Response) -> Response:
+        route = request.url_rule.rule if request.url_rule else UNMATCHED_ROUTE
+        response.headers[REQUEST_ID_HEADER] = g.request_id
+        count_request(route, request.method if request.url_rule else "any", response.status_code)
+        duration = round((perf_counter() - g.started) * 1000, 1)
+        log.info("request", route=route, method=request.method, status=response.status_code, ms=duration)
+        return response
+
+
+def _request_id() -> str | None:
+    request_id: str | None = g.get("request_id")
+    return request_id
+
+
+def _answer_errors(app: APIFlask) -> None:
+    @app.errorhandler(CodequarryError)
+    def own(error: CodequarryError) -> Response:
+        response = problem_of(error, _request_id())
+        if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            log.warning("failed", error=type(error).__name__, detail=str(error))
+        return response
+
+    @app.errorhandler(HTTPException)
+    def http(error: HTTPException) -> Response:
+        if error.code is None or error.code < HTTPStatus.BAD_REQUEST:
+            return error.get_response()  # type: ignore[return-value]  # a redirect; werkzeug's response, not flask's
+        response = problem(HTTPStatus(error.code), error.description or "", _request_id())
+        for name, value in error.get_headers():
+            if name in ("Allow", "Retry-After"):
+                response.headers[name] = value
+        return response
+
+    @app.errorhandler(Exception)
+    def unexpected(error: Exception) -> Response:
+        log.error("unexpected", exc_info=error)
+        detail = f"an unexpected error; the log has it under request id {_request_id()}"
+        return problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail, _request_id())
+
+
+def _complete_spec(app: APIFlask) -> None:
+    @app.spec_processor
+    def add_schemas(spec: dict[str, Any] | str) -> dict[str, Any] | str:
+        assert isinstance(spec, dict)  # it is text only where the settings of the extension ask for YAML
+        spec.setdefault("components", {})["schemas"] = component_schemas()
+        return spec

@@ -1,0 +1,68 @@
+"""Errors as problem+json (RFC 9457): what went wrong, in a sentence that says what to do."""
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from flask import Response
+
+from codequarry.shared.errors import (
+    AmbiguousCommit,
+    CodequarryError,
+    NotIndexed,
+    StoreUnavailable,
+    UnknownName,
+    UsageError,
+)
+from codequarry.shared.metrics import Outcome
+
+MEDIA_TYPE = "application/problem+json"
+# An engine that does not answer is asked again by itself on the next request; sooner than this is no use.
+RETRY_AFTER_SECONDS = 5
+
+_STATUSES: tuple[tuple[type[CodequarryError], HTTPStatus, Outcome], ...] = (
+    (UsageError, HTTPStatus.BAD_REQUEST, "refused"),
+    (NotIndexed, HTTPStatus.NOT_FOUND, "not_indexed"),
+    (StoreUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
+)
+
+
+def classify(error: CodequarryError) -> tuple[HTTPStatus, Outcome]:
+    """Return the status and outcome of an error; what is no fault of the caller is a 500."""
+    for kind, status, outcome in _STATUSES:
+        if isinstance(error, kind):
+            return status, outcome
+    return HTTPStatus.INTERNAL_SERVER_ERROR, "failed"
+
+
+def problem(
+    status: HTTPStatus, detail: str, request_id: str | None, extra: Mapping[str, Any] | None = None
+) -> Response:
+    """Return a problem+json response."""
+    body = {
+        "type": "about:blank",
+        "title": status.phrase,
+        "status": status.value,
+        "detail": detail,
+        "request_id": request_id,
+        **(extra or {}),
+    }
+    response = Response(json.dumps(body), status.value, mimetype=MEDIA_TYPE)
+    if status is HTTPStatus.SERVICE_UNAVAILABLE:
+        response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response
+
+
+def problem_of(error: CodequarryError, request_id: str | None) -> Response:
+    """Return the response for one of our own errors."""
+    status, _ = classify(error)
+    return problem(status, str(error), request_id, _details(error))
+
+
+def _details(error: CodequarryError) -> dict[str, Any]:
+    if isinstance(error, UnknownName):
+        return {"name": error.name, "known": list(error.known)}
+    if isinstance(error, AmbiguousCommit):
+        return {"candidates": list(error.candidates)}
+    return {}

@@ -1,0 +1,64 @@
+"""`GET /healthz`, `/readyz` and `/metrics`."""
+
+from http import HTTPStatus
+
+from apiflask import APIBlueprint
+from flask import Response, current_app, jsonify
+
+from codequarry.search_api.backend import Backend
+from codequarry.search_api.problems import RETRY_AFTER_SECONDS
+from codequarry.search_api.routes import EXTENSION, Responses, answer_response
+from codequarry.search_api.schemas import HealthBody, reference
+from codequarry.shared.metrics import CONTENT_TYPE, render
+
+blueprint = APIBlueprint("health", __name__, tag="Operation")
+
+_UNAVAILABLE: Responses = {
+    503: {
+        "description": "The store does not answer",
+        "content": {"application/json": {"schema": reference(HealthBody)}},
+    }
+}
+_METRICS: Responses = {
+    200: {"description": "The Prometheus text format", "content": {"text/plain": {"schema": {"type": "string"}}}}
+}
+
+
+@blueprint.get("/healthz")
+@blueprint.doc(
+    summary="Is the process alive",
+    operation_id="healthz",
+    responses=answer_response(HealthBody, "It answers"),
+)
+def healthz() -> Response:
+    """Say that the process answers; it asks nobody else."""
+    return jsonify({"status": "ok", "checks": {}})
+
+
+@blueprint.get("/readyz")
+@blueprint.doc(
+    summary="Can it answer searches",
+    operation_id="readyz",
+    responses=answer_response(HealthBody, "The store answers") | _UNAVAILABLE,
+)
+def readyz() -> Response:
+    """Say whether searches can be answered; a failing embedder only degrades them."""
+    backend: Backend = current_app.extensions[EXTENSION]
+    checks = backend.checks()
+    if checks["store"] == "ok":
+        return jsonify({"status": "ok", "checks": checks})
+    response = jsonify({"status": "unavailable", "checks": checks})
+    response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
+    response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response
+
+
+@blueprint.get("/metrics")
+@blueprint.doc(
+    summary="Metrics for Prometheus",
+    operation_id="metrics",
+    responses=_METRICS,
+)
+def metrics() -> Response:
+    """Return the metrics of the service."""
+    return Response(render(), content_type=CONTENT_TYPE)

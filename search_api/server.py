@@ -1,0 +1,118 @@
+"""The service under gunicorn: threads in one or a few worker processes, each with its own store and model."""
+
+import ipaddress
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
+from gunicorn.workers.base import Worker
+
+from codequarry.shared import metrics
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.errors import UsageError
+from codequarry.shared.logs import configure_logs
+
+# Requests that run when the service is told to stop have this long to finish.
+GRACEFUL_SECONDS = 30
+# A worker that does not answer its master for so long is stuck, and is replaced; the first search loads the model.
+TIMEOUT_SECONDS = 120
+KEEP_ALIVE_SECONDS = 5
+
+Announce = Callable[[str], None]
+
+
+def serve(settings: SettingsModel, announce: Announce | None = None) -> None:
+    """Run the service until it is told to stop; the requests under way are finished first.
+
+    ``announce`` gets the address when it is open. UsageError where the service would be open to the network without
+    any key, or the address can't be used.
+    """
+    check_host(settings)
+    configure_logs()
+    if settings.api.workers == 1:
+        _Server(settings, announce or _to_stderr).run()
+        return
+    with tempfile.TemporaryDirectory(prefix="codequarry-metrics-") as folder:
+        os.environ[metrics.MULTIPROCESS_FOLDER] = folder
+        try:
+            _Server(settings, announce or _to_stderr).run()
+        finally:
+            os.environ.pop(metrics.MULTIPROCESS_FOLDER, None)
+
+
+def check_host(settings: SettingsModel) -> None:
+    """Raise UsageError for an address beyond this machine, unless the settings say that something else guards it."""
+    if settings.api.open_to_network or _is_loopback(settings.api.host):
+        return
+    raise UsageError(
+        f"no key is configured, so everyone who reaches {settings.api.host} could read all indexed code; listen on "
+        "127.0.0.1, or set [api] open_to_network = true where something in front of the service checks who asks"
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _to_stderr(address: str) -> None:
+    sys.stderr.write(f"Codequarry listens on {address}\n")
+    sys.stderr.flush()
+
+
+class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
+    """Gunicorn with our settings instead of its command line."""
+
+    def __init__(self, settings: SettingsModel, announce: Announce) -> None:
+        self._settings = settings
+        self._announce = announce
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Give gunicorn its settings."""
+        for name, value in gunicorn_options(self._settings).items():
+            self.cfg.set(name, value)
+        self.cfg.set("when_ready", self._ready)
+        self.cfg.set("child_exit", _child_exit)
+
+    def load(self) -> Any:  # noqa: ANN401  # gunicorn's own signature
+        """Return the application; called in each worker process, so that no connection is shared by a fork."""
+        from codequarry.search_api.app import create_app, warm_up
+
+        app = create_app(self._settings)
+        warm_up(app)
+        return app
+
+    def _ready(self, arbiter: Arbiter) -> None:
+        for listener in arbiter.LISTENERS:
+            self._announce(str(listener))
+
+
+def gunicorn_options(settings: SettingsModel) -> dict[str, Any]:
+    """Return what gunicorn is told."""
+    api = settings.api
+    host = f"[{api.host}]" if ":" in api.host and not api.host.startswith("[") else api.host
+    return {
+        "bind": [f"{host}:{api.port}"],
+        "worker_class": "gthread",
+        "workers": api.workers,
+        "threads": api.threads,
+        "timeout": TIMEOUT_SECONDS,
+        "graceful_timeout": GRACEFUL_SECONDS,
+        "keepalive": KEEP_ALIVE_SECONDS,
+        "loglevel": "warning",
+        "preload_app": False,
+        "control_socket_disable": True,
+    }
+
+
+def _child_exit(_: Arbiter, worker: Worker) -> None:
+    metrics.forget_process(worker.pid)

@@ -1,0 +1,25 @@
+"""The application for any WSGI server: ``gunicorn codequarry.search_api.wsgi:app``.
+
+Settings come from the file and the environment, as for the command line, and are read at the first use of ``app``, so
+that importing this module does nothing.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from apiflask import APIFlask
+
+_apps: list["APIFlask"] = []
+
+
+def __getattr__(name: str) -> "APIFlask":
+    if name != "app":
+        raise AttributeError(name)
+    if not _apps:
+        from codequarry.search_api.app import create_app
+        from codequarry.shared.config import load_settings
+        from codequarry.shared.logs import configure_logs
+
+        configure_logs()
+        _apps.append(create_app(load_settings().settings))
+    return _apps[0]
