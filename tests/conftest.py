@@ -1,7 +1,8 @@
-"""The one real OpenSearch node that all tests share, and the word about tests that could not have it."""
+"""What tests share: git repositories, one real OpenSearch node, and the word about tests that could not have it."""
 
 import os
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,73 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if reports:
         files = sorted({report.nodeid.partition("::")[0] for report in reports})
         terminalreporter.write_line(f"NOT RUN ({NOT_RUN}): {len(reports)} tests in {', '.join(files)}", yellow=True)
+
+
+class GitRepository:
+    """A real git repository with a working tree; every commit has the same author and date."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True)
+        self.git("init", "--quiet", "--initial-branch=main", "--template=")
+
+    @property
+    def origin(self) -> str:
+        """What a person would give to index it."""
+        return str(self.folder)
+
+    def git(self, *arguments: str, data: bytes | None = None) -> bytes:
+        """Run git in the working tree, untouched by the configuration of the machine."""
+        environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "A",
+            "GIT_AUTHOR_EMAIL": "a@example.org",
+            "GIT_AUTHOR_DATE": "2024-01-01T00:00:00Z",
+            "GIT_COMMITTER_NAME": "A",
+            "GIT_COMMITTER_EMAIL": "a@example.org",
+            "GIT_COMMITTER_DATE": "2024-01-01T00:00:00Z",
+        }
+        command = ["git", *arguments]
+        return subprocess.run(
+            command, cwd=self.folder, env=environment, input=data, capture_output=True, check=True
+        ).stdout
+
+    def write(self, path: str | bytes, content: str | bytes) -> None:
+        """Write a file of the working tree."""
+        target = os.path.join(os.fsencode(self.folder), os.fsencode(path))
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+
+    def remove(self, path: str) -> None:
+        """Remove a file of the working tree."""
+        (self.folder / path).unlink()
+
+    def commit(self, message: str = "a change") -> str:
+        """Commit the whole working tree, changed or not, and return the commit."""
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", message)
+        return self.git("rev-parse", "HEAD").decode().strip()
+
+    def listing(self, commit: str = "HEAD") -> dict[str, str]:
+        """Return the regular files of a commit: path to blob."""
+        lines = self.git("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")
+        facts = [line.partition(b"\t") for line in lines if line.startswith(b"100")]
+        return {path.decode(): fact.split()[2].decode() for fact, _, path in facts}
+
+
+@pytest.fixture
+def make_repository(tmp_path: Path) -> Callable[..., GitRepository]:
+    """Return a function that makes a git repository in a scratch folder, with files committed where given."""
+
+    def make(name: str = "project", files: dict[str, str | bytes] | None = None) -> GitRepository:
+        repository = GitRepository(tmp_path / "origins" / name)
+        for path, content in (files or {}).items():
+            repository.write(path, content)
+        if files:
+            repository.commit("first")
+        return repository
+
+    return make
