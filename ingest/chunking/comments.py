@@ -1,0 +1,58 @@
+"""Cleaning comments to documentation text, and declarations to one-line signatures."""
+
+import re
+
+# Longer doc comments are cut: what they explain stands in their first paragraphs.
+MAX_DOC_CHARACTERS = 2_000
+# Longer signatures are lists of parameters that no one reads in a search result.
+MAX_SIGNATURE_CHARACTERS = 500
+
+_OPENING = re.compile(r"^\s*(?:/\*+!?|<!--+|//[/!]*|#+!?|--+|;+)[ \t]?")
+_CLOSING = re.compile(r"\s*(?:\*+/|--+>)\s*$")
+_STAR = re.compile(r"^\s*\*+(?!/)[ \t]?")
+_XML_TAG = re.compile(
+    r"</?(?:summary|remarks|para|returns|value|example|c|code|see|seealso|exception|param|typeparam)\b[^>]*>"
+)
+_CREF = re.compile(r"""<(?:see|paramref|typeparamref|seealso)\s+(?:cref|name|langword)="(?:[A-Z]:)?([^"]*)"\s*/>""")
+_TRAILER = re.compile(r"\s*(?:\{|:|=>|=|\bdo|;|\bthen)\s*$")
+
+
+def clean_comment(text: str) -> str:
+    """Return the words of a comment without its marks, block or line comment alike."""
+    block = text.lstrip().startswith(("/*", "<!--"))
+    lines: list[str] = []
+    for line in _CLOSING.sub("", text).split("\n") if block else text.split("\n"):
+        cleaned = _OPENING.sub("", line) if not block or not lines else _STAR.sub("", line)
+        lines.append(cleaned.rstrip() if not block else cleaned.strip())
+    cleaned = "\n".join(lines).strip("\n")
+    if "<" in cleaned:
+        cleaned = _XML_TAG.sub("", _CREF.sub(r"\1", cleaned))
+    return cleaned.strip()
+
+
+def doc_text(comments: list[str]) -> str:
+    """Join the comments before a declaration to its documentation."""
+    joined = "\n".join(filter(None, (clean_comment(comment) for comment in comments)))
+    return shorten(joined, MAX_DOC_CHARACTERS)
+
+
+def shorten(text: str, limit: int) -> str:
+    """Cut ``text`` at the last white space before ``limit`` characters."""
+    if len(text) <= limit:
+        return text
+    cut = text[:limit]
+    head = cut.rsplit(None, 1)[0] if len(cut.split(None, 1)) > 1 else cut
+    return head.rstrip()
+
+
+def fold_signature(text: str) -> str:
+    """Return a declaration's head in one line, without what opens its body."""
+    folded = " ".join(text.split())
+    while (shorter := _TRAILER.sub("", folded)) != folded:
+        folded = shorter
+    return shorten(folded, MAX_SIGNATURE_CHARACTERS)
+
+
+def summary(doc: str, limit: int = 200) -> str:
+    """Return the first paragraph of a documentation text in one line."""
+    return shorten(" ".join(doc.split("\n\n", 1)[0].split()), limit)

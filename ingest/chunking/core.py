@@ -1,0 +1,86 @@
+"""One file version to chunks: the only door of this package for the pipeline."""
+
+import hashlib
+
+from codequarry.ingest.chunking.code import code_pieces
+from codequarry.ingest.chunking.grammar import spec_for
+from codequarry.ingest.chunking.markdown import markdown_pieces
+from codequarry.ingest.chunking.packing import Sizes
+from codequarry.ingest.chunking.pieces import Piece
+from codequarry.ingest.chunking.plain import plain_pieces
+from codequarry.ingest.chunking.text import SourceText
+from codequarry.ingest.source import SourceFile
+from codequarry.shared.config import ChunkingSettings
+from codequarry.shared.model import Chunk
+
+CHUNKER_VERSION = "1"
+"""Part of every chunk's id: raise it with any change that cuts or describes a file otherwise."""
+
+
+def chunk_file(source: SourceFile, settings: ChunkingSettings) -> list[Chunk]:
+    """Cut a file into chunks that hold every row of it, in file order; none for an empty file.
+
+    Never raises for any text: what a grammar can't read is cut by lines. A chunk has at most ``max_tokens``; the one
+    exception is a single row longer than that, which stays whole.
+    """
+    if not source.text:
+        return []
+    text = SourceText.of(source.text)
+    pieces = _pieces(source, text, Sizes.of(settings))
+    return [_chunk(source, text, piece, ordinal) for ordinal, piece in enumerate(pieces)]
+
+
+def _pieces(source: SourceFile, text: SourceText, sizes: Sizes) -> list[Piece]:
+    """Choose the cutter by language."""
+    if source.language == "markdown":
+        return markdown_pieces(text, sizes)
+    spec = spec_for(source.language, source.path, source.text)
+    found = code_pieces(spec, source.path, text, sizes) if spec is not None else None
+    return found if found is not None else plain_pieces(source.language, text, sizes)
+
+
+def _chunk(source: SourceFile, text: SourceText, piece: Piece, ordinal: int) -> Chunk:
+    body = text.between(piece.start, piece.end)
+    identity = (source.repo, source.path, source.blob, str(ordinal), piece.part or "", CHUNKER_VERSION)
+    return Chunk(
+        id=_digest("\0".join(identity))[:32],
+        repo=source.repo,
+        path=source.path,
+        blob=source.blob,
+        language=source.language,
+        symbol_type=piece.type,
+        start_line=piece.start + 1,
+        end_line=piece.end,
+        start_char=text.char_starts[piece.start],
+        end_char=text.char_starts[piece.end],
+        text=body,
+        content_hash=_digest(body),
+        ordinal=ordinal,
+        symbol_kind=piece.kind,
+        symbol_name=piece.name,
+        qualified_name=piece.qualified,
+        signature=piece.signature,
+        exported=piece.exported,
+        body_start_char=text.char_at(piece.body_byte) if piece.body_byte is not None else None,
+        symbol_part=piece.part,
+        context=piece.context,
+        doc=piece.doc,
+        microservice=source.labels.microservice,
+        package=piece.package,
+        aggregate=source.labels.aggregate,
+        tags=source.labels.tags,
+        defines=piece.defines,
+        references=piece.references,
+        imports=piece.imports,
+        exports=piece.exports,
+        calls=piece.calls,
+        dependencies=piece.dependencies,
+        kind_of_file=source.kind_of_file,
+        complexity_score=piece.complexity,
+        encoding=source.encoding,
+        introduced_commit=source.introduced_commit,
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,111 @@
+"""The grammars: an allow-list, loaded once a process, parsed with a budget."""
+
+import time
+from dataclasses import dataclass
+from functools import cache
+from typing import cast
+
+import tree_sitter_language_pack as language_pack
+from tree_sitter import Language, Node, Parser, Query, QueryCursor, Tree
+
+from codequarry.ingest.chunking.grammars.cfamily import CPP, C, looks_like_cpp
+from codequarry.ingest.chunking.grammars.csharp import CSHARP
+from codequarry.ingest.chunking.grammars.ecmascript import JAVASCRIPT, TSX, TYPESCRIPT
+from codequarry.ingest.chunking.grammars.golang import GO
+from codequarry.ingest.chunking.grammars.jvm import JAVA, KOTLIN, SCALA
+from codequarry.ingest.chunking.grammars.php import PHP
+from codequarry.ingest.chunking.grammars.python import PYTHON
+from codequarry.ingest.chunking.grammars.ruby import RUBY
+from codequarry.ingest.chunking.grammars.rust import RUST
+from codequarry.ingest.chunking.grammars.shell import BASH
+from codequarry.ingest.chunking.grammars.swift import SWIFT
+from codequarry.ingest.chunking.spec import LanguageSpec
+
+# Only languages that stand here are parsed: the pack has grammars that never return (cobol on the input "x").
+SPECS: dict[str, LanguageSpec] = {
+    "python": PYTHON,
+    "javascript": JAVASCRIPT,
+    "typescript": TYPESCRIPT,
+    "go": GO,
+    "rust": RUST,
+    "java": JAVA,
+    "kotlin": KOTLIN,
+    "scala": SCALA,
+    "c": C,
+    "c++": CPP,
+    "c#": CSHARP,
+    "ruby": RUBY,
+    "php": PHP,
+    "swift": SWIFT,
+    "shell": BASH,
+}
+
+# Larger files are data, whatever their extension says, and their trees take some fifty times their size in memory.
+MAX_PARSED_BYTES = 2_000_000
+# A parse reports its progress at least once for every eight bytes of any sane input; a grammar that stands still is
+# stopped by the same count on every machine.
+_STEPS_PER_BYTE = 0.25
+_FREE_STEPS = 2_000
+# Error recovery can take seconds for a few steps. Processor time, not wall time, so that a busy machine cuts the
+# same chunks; files from real repositories need less than a tenth of this.
+_MAX_PARSE_SECONDS = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A loaded language: its parser's tables, its query and its row of rules."""
+
+    spec: LanguageSpec
+    language: Language
+    query: Query
+
+    def parse(self, data: bytes) -> Tree | None:
+        """Parse a file; None if that would take too long."""
+        if len(data) > MAX_PARSED_BYTES:
+            return None
+        budget = _Budget(_FREE_STEPS + int(len(data) * _STEPS_PER_BYTE))
+        try:
+            return Parser(self.language).parse(
+                lambda offset, point: data[offset:] if offset else data, progress_callback=budget.is_spent
+            )
+        except ValueError:  # what the library raises for a parse that the callback stopped
+            return None
+
+    def captures(self, root: Node) -> dict[str, list[Node]]:
+        """Run the query over the whole tree."""
+        return QueryCursor(self.query).captures(root)
+
+
+class _Budget:
+    """Counts a parse's steps and its processor time."""
+
+    def __init__(self, steps: int) -> None:
+        self._left = steps
+        self._deadline = time.thread_time() + _MAX_PARSE_SECONDS
+
+    def is_spent(self, offset: int, has_error: bool) -> bool:
+        """Tell the parser to stop."""
+        self._left -= 1
+        return self._left < 0 or time.thread_time() > self._deadline
+
+
+def spec_for(language: str, path: str, text: str) -> LanguageSpec | None:
+    """Return the row for a file: JSX has a grammar of its own, and a header may be C++."""
+    lower = path.lower()
+    if language == "typescript" and lower.endswith(".tsx"):
+        return TSX
+    if language == "c" and lower.endswith(".h") and looks_like_cpp(text):
+        return CPP
+    return SPECS.get(language)
+
+
+@cache
+def _load(name: str, query: str) -> tuple[Language, Query]:
+    language = language_pack.get_language(cast("language_pack.SupportedLanguage", name))
+    return language, Query(language, query)
+
+
+def load_grammar(spec: LanguageSpec) -> Grammar:
+    """Return the grammar of ``spec``, loaded once a process."""
+    language, query = _load(spec.grammar, spec.query)
+    return Grammar(spec, language, query)

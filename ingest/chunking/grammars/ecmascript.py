@@ -1,0 +1,297 @@
+"""JavaScript and TypeScript, with and without JSX."""
+
+from tree_sitter import Node
+
+from codequarry.ingest.chunking.spec import (
+    ImportedModule,
+    LanguageSpec,
+    NamePath,
+    Role,
+    Rule,
+    child_of,
+    first_named,
+    node_text,
+)
+
+_COMMON_QUERY = """
+(call_expression function: [(identifier) @call (member_expression property: (property_identifier) @call)
+  (member_expression property: (private_property_identifier) @call)])
+(new_expression constructor: [(identifier) @call (member_expression property: (property_identifier) @call)])
+(decorator [(identifier) @call (call_expression function: (identifier) @call)])
+(jsx_opening_element name: [(identifier) @ref (member_expression property: (property_identifier) @ref)])
+(jsx_self_closing_element name: [(identifier) @ref (member_expression property: (property_identifier) @ref)])
+(function_declaration name: (identifier) @def)
+(generator_function_declaration name: (identifier) @def)
+(method_definition name: [(property_identifier) (private_property_identifier)] @def)
+(variable_declarator name: (identifier) @def
+  value: [(arrow_function) (function_expression) (generator_function) (class)])
+(pair key: (property_identifier) @def value: [(arrow_function) (function_expression)])
+(assignment_expression left: (member_expression property: (property_identifier) @def)
+  right: [(arrow_function) (function_expression) (class)])
+(program [(lexical_declaration (variable_declarator name: (identifier) @def))
+  (variable_declaration (variable_declarator name: (identifier) @def))
+  (export_statement (lexical_declaration (variable_declarator name: (identifier) @def)))
+  (export_statement (variable_declaration (variable_declarator name: (identifier) @def)))])
+(export_specifier name: (identifier) @export)
+[(if_statement) (for_statement) (for_in_statement) (while_statement) (do_statement) (catch_clause) (switch_case)
+ (ternary_expression)] @branch
+(binary_expression operator: ["&&" "||" "??"] @branch)
+(import_statement) @import
+(export_statement source: (string)) @import
+(call_expression function: (identifier) @require arguments: (arguments . (string)) (#eq? @require "require")) @import
+(call_expression function: (import) arguments: (arguments . (string))) @import
+"""
+
+_JAVASCRIPT_QUERY = """
+(class_heritage [(identifier) @ref (member_expression property: (property_identifier) @ref)])
+(class_declaration name: (identifier) @def)
+(field_definition property: [(property_identifier) (private_property_identifier)] @def)
+"""
+
+_TYPESCRIPT_QUERY = """
+(type_identifier) @ref
+(extends_clause value: [(identifier) @ref (member_expression property: (property_identifier) @ref)])
+(class_declaration name: (type_identifier) @def)
+(abstract_class_declaration name: (type_identifier) @def)
+(interface_declaration name: (type_identifier) @def)
+(type_alias_declaration name: (type_identifier) @def)
+(enum_declaration name: (identifier) @def)
+(enum_body name: (property_identifier) @def)
+(enum_assignment name: (property_identifier) @def)
+(internal_module name: (identifier) @def)
+(function_signature name: (identifier) @def)
+(abstract_method_signature name: (property_identifier) @def)
+(method_signature name: (property_identifier) @def)
+(property_signature name: (property_identifier) @def)
+(public_field_definition name: [(property_identifier) (private_property_identifier)] @def)
+(ambient_declaration (lexical_declaration (variable_declarator name: (identifier) @def)))
+"""
+
+_FUNCTIONS = {"arrow_function", "function_expression", "generator_function", "function"}
+_CLASSES = {"class"}
+
+
+def _value_body(node: Node) -> Node | None:
+    """Find the body of the function, class or object that a declarator, pair, field or assignment holds."""
+    value = node.child_by_field_name("value") or node.child_by_field_name("right")
+    if value is None:
+        return None
+    return value if value.type == "object" else value.child_by_field_name("body")
+
+
+def _key_name(node: Node, data: bytes) -> NamePath:
+    key = node.child_by_field_name("key") or node.child_by_field_name("property") or node.child_by_field_name("name")
+    return (node_text(key, data).strip("\"'"),) if key is not None else ()
+
+
+def _target_name(node: Node, data: bytes) -> NamePath:
+    """Name ``exports.pay = …`` pay, ``Foo.prototype.bar = …`` Foo.bar; nothing for ``module.exports = …``."""
+    left = node.child_by_field_name("left")
+    parts = node_text(left, data).split(".") if left is not None else []
+    path = tuple(part.strip() for part in parts if part.strip() not in {"prototype", "exports", "module", "this"})
+    return path if all(part.isidentifier() or part.startswith(("#", "$")) for part in path) else ()
+
+
+def _has_methods(node: Node) -> bool:
+    """Tell whether an object literal holds functions."""
+    return any(
+        child.type == "method_definition"
+        or (child.type == "pair" and (value := child.child_by_field_name("value")) and value.type in _FUNCTIONS)
+        for child in node.named_children
+    )
+
+
+def _holder(node: Node, value: Node | None, name: object, plain: Rule) -> tuple[Node, Rule]:
+    """Classify something that holds a value by what the value is."""
+    namer = name if callable(name) else _key_name
+    if value is None:
+        return node, plain
+    if value.type in _FUNCTIONS:
+        return node, Rule(Role.CALLABLE, "function", "function", name=namer, body=_value_body)
+    if value.type in _CLASSES:
+        return node, Rule(Role.TYPE, "class", "class", name=namer, body=_value_body)
+    if value.type == "object" and _has_methods(value):
+        return node, Rule(Role.TYPE, "object", "class", name=namer, body=_value_body)
+    return node, plain
+
+
+def _variable(node: Node, data: bytes) -> tuple[Node, Rule]:
+    """Take a declaration of one name for what its value is, and one that requires a module for an import."""
+    declarators = [child for child in node.named_children if child.type == "variable_declarator"]
+    word = node.child_by_field_name("kind")
+    plain = Rule(Role.VALUE, node_text(word, data) if word is not None else "var")
+    value = declarators[0].child_by_field_name("value") if len(declarators) == 1 else None
+    if value is not None and value.type == "call_expression":
+        function = value.child_by_field_name("function")
+        if function is not None and node_text(function, data) == "require":
+            return node, Rule(Role.IMPORT, "import")
+    if value is None:
+        return node, plain
+    _, rule = _holder(node, value, _key_name, plain)
+    return (node, plain) if rule is plain else (declarators[0], rule)
+
+
+def _member(node: Node, data: bytes) -> tuple[Node, Rule]:
+    """Classify a field of a class, or a pair of an object."""
+    return _holder(node, node.child_by_field_name("value"), _key_name, Rule(Role.VALUE, "field"))
+
+
+def _expression(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule | None":
+    """Take an assignment for what it assigns, a bare string for a pragma, and find a namespace in its statement."""
+    inner = first_named(node)
+    if inner is None:
+        return None
+    if inner.type == "assignment_expression":
+        found, rule = _holder(inner, inner.child_by_field_name("right"), _target_name, Rule(Role.BLOCK, "statement"))
+        return (found, rule) if _target_name(inner, data) or rule.role is Role.TYPE else None
+    if inner.type == "internal_module":
+        return inner, Rule(Role.SCOPE, "namespace")
+    if inner.type == "string":
+        return Rule(Role.IMPORT, "pragma")
+    if inner.type == "call_expression" and node_text(inner, data).startswith("require("):
+        return Rule(Role.IMPORT, "import")
+    return None
+
+
+def _export(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule | None":
+    """Classify what is exported by default without a declaration, or from another module."""
+    if node.child_by_field_name("source") is not None:
+        return Rule(Role.IMPORT, "export")
+    return _holder(node, node.child_by_field_name("value"), lambda inner, text: (), Rule(Role.BLOCK, "export"))
+
+
+def imported(node: Node, data: bytes) -> list[ImportedModule]:
+    """Read an import, an export from, ``import()`` or ``require()``, with the names that it binds."""
+    source = node.child_by_field_name("source") or child_of(node, "import_require_clause")
+    if node.type == "call_expression":
+        arguments = node.child_by_field_name("arguments")
+        source = first_named(arguments) if arguments is not None else None
+        return [ImportedModule(node_text(source, data).strip("\"'`"), _required(node, data))] if source else []
+    if source is None:
+        return []
+    clause = child_of(node, "import_clause")
+    names = tuple(_bound(clause, data)) if clause is not None else ()
+    return [ImportedModule(node_text(source, data).strip("\"'`"), names)]
+
+
+def _required(node: Node, data: bytes) -> NamePath:
+    """Return the names that ``const {a, b: c} = require(…)`` binds."""
+    holder = node.parent
+    while holder is not None and holder.type in {"member_expression", "await_expression", "call_expression"}:
+        holder = holder.parent
+    pattern = holder.child_by_field_name("name") if holder is not None else None
+    if pattern is None or holder is None or holder.type != "variable_declarator":
+        return ()
+    if pattern.type == "identifier":
+        return (node_text(pattern, data),)
+    return tuple(node_text(child.child_by_field_name("value") or child, data) for child in pattern.named_children)
+
+
+def _bound(clause: Node, data: bytes) -> list[str]:
+    """Return the local names of an import clause."""
+    names = []
+    for part in clause.named_children:
+        if part.type == "identifier":
+            names.append(node_text(part, data))
+        elif part.type == "namespace_import":
+            names += [node_text(child, data) for child in part.named_children]
+        else:
+            specifiers = (child for child in part.named_children if child.type == "import_specifier")
+            for child in specifiers:
+                local = child.child_by_field_name("alias") or child.child_by_field_name("name")
+                names += [node_text(local, data)] if local is not None else []
+    return names
+
+
+def dependency(module: str) -> str | None:
+    """Return the npm package: ``@scope/name`` or the first part; None for a relative path."""
+    if module.startswith((".", "/", "#")) or not module:
+        return None
+    parts = module.removeprefix("node:").split("/")
+    return "/".join(parts[:2]) if module.startswith("@") else parts[0]
+
+
+def _exported(name: str, signature: str, wrapped: bool) -> bool | None:
+    if wrapped:
+        return True
+    return False if name.startswith("#") or signature.startswith("private ") else None
+
+
+_COMMON_RULES = {
+    "import_statement": Rule(Role.IMPORT, "import"),
+    "hash_bang_line": Rule(Role.IMPORT, "shebang"),
+    "function_declaration": Rule(Role.CALLABLE, "function", "function"),
+    "generator_function_declaration": Rule(Role.CALLABLE, "function", "function"),
+    "class_declaration": Rule(Role.TYPE, "class", "class"),
+    "method_definition": Rule(Role.CALLABLE, "method", "method"),
+    "class_static_block": Rule(Role.CALLABLE, "static block", "method"),
+    "empty_statement": Rule(Role.SKIP),
+}
+_TYPESCRIPT_RULES = {
+    **_COMMON_RULES,
+    "abstract_class_declaration": Rule(Role.TYPE, "class", "class"),
+    "interface_declaration": Rule(Role.TYPE, "interface", "interface"),
+    "enum_declaration": Rule(Role.TYPE, "enum", "enum"),
+    "type_alias_declaration": Rule(Role.VALUE, "type"),
+    "function_signature": Rule(Role.CALLABLE, "function", "function"),
+    "method_signature": Rule(Role.CALLABLE, "method", "method"),
+    "abstract_method_signature": Rule(Role.CALLABLE, "method", "method"),
+    "property_signature": Rule(Role.VALUE, "property"),
+    "internal_module": Rule(Role.SCOPE, "namespace"),
+    "module": Rule(Role.SCOPE, "module"),
+    "import_alias": Rule(Role.IMPORT, "import"),
+    # `declare global { … }` has its block as an unnamed child.
+    "statement_block": Rule(Role.TRANSPARENT, body=lambda node: node),
+}
+_RESOLVERS = {
+    "lexical_declaration": _variable,
+    "variable_declaration": _variable,
+    "expression_statement": _expression,
+    "export_statement": _export,
+    "field_definition": _member,
+    "public_field_definition": _member,
+    "pair": _member,
+}
+_LEADING = frozenset({"decorator"})
+_BLOCKS = frozenset({"statement_block", "object"})
+
+
+def _typescript(grammar: str) -> LanguageSpec:
+    """Return the TypeScript row; with the ``tsx`` grammar it reads JSX too."""
+    jsx = (
+        _COMMON_QUERY
+        if grammar == "tsx"
+        else "".join(line for line in _COMMON_QUERY.splitlines(keepends=True) if not line.startswith("(jsx_"))
+    )
+    return LanguageSpec(
+        grammar=grammar,
+        query=jsx + _TYPESCRIPT_QUERY,
+        rules=_TYPESCRIPT_RULES,
+        resolvers=_RESOLVERS,
+        wrappers={"export_statement": "declaration", "ambient_declaration": ""},
+        export_wrappers=frozenset({"export_statement"}),
+        leading=_LEADING,
+        annotations=_LEADING,
+        blocks=_BLOCKS,
+        imports=imported,
+        dependency=dependency,
+        exported=_exported,
+    )
+
+
+JAVASCRIPT = LanguageSpec(
+    grammar="javascript",
+    query=_COMMON_QUERY + _JAVASCRIPT_QUERY,
+    rules=_COMMON_RULES,
+    resolvers=_RESOLVERS,
+    wrappers={"export_statement": "declaration"},
+    export_wrappers=frozenset({"export_statement"}),
+    leading=_LEADING,
+    annotations=_LEADING,
+    blocks=_BLOCKS,
+    imports=imported,
+    dependency=dependency,
+    exported=_exported,
+)
+TYPESCRIPT = _typescript("typescript")
+TSX = _typescript("tsx")

@@ -1,0 +1,124 @@
+"""Python."""
+
+import ast
+import re
+import textwrap
+
+from tree_sitter import Node
+
+from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, Role, Rule, child_of, node_text, top_level
+
+_QUERY = """
+(call function: [(identifier) @call (attribute attribute: (identifier) @call)])
+(decorator [(identifier) @call (attribute attribute: (identifier) @call)])
+(type (identifier) @ref)
+(type (_ (identifier) @ref))
+(type (attribute attribute: (identifier) @ref))
+(type_parameter (type (identifier) @ref))
+(class_definition superclasses: (argument_list [(identifier) @ref (attribute attribute: (identifier) @ref)
+  (subscript value: (identifier) @ref) (keyword_argument value: (identifier) @ref)]))
+(except_clause [(identifier) @ref (tuple (identifier) @ref) (as_pattern (identifier) @ref)])
+(raise_statement (identifier) @ref)
+(function_definition name: (identifier) @def)
+(class_definition name: (identifier) @def)
+(type_alias_statement left: (type (identifier) @def))
+(module (expression_statement (assignment left: [(identifier) @def
+  (pattern_list (identifier) @def) (tuple_pattern (identifier) @def)])))
+(module (expression_statement (assignment right: (assignment left: (identifier) @def))))
+(class_definition body: (block (expression_statement (assignment left: [(identifier) @def
+  (pattern_list (identifier) @def)]))))
+[(if_statement) (elif_clause) (for_statement) (while_statement) (except_clause) (case_clause) (boolean_operator)
+ (conditional_expression) (for_in_clause) (if_clause)] @branch
+[(import_statement) (import_from_statement)] @import
+"""
+
+_RULES = {
+    "import_statement": Rule(Role.IMPORT, "import"),
+    "import_from_statement": Rule(Role.IMPORT, "import"),
+    "future_import_statement": Rule(Role.IMPORT, "import"),
+    "function_definition": Rule(Role.CALLABLE, "function", "function"),
+    "class_definition": Rule(Role.TYPE, "class", "class"),
+    "type_alias_statement": Rule(Role.VALUE, "type"),
+}
+_STRING_PREFIX = re.compile(r"^[rRuUbBfF]*")
+
+
+def _statement(node: Node, data: bytes) -> Rule | None:
+    """Take an assignment for a value, and a module's doc string for a part of its prologue."""
+    first = node.child(0)
+    if first is not None and first.type == "assignment":
+        left = first.child_by_field_name("left")
+        kind = "constant" if left is not None and node_text(left, data).isupper() else "variable"
+        return Rule(Role.VALUE, kind)
+    if first is not None and first.type == "string" and node.parent is not None and node.parent.type == "module":
+        return Rule(Role.IMPORT, "docstring")
+    return None
+
+
+def imported(node: Node, data: bytes) -> list[ImportedModule]:
+    """Read ``import a.b as c, d`` and ``from .x import y as z``."""
+    base = node.child_by_field_name("module_name")
+    if base is None:
+        found = []
+        for child in node.children_by_field_name("name"):
+            module, name = _aliased(child, data)
+            found.append(ImportedModule(module, (name.split(".")[0],)))
+        return found
+    names = tuple(_aliased(child, data)[1] for child in node.children_by_field_name("name"))
+    return [ImportedModule(node_text(base, data), names)]
+
+
+def _aliased(node: Node, data: bytes) -> tuple[str, str]:
+    """Return what is imported and the name that it gets."""
+    name, alias = node.child_by_field_name("name"), node.child_by_field_name("alias")
+    if name is None or alias is None:
+        return node_text(node, data), node_text(node, data)
+    return node_text(name, data), node_text(alias, data)
+
+
+def _package(root: Node, data: bytes, path: str) -> str:
+    """Return the dotted module: a leading ``src`` or ``lib`` folder is no package."""
+    parts = path.rsplit(".", 1)[0].split("/")
+    if parts[0] in {"src", "lib"} and len(parts) > 1:
+        parts = parts[1:]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+def docstring(body: Node, data: bytes) -> str:
+    """Return the doc string that a block begins with, without quotes and indentation."""
+    first = next((child for child in body.children if child.type != "comment"), None)
+    string = child_of(first, "string") if first is not None and first.type == "expression_statement" else None
+    if string is None:
+        return ""
+    literal = node_text(string, data)
+    raw = _STRING_PREFIX.sub("", literal)
+    quote = raw[:3] if raw[:3] in {'"""', "'''"} else raw[:1]
+    text = raw.removeprefix(quote).removesuffix(quote)
+    if "\\" in text and literal[:1] not in "rR":
+        text = _unescaped(literal, text)
+    head, _, rest = text.partition("\n")
+    return f"{head.strip()}\n{textwrap.dedent(rest)}".strip()
+
+
+def _unescaped(literal: str, text: str) -> str:
+    """Resolve the escapes of a string literal; a broken one stays as written."""
+    try:
+        value = ast.literal_eval(literal)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return value if isinstance(value, str) else text
+
+
+PYTHON = LanguageSpec(
+    grammar="python",
+    query=_QUERY,
+    rules=_RULES,
+    resolvers={"expression_statement": _statement},
+    wrappers={"decorated_definition": "definition"},
+    blocks=frozenset({"block"}),
+    imports=imported,
+    dependency=top_level,
+    exported=lambda name, signature, wrapped: not name.startswith("_"),
+    package=_package,
+    docstring=docstring,
+)

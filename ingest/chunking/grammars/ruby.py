@@ -1,0 +1,104 @@
+"""Ruby."""
+
+import re
+
+from tree_sitter import Node
+
+from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, node_text
+
+_QUERY = """
+(call method: [(identifier) (constant)] @call)
+(call receiver: (constant) @ref)
+(scope_resolution name: (constant) @ref)
+(superclass (constant) @ref)
+(argument_list (constant) @ref)
+(rescue (exceptions (constant) @ref))
+(class name: [(constant) @def (scope_resolution name: (constant) @def)])
+(module name: [(constant) @def (scope_resolution name: (constant) @def)])
+(method name: [(identifier) (constant) (operator) (setter)] @def)
+(singleton_method name: [(identifier) (constant) (operator) (setter)] @def)
+(assignment left: (constant) @def)
+(alias name: (identifier) @def)
+(call method: (identifier) @_accessor arguments: (argument_list (simple_symbol) @symbol)
+  (#any-of? @_accessor "attr_reader" "attr_writer" "attr_accessor" "define_method" "alias_method" "scope"))
+[(if) (unless) (elsif) (if_modifier) (unless_modifier) (while) (until) (for) (when) (in_clause) (rescue)
+ (conditional)] @branch
+(binary operator: ["&&" "||" "and" "or"] @branch)
+(call !receiver method: (identifier) @_require arguments: (argument_list . (string))
+  (#any-of? @_require "require" "require_relative" "load")) @import
+"""
+
+_REQUIRES = {"require", "require_relative", "load", "autoload"}
+_CALL = re.compile(r"""^(?:require|require_relative|load)\s*\(?\s*["']([^"']+)["']""")
+_METHODS = {"method", "singleton_method"}
+
+
+def _scoped_name(node: Node, data: bytes) -> NamePath:
+    """Return the parts of ``Acme::Billing::Invoice``."""
+    named = node.child_by_field_name("name")
+    return tuple(part for part in node_text(named, data).split("::") if part) if named is not None else ()
+
+
+def _module(node: Node, data: bytes) -> Rule:
+    """Take a module with methods of its own for a class, another one for a namespace."""
+    body = node.child_by_field_name("body")
+    has_methods = body is not None and any(child.type in _METHODS for child in body.named_children)
+    return Rule(Role.TYPE if has_methods else Role.SCOPE, "module", "class", name=_scoped_name)
+
+
+def _call(node: Node, data: bytes) -> Rule | None:
+    """Take a bare ``require`` for an import and ``attr_accessor :x`` for fields."""
+    method = node.child_by_field_name("method")
+    if method is not None and node.child_by_field_name("receiver") is None:
+        name = node_text(method, data)
+        if name in _REQUIRES:
+            return Rule(Role.IMPORT, "require")
+        if name.startswith("attr_"):
+            return Rule(Role.VALUE, "attribute")
+    return None
+
+
+def _assignment(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule":
+    """``Point = Struct.new(:x) do … end`` with methods is a class; any other assignment a value."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    constant = left is not None and left.type == "constant"
+    block = right.child_by_field_name("block") if right is not None else None
+    body = block.child_by_field_name("body") if block is not None else None
+    if constant and body is not None and any(child.type in _METHODS for child in body.named_children):
+        return Rule(Role.TYPE, "struct", "class", name=_left_name, body=lambda inner: body)
+    return Rule(Role.VALUE, "constant" if constant else "variable")
+
+
+def _left_name(node: Node, data: bytes) -> NamePath:
+    left = node.child_by_field_name("left")
+    return (node_text(left, data),) if left is not None else ()
+
+
+def _imported(node: Node, data: bytes) -> list[ImportedModule]:
+    """Read a require; it binds no name, so the module's file is all that it says."""
+    text = node_text(node, data)
+    found = _CALL.match(text)
+    if found is None:
+        return []
+    return [ImportedModule(f"./{found[1]}" if text.startswith("require_relative") else found[1])]
+
+
+def _dependency(module: str) -> str | None:
+    return None if module.startswith((".", "/")) else module.split("/", 1)[0]
+
+
+RUBY = LanguageSpec(
+    grammar="ruby",
+    query=_QUERY,
+    rules={
+        "class": Rule(Role.TYPE, "class", "class", name=_scoped_name),
+        "singleton_class": Rule(Role.SCOPE, "singleton class", name=lambda node, data: ()),
+        "method": Rule(Role.CALLABLE, "method", "method"),
+        "singleton_method": Rule(Role.CALLABLE, "method", "method"),
+        "alias": Rule(Role.VALUE, "alias"),
+    },
+    resolvers={"module": _module, "call": _call, "assignment": _assignment},
+    blocks=frozenset({"body_statement", "block_body"}),
+    imports=_imported,
+    dependency=_dependency,
+)

@@ -1,0 +1,111 @@
+"""Rust."""
+
+import re
+
+from tree_sitter import Node
+
+from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, field_body, node_text
+
+_QUERY = """
+(call_expression function: [(identifier) @call (field_expression field: (field_identifier) @call)
+  (scoped_identifier name: (identifier) @call)
+  (generic_function function: [(identifier) @call (field_expression field: (field_identifier) @call)
+    (scoped_identifier name: (identifier) @call)])])
+(macro_invocation macro: [(identifier) @call (scoped_identifier name: (identifier) @call)])
+(type_identifier) @ref
+(scoped_identifier path: (identifier) @ref)
+(function_item name: (identifier) @def)
+(function_signature_item name: (identifier) @def)
+(struct_item name: (type_identifier) @def)
+(enum_item name: (type_identifier) @def)
+(union_item name: (type_identifier) @def)
+(trait_item name: (type_identifier) @def)
+(type_item name: (type_identifier) @def)
+(associated_type name: (type_identifier) @def)
+(mod_item name: (identifier) @def)
+(macro_definition name: (identifier) @def)
+(const_item name: (identifier) @def)
+(static_item name: (identifier) @def)
+(enum_variant name: (identifier) @def)
+(field_declaration name: (field_identifier) @def)
+[(if_expression) (for_expression) (while_expression) (loop_expression) (match_arm) (try_expression)] @branch
+(binary_expression operator: ["&&" "||"] @branch)
+[(use_declaration) (extern_crate_declaration)] @import
+"""
+
+_WORD = re.compile(r"\w+")
+
+
+def _impl_name(node: Node, data: bytes) -> NamePath:
+    """Name an impl block by what it implements: it holds methods but defines no type."""
+    implemented, trait = node.child_by_field_name("type"), node.child_by_field_name("trait")
+    owner = _bare(implemented, data) if implemented is not None else ""
+    return (f"impl {_bare(trait, data)} for {owner}" if trait is not None else f"impl {owner}",)
+
+
+def _bare(node: Node, data: bytes) -> str:
+    """Return a type without its arguments and path."""
+    return re.sub(r"<.*", "", node_text(node, data), flags=re.DOTALL).rsplit("::", 1)[-1].strip("& ")
+
+
+def _imported(node: Node, data: bytes) -> list[ImportedModule]:
+    """Read a use declaration: its path as written before any group, and every name that ends a branch of it."""
+    argument = node.child_by_field_name("argument") or node.child_by_field_name("name")
+    if argument is None:
+        return []
+    text = " ".join(node_text(argument, data).split())
+    module = text.partition("{")[0].partition(" as ")[0].rstrip(":").removesuffix("::*")
+    leaves = (leaf.rsplit("::", 1)[-1].strip() for leaf in re.split(r"[{},]", text))
+    names = dict.fromkeys(leaf.rpartition(" as ")[2] for leaf in leaves)
+    return [ImportedModule(module, tuple(name for name in names if _WORD.fullmatch(name) and name != "self"))]
+
+
+def _dependency(module: str) -> str | None:
+    first = module.removeprefix("::").split("::", 1)[0]
+    return None if first in {"crate", "self", "super", ""} else first
+
+
+def _package(root: Node, data: bytes, path: str) -> str | None:
+    """Return the crate's folder for ``<crate>/src/…``: the name in Cargo.toml is not in this file."""
+    before, found, _ = path.partition("/src/")
+    return before.rsplit("/", 1)[-1] if found else None
+
+
+def _module(node: Node, data: bytes) -> Rule:
+    """Open a module with a body; ``mod name;`` names another file."""
+    return Rule(Role.SCOPE, "mod") if field_body(node) is not None else Rule(Role.IMPORT, "mod")
+
+
+RUST = LanguageSpec(
+    grammar="rust",
+    query=_QUERY,
+    rules={
+        "use_declaration": Rule(Role.IMPORT, "use"),
+        "extern_crate_declaration": Rule(Role.IMPORT, "use"),
+        "inner_attribute_item": Rule(Role.IMPORT, "attribute"),
+        "function_item": Rule(Role.CALLABLE, "function", "function"),
+        "function_signature_item": Rule(Role.CALLABLE, "function", "function"),
+        "macro_definition": Rule(Role.CALLABLE, "macro", "function"),
+        "struct_item": Rule(Role.TYPE, "struct", "class"),
+        "union_item": Rule(Role.TYPE, "union", "class"),
+        "enum_item": Rule(Role.TYPE, "enum", "enum"),
+        "trait_item": Rule(Role.TYPE, "trait", "interface"),
+        "impl_item": Rule(Role.TYPE, "impl", "class", name=_impl_name, reopens=True),
+        "foreign_mod_item": Rule(Role.TRANSPARENT),
+        "const_item": Rule(Role.VALUE, "const"),
+        "static_item": Rule(Role.VALUE, "static"),
+        "type_item": Rule(Role.VALUE, "type"),
+        "associated_type": Rule(Role.VALUE, "type"),
+        "enum_variant": Rule(Role.VALUE, "variant"),
+        "field_declaration": Rule(Role.VALUE, "field"),
+        "empty_statement": Rule(Role.SKIP),
+    },
+    resolvers={"mod_item": _module},
+    comments=frozenset({"line_comment", "block_comment"}),
+    leading=frozenset({"attribute_item"}),
+    blocks=frozenset({"block", "declaration_list"}),
+    imports=_imported,
+    dependency=_dependency,
+    exported=lambda name, signature, wrapped: signature.startswith("pub"),
+    package=_package,
+)

@@ -1,0 +1,273 @@
+"""From a syntax tree to declarations: a shallow walk that looks only where declarations can stand."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from tree_sitter import Node
+
+from codequarry.ingest.chunking.comments import MAX_DOC_CHARACTERS, doc_text, fold_signature, shorten
+from codequarry.ingest.chunking.spec import LanguageSpec, NamePath, Role, Rule
+from codequarry.ingest.chunking.text import SourceText
+
+# Deeper nesting of namespaces and classes is generated or hostile; what lies below stays with its parent.
+_MAX_DEPTH = 24
+# A statement's first line tells what it is; more of it stands in the text.
+_MAX_STATEMENT_SIGNATURE = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """Something with a place of its own in the outline.
+
+    ``row`` is where it begins with its comments and decorators, ``head_row`` where its own words begin, ``end_row``
+    its last row. ``members`` are the declarations inside, in file order; a leaf has none.
+    """
+
+    rule: Rule
+    row: int
+    head_row: int
+    end_row: int
+    start_byte: int
+    end_byte: int
+    name: NamePath = ()
+    signature: str = ""
+    body_byte: int | None = None
+    doc: str = ""
+    exported: bool | None = None
+    members: tuple["Declaration", ...] = ()
+
+    @property
+    def role(self) -> Role:
+        """What it is to the outline."""
+        return self.rule.role
+
+
+@dataclass(slots=True)
+class _Pending:
+    """Comments and attributes met since the last declaration: they belong to the next one."""
+
+    nodes: list[Node] = field(default_factory=list)
+
+    def take(self) -> list[Node]:
+        taken, self.nodes = self.nodes, []
+        return taken
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A node after its wrappers are taken off."""
+
+    node: Node
+    head: Node
+    rule: Rule
+    exported: bool
+
+
+class Outliner:
+    """Reads one file's tree by the rules of its language."""
+
+    def __init__(self, spec: LanguageSpec, text: SourceText, open_tokens: int) -> None:
+        """``open_tokens``: a statement with more is opened where it holds a block of statements."""
+        self._spec = spec
+        self._text = text
+        self._data = text.data
+        self._open_tokens = open_tokens
+
+    def declarations(self, root: Node) -> tuple[Declaration, ...]:
+        """Return the outline of a whole file."""
+        return tuple(self._members(root, 0))
+
+    def _members(self, parent: Node, depth: int) -> Iterator[Declaration]:
+        """Yield what stands directly in ``parent``; comments go with what follows them."""
+        pending = _Pending()
+        last_row = -1
+        for child in parent.children:
+            kind = child.type
+            if kind in self._spec.comments:
+                if child.start_point[0] > last_row:
+                    pending.nodes.append(child)
+                continue
+            if kind in self._spec.leading:
+                pending.nodes.append(child)
+                continue
+            read = self._read(child)
+            if read is None or read.rule.role is Role.SKIP:
+                continue
+            yield from self._detached(pending, child, first=last_row < 0 and depth == 0)
+            yield self._declaration(child, read, pending.take(), depth)
+            last_row = _end_row(child)
+            pending.nodes += _trailing_comments(child, read.rule, self._spec.comments)
+
+    def _detached(self, pending: _Pending, node: Node, *, first: bool) -> Iterator[Declaration]:
+        """Part a file's own comment, divided by a blank line from what follows, from the first declaration."""
+        if not first or not pending.nodes:
+            return
+        followers = [*pending.nodes[1:], node]
+        for index in reversed(range(len(pending.nodes))):
+            if followers[index].start_point[0] - _end_row(pending.nodes[index]) > 1:
+                own, pending.nodes = pending.nodes[: index + 1], pending.nodes[index + 1 :]
+                yield self._file_comment(own)
+                return
+
+    def _file_comment(self, comments: list[Node]) -> Declaration:
+        first, last = comments[0], comments[-1]
+        return Declaration(
+            rule=Rule(Role.IMPORT, "comment"),
+            row=first.start_point[0],
+            head_row=first.start_point[0],
+            end_row=_end_row(last),
+            start_byte=first.start_byte,
+            end_byte=last.end_byte,
+            doc=doc_text([self._text.slice(node.start_byte, node.end_byte) for node in comments]),
+        )
+
+    def _read(self, node: Node) -> _Read | None:
+        """Take the wrappers off a node and find its rule; None for punctuation."""
+        head, exported = node, False
+        for _ in range(4):
+            if head.type not in self._spec.wrappers:
+                break
+            inner = self._unwrapped(head)
+            if inner is None:
+                break
+            exported = exported or head.type in self._spec.export_wrappers
+            head = inner
+        found = self._resolved(head)
+        if found is None:
+            return _Read(node, node, Rule(Role.BLOCK, "statement"), exported) if node.is_named else None
+        inner, rule = found
+        return _Read(inner, head, rule, exported)
+
+    def _unwrapped(self, node: Node) -> Node | None:
+        """Return the declaration inside a wrapper: a field, or the first child that has a rule."""
+        name = self._spec.wrappers[node.type]
+        if name:
+            return node.child_by_field_name(name)
+        spec = self._spec
+        known = (spec.rules, spec.resolvers, spec.wrappers)
+        return next((child for child in node.named_children if any(child.type in table for table in known)), None)
+
+    def _resolved(self, node: Node) -> tuple[Node, Rule] | None:
+        resolver = self._spec.resolvers.get(node.type)
+        if resolver is None:
+            rule = self._spec.rules.get(node.type)
+            return (node, rule) if rule is not None else None
+        found = resolver(node, self._data)
+        if found is None or isinstance(found, tuple):
+            return found
+        return node, found
+
+    def _declaration(self, outer: Node, read: _Read, pending: list[Node], depth: int) -> Declaration:
+        """Build the declaration of ``outer`` from the node inside it."""
+        rule, node = read.rule, read.node
+        body = rule.body(node)
+        name = rule.name(node, self._data) if rule.role not in {Role.BLOCK, Role.IMPORT, Role.VALUE} else ()
+        head = self._signature_start(outer if read.exported or rule.role is Role.BLOCK else read.head)
+        body_byte = self._body_start(node, body)
+        signature = self._signature(rule, head, outer.end_byte if body_byte is None else body_byte)
+        row = min([outer.start_point[0], *(one.start_point[0] for one in pending)])
+        declaration = Declaration(
+            rule=rule,
+            row=row,
+            head_row=outer.start_point[0],
+            end_row=_end_row(outer),
+            start_byte=outer.start_byte,
+            end_byte=outer.end_byte,
+            name=name,
+            signature=signature,
+            body_byte=body_byte,
+            doc=self._doc(outer, body, pending),
+            exported=self._spec.exported(name[-1], signature, read.exported) if name else (read.exported or None),
+        )
+        return replace(declaration, members=tuple(self._inside(declaration, node, body, depth)))
+
+    def _inside(self, declaration: Declaration, node: Node, body: Node | None, depth: int) -> Iterator[Declaration]:
+        """Yield the members of a type, scope or transparent node, and of a large statement."""
+        if depth >= _MAX_DEPTH:
+            return
+        if declaration.role is Role.BLOCK:
+            tokens = self._text.tokens(declaration.row, min(declaration.end_row + 1, self._text.rows))
+            opened = self._largest_block(node) if tokens > self._open_tokens else None
+            if opened is not None:
+                yield from self._members(opened, depth + 1)
+        elif declaration.role in {Role.TYPE, Role.SCOPE, Role.TRANSPARENT} and body is not None:
+            yield from self._members(body, depth + 1)
+
+    def _largest_block(self, node: Node) -> Node | None:
+        """Follow the child that holds most of a statement down to a block of statements."""
+        for _ in range(_MAX_DEPTH):
+            children = node.named_children
+            if not children:
+                return None
+            largest = max(children, key=lambda child: child.end_byte - child.start_byte)
+            if largest.end_byte - largest.start_byte < 0.6 * (node.end_byte - node.start_byte):
+                return None
+            if largest.type in self._spec.blocks:
+                return largest
+            node = largest
+        return None
+
+    def _signature_start(self, node: Node) -> int:
+        """Return where a declaration's words begin after annotations."""
+        for child in node.children:
+            if child.type in self._spec.modifiers and child.child_count:
+                words = [one for one in child.children if one.type not in self._spec.annotations]
+                if words:
+                    return words[0].start_byte
+            elif child.type not in self._spec.annotations and child.type not in self._spec.comments:
+                return child.start_byte
+        return node.start_byte
+
+    def _body_start(self, node: Node, body: Node | None) -> int | None:
+        """Return where the body begins, the comments right before its first statement included."""
+        if body is None:
+            return None
+        comments = (one.start_byte for one in node.children if one.type in self._spec.comments)
+        return min(body.start_byte, *(start for start in comments if start > node.start_byte), body.start_byte)
+
+    def _signature(self, rule: Rule, start: int, end: int) -> str:
+        if rule.role in {Role.IMPORT, Role.TRANSPARENT}:
+            return ""
+        if rule.role in {Role.BLOCK, Role.VALUE}:
+            first_line = self._text.slice(start, min(end, start + 4 * _MAX_STATEMENT_SIGNATURE)).split("\n", 1)[0]
+            return shorten(fold_signature(first_line), _MAX_STATEMENT_SIGNATURE)
+        return fold_signature(self._text.slice(start, end))
+
+    def _doc(self, node: Node, body: Node | None, pending: list[Node]) -> str:
+        """Return the doc string inside, or the comments right above without a blank line between."""
+        if self._spec.docstring is not None and body is not None:
+            inside = self._spec.docstring(body, self._data)
+            if inside:
+                return shorten(inside, MAX_DOC_CHARACTERS)
+        comments: list[str] = []
+        below = node.start_point[0]
+        for above in reversed(pending):
+            if below - _end_row(above) > 1:
+                break
+            if above.type in self._spec.comments:
+                comments.append(self._text.slice(above.start_byte, above.end_byte))
+            below = above.start_point[0]
+        return doc_text(comments[::-1])
+
+
+def _end_row(node: Node) -> int:
+    """Return a node's last row; one that ends with its line feed does not reach into the next row."""
+    row, column = node.end_point
+    return row - 1 if column == 0 and row > node.start_point[0] else row
+
+
+def _trailing_comments(node: Node, rule: Rule, comments: frozenset[str]) -> list[Node]:
+    """Return the comments that a grammar put at the end of an import although they stand below it."""
+    if rule.kind not in {"import", ""} or rule.role not in {Role.IMPORT, Role.TRANSPARENT}:
+        return []
+    found: list[Node] = []
+    while node.child_count:
+        last = node.children[-1]
+        if last.type in comments:
+            break
+        node = last
+    for child in reversed(node.children):
+        if child.type not in comments:
+            break
+        found.append(child)
+    return found[::-1]
