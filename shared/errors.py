@@ -120,7 +120,7 @@ class TextsRefused(EmbeddingError):
     """Texts that the model does not take; ``reasons`` and the ``vectors`` of the others by index in the call."""
 
     def __init__(self, reasons: Mapping[int, str], vectors: "Mapping[int, NDArray[np.float32]] | None" = None) -> None:
-        self.reasons, self.vectors = dict(reasons), dict(vectors or {})
+        self.reasons, self.vectors = dict(sorted(reasons.items())), dict(vectors or {})
         shown = "; ".join(f"text {index}: {why}" for index, why in list(self.reasons.items())[:3])
         more = f" and {len(self.reasons) - 3} more" if len(self.reasons) > 3 else ""
         super().__init__(f"the embedding model refused {len(self.reasons)} texts ({shown}{more})")

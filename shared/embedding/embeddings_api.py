@@ -63,6 +63,7 @@ class EmbeddingsApi:
         self._lock = threading.Lock()
         self._client: openai.OpenAI | None = None
         self._answered = False
+        self._stopped = False
 
     def request(self, texts: Sequence[str], input_type: str, patience: Patience) -> object:
         """Return the body of the answer, unread.
@@ -86,15 +87,20 @@ class EmbeddingsApi:
             raise EmbedderUnavailable(f"embeddings server {self._endpoint.shown} {error}") from None
         raise AssertionError("a retry context ends with a result or an error")
 
+    def stop(self) -> None:
+        """Make no more attempts; what is under way may end."""
+        self._stopped = True
+
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections, after the last request has ended."""
+        self.stop()
         with self._lock:
             client, self._client = self._client, None
         if client is not None:
             client.close()
 
     def _next_wait(self, error: Exception, patience: Patience) -> bool | float:
-        if not isinstance(error, _Passing):
+        if self._stopped or not isinstance(error, _Passing):
             return False
         return True if error.wait is None else min(error.wait, patience.longest_wait)
 
@@ -156,6 +162,8 @@ class EmbeddingsApi:
         import openai
 
         with self._lock:
+            if self._stopped:
+                raise EmbedderUnavailable(f"the connection to {self._endpoint.shown} is closed")
             if self._client is None:
                 self._client = openai.OpenAI(
                     # The library wants a key, and without one would take OPENAI_API_KEY to any server.

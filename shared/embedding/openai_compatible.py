@@ -34,6 +34,7 @@ class _Work:
     texts: Sequence[str]
     vectors: dict[int, Vector] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
+    given_up: threading.Event = field(default_factory=threading.Event)
 
 
 class OpenAICompatibleEmbedder:
@@ -61,6 +62,7 @@ class OpenAICompatibleEmbedder:
         self._endpoint = Endpoint(base_url, settings.model, traits.encoding_format, fields)
         self._api = EmbeddingsApi(self._endpoint, settings.api_key.get_secret_value() if settings.api_key else None)
         self._lock = threading.Lock()
+        self._pool: ThreadPoolExecutor | None = None
         self._accepts = False
 
     @property
@@ -72,9 +74,7 @@ class OpenAICompatibleEmbedder:
     def dimension(self) -> int:
         """Length of a vector; asks the server once where neither settings nor table tell."""
         with self._lock:
-            if self._dimension is None:
-                self._dimension = self._request([_HARMLESS], self._document_type, self._patience).shape[1]
-            return self._dimension
+            return self._dimension or self._request([_HARMLESS], self._document_type, self._patience).shape[1]
 
     @property
     def max_tokens(self) -> int | None:
@@ -113,7 +113,12 @@ class OpenAICompatibleEmbedder:
         return vector
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections; waits for the attempts that are under way."""
+        self._api.stop()
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
         self._api.close()
 
     def _embed_all(self, work: _Work) -> None:
@@ -122,16 +127,26 @@ class OpenAICompatibleEmbedder:
             for batch in planned:
                 self._embed_batch(batch, work)
             return
-        pool = ThreadPoolExecutor(min(self._concurrency, len(planned)), thread_name_prefix="embed")
+        futures = [self._threads().submit(self._embed_batch, batch, work) for batch in planned]
         try:
-            for future in as_completed([pool.submit(self._embed_batch, batch, work) for batch in planned]):
+            for future in as_completed(futures):
                 future.result()
         finally:
-            # After a failure nobody waits for requests whose answers will not be used.
-            pool.shutdown(wait=False, cancel_futures=True)
+            # After a failure the rest is not sent, and nobody waits for answers that will not be used.
+            work.given_up.set()
+            for future in futures:
+                future.cancel()
+
+    def _threads(self) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="embed")
+            return self._pool
 
     def _embed_batch(self, batch: Sequence[int], work: _Work) -> None:
         """Embed some texts; where the server refuses them, embed the halves, down to the text that it is for."""
+        if work.given_up.is_set():
+            return
         try:
             rows = self._request([work.texts[index] for index in batch], self._document_type, self._patience)
         except Refused as error:
@@ -169,6 +184,7 @@ class OpenAICompatibleEmbedder:
         except EmbeddingError as error:
             raise EmbeddingError(f"embeddings server {self._endpoint.shown}: {error}") from None
         self._accepts = True
+        self._dimension = self._dimension or rows.shape[1]
         return rows
 
 

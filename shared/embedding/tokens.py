@@ -7,17 +7,19 @@ import re
 
 from codequarry.shared.embedding.port import Embedder
 
-# Measured over source code and prose in ten languages with the two tokenizers at hand (Llama 2 and BERT).
-CHARACTERS_PER_TOKEN = 3.4
+# Measured with the tokenizers of Llama 2 and BERT: 2.7 and 2.8 over 540 files of 18 kinds, 3.3 and 3.5 over Python and
+# prose, down to 2.1 over markup and settings.
+CHARACTERS_PER_TOKEN = 2.9
 # Outside ASCII most tokenizers spend about a token a character.
 TOKENS_PER_OTHER_CHARACTER = 1.0
 
-# Words in stretches of four letters, numbers in pairs of digits, every other visible character and run of blanks.
+# Words in stretches of four letters, numbers in pairs of digits, every other visible character and run of blanks: in
+# the same files 1.1 to 1.6 times the true number, and just that number in tables of numbers.
 _PIECE = re.compile(r"[A-Za-z]{1,4}|[0-9]{1,2}|[^\sA-Za-z0-9]|\s+")
 
 
 def count_tokens(text: str) -> int:
-    """Estimate the tokens of ``text``, whatever the model: within 30 % on whole files, cheap enough for all of them."""
+    """Estimate the tokens of ``text``, whatever the model: about right over a repository, and cheap."""
     if text.isascii():
         return round(len(text) / CHARACTERS_PER_TOKEN)
     ascii_characters = len(text.encode("ascii", "ignore"))

@@ -1,0 +1,112 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codequarry.shared.config import EmbeddingSettings
+from codequarry.shared.embedding.port import Embedder, Window
+from codequarry.shared.embedding.strides import StrideShape, cut, spans, stride_shape, strides
+from codequarry.shared.embedding.tokens import pieces
+from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
+from codequarry.shared.errors import UsageError
+
+
+def test_a_window_of_8192_tokens_has_strides_of_7168_that_share_1024() -> None:
+    shape = stride_shape(8192, EmbeddingSettings())
+    assert shape == StrideShape(limit=8192, window=7168, overlap=1024)
+    assert spans(12_000, shape) == [(0, 7168), (6144, 12_000)]
+    assert spans(20_000, shape) == [(0, 7168), (6144, 13_312), (12_288, 19_456), (18_432, 20_000)]
+
+
+def test_what_fits_is_read_whole() -> None:
+    shape = stride_shape(8192, EmbeddingSettings())
+    assert spans(8192, shape) == [(0, 8192)]
+    assert spans(0, shape) == [(0, 0)]
+    assert len(spans(8193, shape)) == 2
+
+
+def test_reserved_tokens_come_off_the_window() -> None:
+    shape = StrideShape(limit=16, window=14, overlap=2)
+    assert spans(14, shape, reserved=2) == [(0, 14)]
+    assert spans(15, shape, reserved=4) == [(0, 12), (10, 15)]
+
+
+def test_settings_shape_the_strides() -> None:
+    settings = EmbeddingSettings(stride_window=100, stride_overlap=0)
+    assert spans(250, stride_shape(128, settings)) == [(0, 100), (100, 200), (200, 250)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (EmbeddingSettings(stride_window=600), "stride_window = 600 is more than the model's window of 512"),
+        (EmbeddingSettings(stride_window=64, stride_overlap=64), "stride_overlap = 64 must be smaller"),
+    ],
+)
+def test_strides_that_cannot_work_are_refused(settings: EmbeddingSettings, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        stride_shape(512, settings)
+
+
+@given(
+    tokens=st.integers(0, 5000),
+    limit=st.integers(16, 600),
+    window=st.integers(16, 600) | st.none(),
+    overlap=st.integers(0, 599) | st.none(),
+    reserved=st.integers(0, 15),
+)
+def test_strides_hold_every_token_and_none_is_too_long(
+    tokens: int, limit: int, window: int | None, overlap: int | None, reserved: int
+) -> None:
+    try:
+        shape = stride_shape(limit, EmbeddingSettings(stride_window=window, stride_overlap=overlap))
+    except UsageError:
+        return
+    found = spans(tokens, shape, reserved)
+    assert found[0][0] == 0
+    assert found[-1][1] == tokens
+    assert all(end - start <= limit - reserved for start, end in found)
+    assert all(after[0] <= before[1] and after[0] > before[0] for before, after in pairwise(found))
+    assert all(before[1] < tokens for before in found[:-1])
+
+
+@given(text=st.text(max_size=400), limit=st.integers(16, 40))
+def test_windows_together_hold_every_character(text: str, limit: int) -> None:
+    windows = cut(text, pieces(text), stride_shape(limit, EmbeddingSettings()))
+    assert windows[0].text == text[: len(windows[0].text)]
+    assert text.endswith(windows[-1].text)
+    position = 0
+    for window in windows:
+        start = text.find(window.text, max(0, position - len(window.text)))
+        assert 0 <= start <= position
+        position = max(position, start + len(window.text))
+    assert position == len(text)
+
+
+@pytest.fixture
+def narrow() -> Embedder:
+    """Give a real model that reads 32 tokens."""
+    return WordLlamaEmbedder(EmbeddingSettings(context_window=32))
+
+
+def test_the_head_is_repeated_before_every_stride(narrow: Embedder) -> None:
+    text = " ".join(f"word{number}" for number in range(60))
+    windows = strides(text, narrow, head="a.py\n")
+    assert len(windows) > 2
+    assert all(window.text.startswith("a.py\n") for window in windows)
+    assert windows[-1].text.endswith("word59")
+
+
+def test_a_head_too_long_for_the_free_part_is_not_repeated(narrow: Embedder) -> None:
+    head = "a/very/long/path/to/some/file.py > Class > method\n"
+    windows = strides(" ".join(f"word{number}" for number in range(60)), narrow, head)
+    assert windows[0].text.startswith(head)
+    assert not any(window.text.startswith(head) for window in windows[1:])
+
+
+def test_a_model_that_reads_any_length_gets_one_window() -> None:
+    text = "word " * 10_000
+    [window] = strides(text, WordLlamaEmbedder(EmbeddingSettings()), head="a.py\n")
+    assert window.text == "a.py\n" + text
+    assert isinstance(window, Window)
