@@ -1,0 +1,108 @@
+"""A batch of rows made ready for the database before the write lock is taken: bytes, lists, lengths."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from codequarry.shared.model import TOKEN_FIELDS, Chunk, ChunkRow, Tokens
+from codequarry.shared.snapshots import OPEN
+from codequarry.shared.store.embedded.columns import RECORD, Ints, Records
+from codequarry.shared.store.embedded.payload import encode
+from codequarry.shared.store.embedded.postings import ListBuilder, StoredList
+from codequarry.shared.store.filters import FILTERABLE_FIELDS, RECALL_WEIGHTS, path_tails, symbol_keys
+
+# What sets the kinds of keys apart in the inverted lists.
+TERM, SYMBOL, TAIL, FIELD = "t", "s", "p", "f"
+
+# The id of a chunk has an index of its own.
+_LISTED_FIELDS = tuple(name for name in FILTERABLE_FIELDS if name not in ("id", "acl"))
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows with all that is stored of them but their numbers, paths and slots."""
+
+    rows: Sequence[ChunkRow]
+    payloads: Sequence[bytes]
+    records: Records
+    builders: Sequence[ListBuilder]
+
+    def lists(self, numbers: Ints) -> list[StoredList]:
+        """Return the inverted lists, by key, of the rows whose number is not -1."""
+        return sorted(one for builder in self.builders for one in builder.lists(numbers))
+
+
+def prepare_batch(rows: Sequence[ChunkRow]) -> Batch:
+    """Do all work on ``rows`` that needs no lock."""
+    terms, symbols = ListBuilder(TERM, ranks=True), ListBuilder(SYMBOL, ranks=True)
+    tails, fields = ListBuilder(TAIL, ranks=False), ListBuilder(FIELD, ranks=False)
+    records = np.zeros(len(rows), RECORD)
+    for place, row in enumerate(rows):
+        stride = row.chunk.stride_info
+        first = stride is None or stride.stride_index == 0
+        lengths, counts = _counted(row.tokens)
+        terms.add_row(counts.keys(), counts.values())
+        names = symbol_keys(row.chunk) if first else {}
+        symbols.add_row(names.keys(), names.values())
+        tails.add_row(path_tails(row.chunk.path) if first else ())
+        fields.add_row(field_keys(row))
+        records[place] = (
+            0,
+            row.timeline,
+            row.born,
+            OPEN,
+            0,
+            0,
+            first,
+            stride is not None,
+            hashed(row.chunk.id),
+            lengths,
+        )
+    payloads = [encode(row.chunk, row.tokens) for row in rows]
+    return Batch(rows, payloads, records, (terms, symbols, tails, fields))
+
+
+def _counted(tokens: Tokens) -> tuple[tuple[int, ...], Mapping[str, int]]:
+    """Return the number of tokens of each field, and of each token the weight it has in the chunk."""
+    words = [getattr(tokens, name).split() for name in TOKEN_FIELDS]
+    counts = Counter(words[-1])
+    for name, found in zip(TOKEN_FIELDS[:-1], words[:-1], strict=True):
+        for word in found:
+            counts[word] += RECALL_WEIGHTS[name]
+    return tuple(map(len, words)), counts
+
+
+def field_key(name: str, value: str) -> str:
+    """Return the key (behind FIELD) of the rows that have ``value`` in the field ``name``."""
+    return f"{name}={value}"
+
+
+def field_keys(row: ChunkRow) -> set[str]:
+    """Return the keys of every filterable field of a row."""
+    keys = {field_key("acl", value) for value in row.acl}
+    for name in _LISTED_FIELDS:
+        keys.update(field_key(name, value) for value in _values(row.chunk, name))
+    return keys
+
+
+def _values(chunk: Chunk, name: str) -> tuple[str, ...]:
+    value = getattr(chunk, name)
+    match value:
+        case None:
+            return ()
+        case bool():
+            return ("true" if value else "false",)
+        case tuple():
+            return value
+        case _:
+            return (value,)
+
+
+def hashed(chunk_id: str) -> int:
+    """Return a 64-bit hash of a chunk's id: what tells chunks apart in memory."""
+    return int.from_bytes(
+        hashlib.blake2b(chunk_id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True
+    )

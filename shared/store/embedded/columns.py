@@ -1,0 +1,173 @@
+"""The few numbers of every row that filters and scores need, as arrays in memory; and the change log that feeds them.
+
+A row's number is its place in the arrays. Numbers are never given twice, so a deleted row leaves a hole (timeline 0,
+which no timeline has). Whoever writes rows appends to the log in the same transaction; whoever reads applies what was
+appended since. A log that grew long is folded into one entry, from which a process that is far behind starts anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from codequarry.shared.model import TOKEN_FIELDS
+from codequarry.shared.snapshots import OPEN
+from codequarry.shared.store.embedded.sql import fetch
+
+Ints = NDArray[np.int32]
+Bools = NDArray[np.bool_]
+Records = NDArray[np.void]
+
+_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("timeline", "<i4"),
+    ("born", "<i4"),
+    ("died", "<i4"),
+    ("path", "<i4"),
+    ("slot", "<i4"),
+    ("first", "?"),
+    ("strided", "?"),
+    ("chunk", "<i8"),
+)
+_ARRAYS = (*(name for name, _ in _COLUMNS), "lengths")
+RECORD = np.dtype([("row", "<i4"), *_COLUMNS, ("lengths", "<i4", (len(TOKEN_FIELDS),))])
+"""One row as the log keeps it; the fields are those of ``Columns``."""
+
+# A process that starts reads 500 entries in a few milliseconds; folding them writes 60 bytes a row.
+FOLD_AFTER = 500
+
+_ADDED, _DIED, _DELETED, _FOLDED = "added", "died", "deleted", "folded"
+
+Entry = tuple[int, str, int | None, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Every row after the change ``seq``, by row number; never changed once made.
+
+    ``first`` marks the rows that stand for their chunk (stride 0), ``strided`` those of a chunk of several strides;
+    ``chunk`` is a hash of the chunk's id, equal for its strides; ``lengths`` has a column a field of ``TOKEN_FIELDS``.
+    """
+
+    seq: int
+    timeline: Ints
+    born: Ints
+    died: Ints
+    path: Ints
+    slot: Ints
+    first: Bools
+    strided: Bools
+    chunk: NDArray[np.int64]
+    lengths: Ints
+
+    def rows(self) -> NDArray[np.intp]:
+        """Return the numbers of the rows that exist."""
+        return np.flatnonzero(self.timeline)
+
+    def records(self) -> Records:
+        """Return the rows that exist, as the log keeps them."""
+        rows = self.rows()
+        records = np.zeros(len(rows), RECORD)
+        records["row"] = rows
+        for name in _ARRAYS:
+            records[name] = getattr(self, name)[rows]
+        return records
+
+
+EMPTY = Columns(0, *(np.zeros((1, *RECORD[name].shape), RECORD[name].base) for name in _ARRAYS))
+
+
+def applied(columns: Columns, entries: Sequence[Entry]) -> Columns:
+    """Return the columns after further entries of the log."""
+    if not entries:
+        return columns
+    if entries[0][1] == _FOLDED:
+        columns = EMPTY
+    added = [np.frombuffer(body, RECORD) for _, kind, _, body in entries if kind in (_ADDED, _FOLDED)]
+    if added:
+        columns = _grown(columns, np.concatenate(added))
+    died, timeline = columns.died.copy(), columns.timeline.copy()
+    for _, kind, number, body in entries:
+        if kind == _DIED and number is not None:
+            died[np.frombuffer(body, "<i4")] = number
+        elif kind == _DELETED:
+            timeline[np.frombuffer(body, "<i4")] = 0
+    return replace(columns, seq=entries[-1][0], died=died, timeline=timeline)
+
+
+def _grown(columns: Columns, records: Records) -> Columns:
+    size = max(len(columns.timeline), int(records["row"].max(initial=0)) + 1)
+
+    def grown(name: str) -> NDArray[Any]:
+        old = getattr(columns, name)
+        array = np.zeros((size, *old.shape[1:]), old.dtype)
+        array[: len(old)] = old
+        array[records["row"]] = records[name]
+        return array
+
+    return Columns(columns.seq, *map(grown, _ARRAYS))
+
+
+class ColumnCache:
+    """The newest columns that this process has seen."""
+
+    def __init__(self) -> None:
+        self._columns = EMPTY
+        self._lock = Lock()
+
+    def refreshed(self, connection: apsw.Connection) -> Columns:
+        """Return the columns as the read transaction of ``connection`` sees them; it must be its first query.
+
+        SQLite fixes what a transaction sees at its first query. Done under the lock, nobody's view is older than what
+        the cache holds already.
+        """
+        with self._lock:
+            self._columns = applied(self._columns, _entries_after(connection, self._columns.seq))
+            return self._columns
+
+    def including_own_changes(self, connection: apsw.Connection) -> Columns:
+        """Return the columns as a write transaction sees them; they are not kept, since it may still be undone."""
+        columns = self._columns
+        return applied(columns, _entries_after(connection, columns.seq))
+
+
+def _entries_after(connection: apsw.Connection, seq: int) -> list[Entry]:
+    query = "SELECT seq, kind, number, body FROM change WHERE seq > ? ORDER BY seq"
+    return [(seq, kind, number, body) for seq, kind, number, body in fetch(connection, query, (seq,))]
+
+
+def log_added(connection: apsw.Connection, records: Records) -> None:
+    """Tell the readers of new rows."""
+    _log(connection, _ADDED, None, records.tobytes())
+
+
+def log_died(connection: apsw.Connection, rows: Sequence[int], number: int = OPEN) -> None:
+    """Tell the readers that ``number`` retired rows, or (OPEN) that they live again."""
+    if rows:
+        _log(connection, _DIED, number, np.array(rows, "<i4").tobytes())
+
+
+def log_deleted(connection: apsw.Connection, rows: Sequence[int]) -> None:
+    """Tell the readers that rows are gone."""
+    if rows:
+        _log(connection, _DELETED, None, np.array(rows, "<i4").tobytes())
+
+
+def _log(connection: apsw.Connection, kind: str, number: int | None, body: bytes) -> None:
+    connection.execute("INSERT INTO change (kind, number, body) VALUES (?, ?, ?)", (kind, number, body))
+
+
+def fold(connection: apsw.Connection, columns: Columns) -> None:
+    """Replace the whole log by one entry that holds ``columns``."""
+    connection.execute("DELETE FROM change")
+    _log(connection, _FOLDED, None, columns.records().tobytes())
+
+
+def fold_if_long(connection: apsw.Connection, cache: ColumnCache) -> None:
+    """Fold the log when it has grown long; part of a write transaction."""
+    entries = "(SELECT max(seq) FROM change) - (SELECT min(seq) FROM change)"
+    if connection.execute(f"SELECT coalesce({entries}, 0)").get > FOLD_AFTER:
+        fold(connection, cache.including_own_changes(connection))

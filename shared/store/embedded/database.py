@@ -1,0 +1,144 @@
+"""Connections and transactions on the one SQLite file, and what its errors mean to a person."""
+
+import errno
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from codequarry.shared.errors import StoreError, StoreFull, StoreUnavailable
+from codequarry.shared.store.embedded.schema import prepare
+
+# A writer waits so long for another one; the longest transaction, a merge of large segments, takes seconds.
+BUSY_SECONDS = 30
+# Pages in memory per connection, in KiB (negative by SQLite's convention): merging reads segments of some ten MB.
+_CACHE_KIB = -32_000
+# The log is written back after so many pages of 4 KiB: larger batches spare synchronous writes, smaller ones disk.
+_CHECKPOINT_PAGES = 4000
+_LOG_BYTES_KEPT = 64 * 1024 * 1024
+# Pages moved in one transaction when room is given back: some tens of milliseconds.
+_PAGES_AT_ONCE = 5000
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class Database:
+    """The SQLite file of a folder; safe for threads, each of whose transactions has a connection of its own.
+
+    A process that forks must not use it in both halves.
+    """
+
+    def __init__(self, folder: Path, dimension: int) -> None:
+        self.folder = folder
+        self._idle: list[apsw.Connection] = []
+        self._closed = False
+        with self._translated(None):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._idle.append(self._prepared(dimension))
+
+    def _prepared(self, dimension: int) -> apsw.Connection:
+        """Open the first connection; SQLite does not wait by itself while another process sets up the log mode."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            connection = self._connect()
+            try:
+                prepare(connection, dimension)
+                return connection
+            except apsw.BusyError:
+                connection.close()
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+            except BaseException:
+                connection.close()
+                raise
+
+    def _connect(self) -> apsw.Connection:
+        connection = apsw.Connection(str(self.folder / "index.sqlite3"))
+        connection.set_busy_timeout(BUSY_SECONDS * 1000)
+        # NORMAL: no commit is lost when a process dies; a power cut may lose the last ones, never the order.
+        for name, value in (
+            ("synchronous", "normal"),
+            ("cache_size", _CACHE_KIB),
+            ("temp_store", "memory"),
+            ("wal_autocheckpoint", _CHECKPOINT_PAGES),
+            ("journal_size_limit", _LOG_BYTES_KEPT),
+        ):
+            connection.pragma(name, value)
+        return connection
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """Give a connection that sees one state of the database until the end of the block."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[apsw.Connection]:
+        """Give a connection that alone may write; all of the block is committed, or nothing of it."""
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[apsw.Connection]:
+        if self._closed:
+            raise StoreUnavailable("the store was closed")
+        with self._translated(None):
+            connection = self._idle.pop() if self._idle else self._connect()
+        try:
+            with self._translated(connection):
+                connection.execute(begin)
+                yield connection
+                connection.execute("COMMIT")
+        except BaseException:
+            # Closing rolls back, whatever state the error left the connection in.
+            connection.close()
+            raise
+        self._give_back(connection)
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        if self._closed:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+    @contextmanager
+    def _translated(self, connection: apsw.Connection | None) -> Iterator[None]:
+        try:
+            yield
+        except (apsw.Error, OSError) as error:
+            number = error.errno if isinstance(error, OSError) else connection.system_errno if connection else 0
+            translated = self._explain(error, number)
+            if translated is None:
+                raise
+            raise translated from error
+
+    def _explain(self, error: Exception, number: int | None) -> StoreError | None:
+        """Say what an error of the engine means and what to do; None for one that is a mistake in the code."""
+        if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError | OSError) and number in _NO_ROOM):
+            return StoreFull(f"no room left on the disk of {self.folder}; free some and run again, nothing is lost")
+        if isinstance(error, apsw.BusyError | apsw.LockedError | apsw.ProtocolError):
+            return StoreUnavailable(
+                f"another process has been writing to {self.folder} for {BUSY_SECONDS} s; try again when it is done"
+            )
+        if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+            return StoreUnavailable(f"the index in {self.folder} is damaged ({error}); move it away and index again")
+        if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError | apsw.IOError | OSError):
+            return StoreUnavailable(f"the folder {self.folder} can't be read and written ({error}); check its rights")
+        return None
+
+    def give_room_back(self) -> None:
+        """Return unused pages to the file system, some at a time, so that other writers get their turn."""
+        unused = 1
+        while unused:
+            with self.writing() as connection:
+                connection.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
+                unused = connection.pragma("freelist_count")
+
+    def close(self) -> None:
+        """Close the connections that no transaction holds; the others close with their transaction."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()

@@ -1,0 +1,47 @@
+"""The catalog: JSON documents that change by compare-and-set."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import apsw
+
+from codequarry.shared.errors import Conflict
+from codequarry.shared.store.embedded.sql import fetch
+from codequarry.shared.store.port import Document
+
+# Sorts behind every character that a key may go on with.
+_LAST = "\U0010ffff"
+
+
+def read_document(connection: apsw.Connection, key: str) -> Document | None:
+    """Return a document, if it exists."""
+    rows = fetch(connection, "SELECT key, body, version FROM document WHERE key = ?", (key,))
+    return _document(*rows[0]) if rows else None
+
+
+def write_document(connection: apsw.Connection, key: str, body: Mapping[str, Any], version: str | None) -> Document:
+    """Write a document that is still at ``version``; Conflict if not."""
+    known = connection.execute("SELECT version FROM document WHERE key = ?", (key,)).get
+    if known != version:
+        raise Conflict(f"document '{key}' was changed by someone else; read it again")
+    # Random, so that a document that was deleted and made anew is not taken for the old one.
+    fresh, text = uuid.uuid4().hex, json.dumps(body)
+    connection.execute("INSERT OR REPLACE INTO document VALUES (?, ?, ?)", (key, fresh, text))
+    return _document(key, text, fresh)
+
+
+def delete_document(connection: apsw.Connection, key: str) -> None:
+    """Delete a document if it exists."""
+    connection.execute("DELETE FROM document WHERE key = ?", (key,))
+
+
+def list_documents(connection: apsw.Connection, prefix: str) -> list[Document]:
+    """Return the documents whose key begins with ``prefix``, by key."""
+    query = "SELECT key, body, version FROM document WHERE key >= ? AND key < ? ORDER BY key"
+    return [_document(*row) for row in fetch(connection, query, (prefix, prefix + _LAST))]
+
+
+def _document(key: str, body: str, version: str) -> Document:
+    return Document(key, json.loads(body), version)

@@ -1,0 +1,100 @@
+"""What is live in a snapshot: as a mask over the arrays for rows, as SQL for file records and single files."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Lock
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from codequarry.shared.model import TOKEN_FIELDS, Layer, Snapshot
+from codequarry.shared.store.embedded.columns import Bools, Columns
+from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch_first
+from codequarry.shared.store.filters import RECALL_WEIGHTS
+
+# Snapshots whose masks are kept: those of head and of the few versions that are asked for at one time.
+_KEPT_VIEWS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The rows as one snapshot sees them; ``weighted_lengths`` are tokens by recall weight, over their mean."""
+
+    columns: Columns
+    live: Bools
+    live_chunks: int
+    average_lengths: Mapping[str, float]
+    weighted_lengths: NDArray[np.float32]
+
+
+class ViewCache:
+    """Keeps the views of the snapshots asked for last, while no row changes."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[int, Snapshot], View] = OrderedDict()
+        self._lock = Lock()
+
+    def view(self, connection: apsw.Connection, columns: Columns, snapshot: Snapshot) -> View:
+        """Return the view of ``snapshot``."""
+        key = (columns.seq, snapshot)
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        view = _view(connection, columns, snapshot)
+        with self._lock:
+            self._kept[key] = view
+            if len(self._kept) > _KEPT_VIEWS:
+                self._kept.popitem(last=False)
+        return view
+
+
+def _view(connection: apsw.Connection, columns: Columns, snapshot: Snapshot) -> View:
+    live = np.zeros(len(columns.timeline), np.bool_)
+    for layer in snapshot.layers:
+        live |= live_mask(columns, layer, _path_ids(connection, layer))
+    first = live & columns.first
+    chunks = int(np.count_nonzero(first))
+    averages = columns.lengths[first].sum(axis=0, dtype=np.int64) / max(chunks, 1)
+    by_field = dict(zip(TOKEN_FIELDS, averages.tolist(), strict=True))
+    weights = np.array([RECALL_WEIGHTS[name] for name in TOKEN_FIELDS], np.float32)
+    average = float(averages @ weights) or 1.0
+    return View(columns, live, chunks, by_field, (columns.lengths @ weights) / np.float32(average))
+
+
+def _path_ids(connection: apsw.Connection, layer: Layer) -> list[int]:
+    if not layer.mask:
+        return []
+    return fetch_first(connection, f"SELECT id FROM path WHERE path IN {LISTED}", (as_json(layer.mask),))
+
+
+def live_mask(columns: Columns, layer: Layer, masked_paths: list[int]) -> Bools:
+    """Return which rows are live in ``layer``: the rule of ``snapshots.is_live`` over whole arrays."""
+    hidden = np.array(sorted(layer.hidden), np.int32)
+    live: Bools = _looked_up(layer.timelines, columns.timeline)
+    live &= columns.born <= layer.at
+    live &= ~np.isin(columns.born, hidden)
+    live &= (columns.died > layer.at) | np.isin(columns.died, hidden)
+    if masked_paths:
+        live &= ~_looked_up(masked_paths, columns.path)
+    return live
+
+
+def _looked_up(wanted: tuple[int, ...] | list[int], values: NDArray[np.int32]) -> Bools:
+    """Return which ``values`` are among ``wanted``, by a table: one step a value, however many are wanted."""
+    table = np.zeros(int(values.max(initial=0)) + 1, np.bool_)
+    places = np.array(wanted, np.int64)
+    table[places[(places > 0) & (places < len(table))]] = True
+    return table[values]
+
+
+def live_clause(layer: Layer) -> tuple[str, tuple[object, ...]]:
+    """Return the same rule as SQL over ``timeline, born, died`` and the text ``path.path``, with its bindings."""
+    hidden = as_json(layer.hidden)
+    clause = (
+        f"timeline IN {LISTED} AND born <= ? AND born NOT IN {LISTED}"
+        f" AND (died > ? OR died IN {LISTED}) AND path.path NOT IN {LISTED}"
+    )
+    return clause, (as_json(layer.timelines), layer.at, hidden, layer.at, hidden, as_json(layer.mask))

@@ -1,0 +1,146 @@
+"""Inverted lists: from a key (a token, a symbol, a path tail, a field's value) to the rows that have it.
+
+Every batch of rows makes a segment, in which each key has one list; ``segments.py`` merges them. A list is two byte
+strings: row numbers (int32), and for keys that rank a weight a row (uint8). Lists hold dead and deleted rows too: who
+reads them has the arrays to mask those out.
+"""
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from threading import Lock
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from codequarry.shared.store.embedded.columns import Ints
+from codequarry.shared.store.embedded.sql import fetch, fetch_first
+
+Weights = NDArray[np.uint8]
+StoredList = tuple[bytes, bytes, bytes | None]
+
+# Largest weight that a list keeps; a token that is oftener in a chunk says no more by it.
+MAX_WEIGHT = 255
+# Lists kept in memory by each process: those of some hundred common terms of a million chunks.
+CACHE_BYTES = 64 * 1024 * 1024
+# An entry costs this much beside its arrays.
+_ENTRY_BYTES = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """The rows that have a key, once each, and their weights (1 where the key does not rank)."""
+
+    rows: Ints
+    weights: Weights
+
+    @property
+    def bytes_held(self) -> int:
+        """Memory that keeping this takes."""
+        return self.rows.nbytes + self.weights.nbytes + _ENTRY_BYTES
+
+
+NOTHING = Posting(np.empty(0, np.int32), np.empty(0, np.uint8))
+
+
+@dataclass(slots=True)
+class ListBuilder:
+    """Collects the keys of a batch of rows; ``prefix`` keeps kinds of keys apart, ``ranks`` says they have weights."""
+
+    prefix: str
+    ranks: bool
+    _keys: defaultdict[str, int] = field(default_factory=lambda: defaultdict(count().__next__))
+    _names: list[str] = field(default_factory=list)
+    _weights: list[int] = field(default_factory=list)
+    _sizes: list[int] = field(default_factory=list)
+
+    def add_row(self, names: Collection[str], weights: Iterable[int] = ()) -> None:
+        """Add the next row of the batch with its keys, once each, and their weights."""
+        self._names.extend(names)
+        self._weights.extend(weights)
+        self._sizes.append(len(names))
+
+    def lists(self, numbers: Ints) -> list[StoredList]:
+        """Return each key with its list, by key; ``numbers`` are the rows' own, -1 for those to leave out."""
+        keys = np.fromiter(map(self._keys.__getitem__, self._names), np.int64, len(self._names))
+        rows = np.repeat(numbers, self._sizes)
+        order = np.argsort(keys, kind="stable")
+        order = order[rows[order] >= 0]
+        ends = np.cumsum(np.bincount(keys[order], minlength=len(self._keys))).tolist()
+        row_bytes = rows[order].astype("<i4").tobytes()
+        weights = np.minimum(np.array(self._weights, np.int64), MAX_WEIGHT).astype(np.uint8)
+        weight_bytes = weights[order].tobytes() if self.ranks else None
+        starts = [0, *ends[:-1]]
+        return sorted(
+            (
+                (self.prefix + name).encode("utf-8", "surrogatepass"),
+                row_bytes[4 * start : 4 * end],
+                weight_bytes[start:end] if weight_bytes is not None else None,
+            )
+            for name, start, end in zip(self._keys, starts, ends, strict=True)
+            if end > start
+        )
+
+
+class PostingReader:
+    """Reads lists, and keeps those used last for as long as no segment comes or goes."""
+
+    def __init__(self) -> None:
+        self._segments: tuple[int, ...] = ()
+        self._kept: OrderedDict[bytes, Posting] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def read(self, connection: apsw.Connection, prefix: str, names: Sequence[str]) -> dict[str, Posting]:
+        """Return the list of each name; an empty one where no row has it."""
+        segments = tuple(fetch_first(connection, "SELECT id FROM segment ORDER BY id"))
+        keys = {(prefix + name).encode("utf-8", "surrogatepass"): name for name in names}
+        found = self._recall(segments, keys)
+        if missing := [key for key in keys if key not in found]:
+            fresh = _fetch(connection, segments, missing)
+            self._keep(segments, fresh)
+            found |= fresh
+        return {name: found[key] for key, name in keys.items()}
+
+    def _recall(self, segments: tuple[int, ...], keys: Iterable[bytes]) -> dict[bytes, Posting]:
+        with self._lock:
+            if segments != self._segments:
+                self._segments, self._bytes = segments, 0
+                self._kept.clear()
+            found = {key: self._kept[key] for key in keys if key in self._kept}
+            for key in found:
+                self._kept.move_to_end(key)
+            return found
+
+    def _keep(self, segments: tuple[int, ...], fresh: dict[bytes, Posting]) -> None:
+        with self._lock:
+            if segments != self._segments:
+                return
+            for key, posting in fresh.items():
+                if key not in self._kept:
+                    self._kept[key] = posting
+                    self._bytes += posting.bytes_held
+            while self._bytes > CACHE_BYTES:
+                self._bytes -= self._kept.popitem(last=False)[1].bytes_held
+
+
+def _fetch(connection: apsw.Connection, segments: tuple[int, ...], keys: Sequence[bytes]) -> dict[bytes, Posting]:
+    parts: dict[bytes, list[tuple[bytes, bytes | None]]] = {key: [] for key in keys}
+    places = ", ".join(map(str, segments))
+    for start in range(0, len(keys), 500):
+        some = keys[start : start + 500]
+        marks = ", ".join("?" * len(some))
+        query = f"SELECT key, rows, weights FROM posting WHERE segment IN ({places}) AND key IN ({marks})"
+        for key, rows, weights in fetch(connection, query, some):
+            parts[key].append((rows, weights))
+    return {key: _joined(lists) for key, lists in parts.items()}
+
+
+def _joined(lists: Sequence[tuple[bytes, bytes | None]]) -> Posting:
+    if not lists:
+        return NOTHING
+    rows = np.frombuffer(b"".join(rows for rows, _ in lists), "<i4")
+    weights = b"".join(weights or bytes([1]) * (len(rows) // 4) for rows, weights in lists)
+    return Posting(rows, np.frombuffer(weights, np.uint8))

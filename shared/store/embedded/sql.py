@@ -1,0 +1,25 @@
+"""How every module here asks SQLite."""
+
+import json
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import apsw
+
+LISTED = "(SELECT value FROM json_each(?))"
+"""What stands behind ``IN`` for a list of any length, bound by ``as_json``."""
+
+
+def fetch(connection: apsw.Connection, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """Run a statement to its end and return its rows, whose types the schema gives."""
+    return connection.execute(query, values).fetchall()
+
+
+def fetch_first(connection: apsw.Connection, query: str, values: Sequence[Any] = ()) -> list[Any]:
+    """Return the first column of every row."""
+    return [row[0] for row in fetch(connection, query, values)]
+
+
+def as_json(values: Collection[str] | Collection[int]) -> str:
+    """Return a list as ``LISTED`` takes it."""
+    return json.dumps(list(values))

@@ -1,0 +1,205 @@
+"""The store for one machine, behind the port."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+import numpy as np
+
+from codequarry.shared.errors import StoreUnavailable, UsageError, WriteRejected
+from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
+from codequarry.shared.store.embedded import documents, lifetimes, reading
+from codequarry.shared.store.embedded.batch import prepare_batch
+from codequarry.shared.store.embedded.columns import ColumnCache, fold_if_long
+from codequarry.shared.store.embedded.database import Database
+from codequarry.shared.store.embedded.live import View, ViewCache
+from codequarry.shared.store.embedded.postings import PostingReader
+from codequarry.shared.store.embedded.recall import recall
+from codequarry.shared.store.embedded.segments import rewrite, with_deleted
+from codequarry.shared.store.embedded.selection import Selector
+from codequarry.shared.store.embedded.vectors import GenerationGone, VectorFile, faults
+from codequarry.shared.store.embedded.writing import create_files, create_rows, keep_vectors, slots_of
+from codequarry.shared.store.filters import check_filters
+from codequarry.shared.store.port import Document, Recall, RecallQuery, Tally, Vector
+
+Result = TypeVar("Result")
+
+# A read that finds the vector file replaced begins again; a second time in a row is a purge during the first.
+_READ_ATTEMPTS = 5
+
+# An undone transaction leaves its words in the lists, where they only cost time, until so much of a segment is dead.
+_MAX_DELETED_SHARE = 0.5
+
+
+class EmbeddedStore:
+    """A folder as a store: safe for threads and for several processes, on a local file system."""
+
+    name = "embedded"
+
+    def __init__(self, folder: Path, dimension: int) -> None:
+        self._dimension = dimension
+        self._database = Database(folder, dimension)
+        self._vectors = VectorFile(folder, dimension)
+        self._columns = ColumnCache()
+        self._views = ViewCache()
+        self._postings = PostingReader()
+        self._selector = Selector(self._postings)
+
+    def read_document(self, key: str) -> Document | None:
+        """Return a document, if it exists."""
+        with self._database.reading() as connection:
+            return documents.read_document(connection, key)
+
+    def write_document(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:
+        """Write a document that is still at ``version``; Conflict if not."""
+        with self._database.writing() as connection:
+            return documents.write_document(connection, key, body, version)
+
+    def delete_document(self, key: str) -> None:
+        """Delete a document if it exists."""
+        with self._database.writing() as connection:
+            documents.delete_document(connection, key)
+
+    def list_documents(self, prefix: str) -> list[Document]:
+        """Return the documents whose key begins with ``prefix``, by key."""
+        with self._database.reading() as connection:
+            return documents.list_documents(connection, prefix)
+
+    def create(self, rows: Sequence[ChunkRow], files: Sequence[FileRecord], vectors: Mapping[str, Vector]) -> None:
+        """Create rows and file records in one transaction; WriteRejected names rows without a usable vector.
+
+        The record of a file that misses a row is not written: it would say that the file is complete.
+        """
+        rejected = {row.id: why for row in rows if (why := faults(vectors.get(row.vector_key), self._dimension))}
+        accepted = [row for row in rows if row.id not in rejected]
+        incomplete = {(row.timeline, row.born, row.chunk.path) for row in rows if row.id in rejected}
+        complete = [file for file in files if (file.timeline, file.born, file.path) not in incomplete]
+        batch = prepare_batch(accepted)
+        used = {row.vector_key: vectors[row.vector_key] for row in accepted}
+        with self._changing() as connection:
+            create_rows(connection, batch, used, self._vectors)
+            create_files(connection, complete)
+        if rejected:
+            raise WriteRejected(rejected)
+
+    def retire(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> int:
+        """Set ``died`` to ``number`` where rule 3 allows it, and return on how many rows and records."""
+        with self._changing() as connection:
+            return lifetimes.retire(connection, timeline, number, paths, aborted)
+
+    def undo(self, timeline: int, number: int) -> None:
+        """Delete what ``number`` wrote and let live again what it retired."""
+        with self._changing() as connection:
+            lifetimes.undo(connection, timeline, number)
+        self._clean_lists(_MAX_DELETED_SHARE)
+
+    def refresh(self) -> None:
+        """Do nothing: a commit is visible at once."""
+
+    def tally(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> Tally:
+        """Count what ``number`` wrote and what is left to retire on ``paths``."""
+        with self._database.reading() as connection:
+            return lifetimes.tally(connection, timeline, number, paths, aborted)
+
+    def purge(self, timelines: Collection[int]) -> None:
+        """Delete all of ``timelines`` and every word of theirs, and give the room back.
+
+        The rows go in one transaction. The rest can be done again by another purge, and is done in short ones, so
+        that other writers get their turn.
+        """
+        with self._changing() as connection:
+            lifetimes.purge(connection, timelines, self._columns, self._vectors)
+        self._clean_lists(0)
+        with self._database.writing() as connection:
+            self._vectors.remove_old(connection)
+        self._database.give_room_back()
+
+    def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
+        """Return the live file records by path, as they are at this moment."""
+        with self._database.reading() as connection:
+            return reading.live_files(connection, snapshot, paths)
+
+    def written_files(self, timeline: int, number: int) -> Iterator[FileRecord]:
+        """Return the file records that a transaction has written so far."""
+        with self._database.reading() as connection:
+            return reading.files_of(connection, timeline, number)
+
+    def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
+        """Return a file's chunks in file order."""
+        with self._database.reading() as connection:
+            return reading.chunks_of(connection, snapshot, path, repo)
+
+    def recall(self, query: RecallQuery) -> Recall:
+        """Return the candidates of every channel; exact k-NN over all that fits the filters."""
+        check_filters(query.filters)
+        if query.vector is not None and (why := faults(query.vector, self._dimension)):
+            raise UsageError(f"the query can't be searched: {why}")
+        return self._read(lambda connection: self._recall(connection, query))
+
+    def _recall(self, connection: apsw.Connection, query: RecallQuery) -> Recall:
+        view = self._view(connection, query.snapshot)
+        allowed = self._selector.mask(connection, view.columns, query.filters, view.live)
+        matrix = self._vectors.matrix(connection) if query.vector is not None else None
+        return recall(connection, view, allowed, matrix, self._postings, query)
+
+    def count(self, snapshot: Snapshot, filters: Filters) -> int:
+        """Count the live chunks that fit the filters."""
+        check_filters(filters)
+        with self._database.reading() as connection:
+            view = self._view(connection, snapshot)
+            fitting = self._selector.mask(connection, view.columns, filters, view.live)
+            return int(np.count_nonzero(fitting & view.columns.first))
+
+    def cached_vectors(self, keys: Iterable[str]) -> dict[str, Vector]:
+        """Return the vectors known for ``keys``."""
+        wanted = list(dict.fromkeys(keys))
+        return self._read(lambda connection: self._cached_vectors(connection, wanted))
+
+    def _cached_vectors(self, connection: apsw.Connection, keys: Sequence[str]) -> dict[str, Vector]:
+        slots = slots_of(connection, keys)
+        matrix = self._vectors.matrix(connection)
+        return {key: matrix[slot].copy() for key, slot in slots.items()}
+
+    def cache_vectors(self, vectors: Mapping[str, Vector]) -> None:
+        """Keep vectors before any row uses them; WriteRejected names those that can't be."""
+        rejected = {key: why for key, vector in vectors.items() if (why := faults(vector, self._dimension))}
+        with self._database.writing() as connection:
+            kept = {key: vector for key, vector in vectors.items() if key not in rejected}
+            keep_vectors(connection, kept, self._vectors)
+        if rejected:
+            raise WriteRejected(rejected)
+
+    def close(self) -> None:
+        """Close the database; the store is not used afterwards."""
+        self._database.close()
+
+    def _view(self, connection: apsw.Connection, snapshot: Snapshot) -> View:
+        """Return what ``snapshot`` sees; the first thing that a transaction does."""
+        return self._views.view(connection, self._columns.refreshed(connection), snapshot)
+
+    def _read(self, read: Callable[[apsw.Connection], Result]) -> Result:
+        for _ in range(_READ_ATTEMPTS):
+            with self._database.reading() as connection:
+                try:
+                    return read(connection)
+                except GenerationGone as error:
+                    gone = str(error)
+        raise StoreUnavailable(gone)
+
+    @contextmanager
+    def _changing(self) -> Iterator[apsw.Connection]:
+        """Give a write transaction that changes rows, and keep the log of changes short."""
+        with self._database.writing() as connection:
+            yield connection
+            fold_if_long(connection, self._columns)
+
+    def _clean_lists(self, share: float) -> None:
+        """Rewrite the segments of which more than ``share`` was deleted, each in a transaction of its own."""
+        while True:
+            with self._database.writing() as connection:
+                found = with_deleted(connection, share)
+                if not found:
+                    return
+                rewrite(connection, found[:1])
