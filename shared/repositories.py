@@ -16,6 +16,7 @@ class Repository:
     """A repository in the catalog; ``origin`` never holds a credential.
 
     ``head_commit`` is the newest commit of ``branch`` that a fetch has seen; times are ISO 8601 in UTC.
+    ``follows_head`` is False where a person chose the branch; else it is the one that the origin's HEAD names.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Repository:
     head_commit: str = ""
     fetched_at: str = ""
     tokens_embedded: int = 0
+    follows_head: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,15 @@ def save_repository(store: Store, repository: Repository) -> None:
     _put(store, REPOSITORY_PREFIX + repository.name, asdict(repository))
 
 
+def claim_repository(store: Store, repository: Repository) -> bool:
+    """Write the record of a new repository; False if its name is taken."""
+    try:
+        store.write_document(REPOSITORY_PREFIX + repository.name, asdict(repository), None)
+    except Conflict:
+        return False
+    return True
+
+
 def delete_repository(store: Store, name: str) -> None:
     """Forget a repository's record and progress."""
     store.delete_document(REPOSITORY_PREFIX + name)
@@ -113,6 +124,12 @@ def read_summary(store: Store, timeline: int, number: int) -> Summary | None:
     """Return what a published transaction left live."""
     document = store.read_document(summary_key(timeline, number))
     return Summary(**document.body) if document else None
+
+
+def access_labels(repo: str, path: str) -> tuple[str, ...]:
+    """Return what a grant can name to reach a file: the repository, and the repository with each folder above it."""
+    folders = path.split("/")[:-1]
+    return (repo, *(f"{repo}/{'/'.join(folders[: depth + 1])}" for depth in range(len(folders))))
 
 
 def _put(store: Store, key: str, body: Mapping[str, Any]) -> None:

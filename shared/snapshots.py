@@ -90,7 +90,7 @@ def _with_timeline(head: Head, timeline: int, state: Timeline) -> Head:
     return replace(head, timelines={**head.timelines, timeline: state})
 
 
-def _held(head: Head, timeline: int, holder: str, number: int) -> Timeline:
+def check_held(head: Head, timeline: int, holder: str, number: int) -> Timeline:
     """Return the timeline if ``holder`` still holds its lease with ``number`` open; raise Conflict if not."""
     state = head.timelines.get(timeline)
     lease = state.lease if state else None
@@ -118,7 +118,7 @@ def begin(head: Head, timeline: int, holder: str) -> tuple[Head, int]:
 
 def beat(head: Head, timeline: int, holder: str, number: int) -> Head:
     """Show that the holder lives; Conflict if the lease was lost."""
-    state = _held(head, timeline, holder, number)
+    state = check_held(head, timeline, holder, number)
     assert state.lease is not None
     return _with_timeline(head, timeline, replace(state, lease=replace(state.lease, beat=state.lease.beat + 1)))
 
@@ -139,7 +139,7 @@ def publish(head: Head, timeline: int, holder: str, number: int, commit: str, *,
 
     ``default`` also makes the timeline the one that readers of head see, in the same write.
     """
-    state = _held(head, timeline, holder, number)
+    state = check_held(head, timeline, holder, number)
     if number <= state.published:
         raise Conflict(f"transaction {number} is older than what timeline {timeline} has published")
     published = replace(state, published=number, commit=commit, lease=None)
@@ -150,7 +150,7 @@ def publish(head: Head, timeline: int, holder: str, number: int, commit: str, *,
 
 def abort(head: Head, timeline: int, holder: str, number: int) -> Head:
     """Give up an open number for good (rule 9): it stays hidden for the life of the index; the lease is given back."""
-    state = _held(head, timeline, holder, number)
+    state = check_held(head, timeline, holder, number)
     still_open = {key: value for key, value in head.open.items() if key != number}
     changed = _with_timeline(head, timeline, replace(state, lease=None))
     return replace(changed, open=still_open, aborted=head.aborted | {number})
@@ -195,6 +195,11 @@ def head_snapshot(head: Head, repos: Iterable[str] | None = None) -> Snapshot:
 def snapshot_at(head: Head, timeline: int, number: int) -> Snapshot:
     """Return what ``timeline`` held right after transaction ``number`` (rule 10)."""
     return Snapshot((Layer((timeline,), number, head.hidden),))
+
+
+def draft_snapshot(head: Head, timeline: int, number: int) -> Snapshot:
+    """Return what readers will see of ``timeline`` once its open transaction ``number`` is published."""
+    return Snapshot((Layer((timeline,), number, head.hidden - {number}),))
 
 
 def is_live(layer: Layer, timeline: int, born: int, died: int, path: str) -> bool:

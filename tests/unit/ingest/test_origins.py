@@ -122,6 +122,7 @@ def test_a_wrong_request_and_a_missing_repository_are_told_apart():
 )
 def test_the_name_is_the_last_word_of_the_path_made_fit(origin, name):
     assert parse_origin(origin).name == name
+    assert NAME.fullmatch(name)
 
 
 def test_a_name_without_a_fit_character_is_empty():

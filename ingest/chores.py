@@ -1,0 +1,86 @@
+"""Undoing and purging: noted in the catalog before it begins, so that whoever comes next finishes what a crash left."""
+
+import time
+
+from codequarry.shared.errors import Conflict
+from codequarry.shared.ledger import change_head, read_head
+from codequarry.shared.snapshots import Head, abort, drop_timeline
+from codequarry.shared.store.port import Store
+
+CHORES = "chore:"
+UNDO = "chore:undo:"
+PURGE = "chore:purge:"
+
+
+def abandon(store: Store, timeline: int, number: int, holder: str) -> None:
+    """Abort a transaction whose lease ``holder`` has, and remove every trace of it (rule 9)."""
+    note = f"{UNDO}{timeline:010d}:{number:010d}"
+    _note(store, note)
+    change_head(store, lambda head: (abort(head, timeline, holder, number), None))
+    store.undo(timeline, number)
+    store.delete_document(note)
+
+
+def discard(store: Store, timeline: int) -> None:
+    """Drop a timeline that was never published, with all that was written into it."""
+    note_purge(store, timeline)
+    change_head(store, lambda head: (_dropped(head, timeline), None))
+    _purge(store, timeline)
+
+
+def note_purge(store: Store, timeline: int) -> None:
+    """Note that a timeline goes as soon as another one is published in its place."""
+    _note(store, f"{PURGE}{timeline:010d}")
+
+
+def finish_chores(store: Store, grace_seconds: float = 0.0) -> None:
+    """Finish every chore whose time has come; readers that began before keep ``grace_seconds`` to end."""
+    notes = store.list_documents(CHORES)
+    if not notes:
+        return
+    head = read_head(store)
+    for note in notes:
+        words = note.key.split(":")
+        if note.key.startswith(UNDO):
+            _finish_undo(store, head, note.key, int(words[2]), int(words[3]))
+        else:
+            _finish_purge(store, head, int(words[2]), grace_seconds)
+
+
+def _finish_undo(store: Store, head: Head, key: str, timeline: int, number: int) -> None:
+    if number in head.open:
+        return  # noted, not aborted yet: whoever takes over its lease decides
+    if number in head.aborted:
+        store.undo(timeline, number)
+    store.delete_document(key)
+
+
+def _finish_purge(store: Store, head: Head, timeline: int, grace_seconds: float) -> None:
+    state = head.timelines.get(timeline)
+    if timeline in head.defaults.values() or (state and not state.published):
+        return  # not replaced yet, or a draft that somebody may resume
+    if state:
+        change_head(store, lambda newest: (_dropped(newest, timeline), None))
+        time.sleep(grace_seconds)
+    _purge(store, timeline)
+
+
+def _dropped(head: Head, timeline: int) -> Head:
+    return drop_timeline(head, timeline) if timeline in head.timelines else head
+
+
+def _purge(store: Store, timeline: int) -> None:
+    """Delete the rows of a dropped timeline, then its records, then the note."""
+    store.purge([timeline])
+    for kind in ("transaction", "summary"):
+        for document in store.list_documents(f"{kind}:{timeline:010d}:"):
+            store.delete_document(document.key)
+    store.delete_document(f"{PURGE}{timeline:010d}")
+
+
+def _note(store: Store, key: str) -> None:
+    """Write a note; one that is there already says the same."""
+    try:
+        store.write_document(key, {}, None)
+    except Conflict:
+        return

@@ -1,0 +1,69 @@
+"""The name of a repository in the catalog: one a place, whatever the spelling of its URL."""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+from codequarry.ingest.origins import Origin
+from codequarry.shared.errors import Conflict, UsageError
+from codequarry.shared.origins import origin_identity
+from codequarry.shared.repositories import Repository, claim_repository, list_repositories
+from codequarry.shared.store.port import Store
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+# More repositories of one owner and one base name than anybody has.
+MOST_NUMBERED = 1000
+
+
+def find_repository(store: Store, origin: Origin) -> Repository | None:
+    """Return the catalog's record of the place that ``origin`` names."""
+    for repository in list_repositories(store):
+        with suppress(ValueError):
+            if origin_identity(repository.origin) == origin.identity:
+                return repository
+    return None
+
+
+def check_name(store: Store, origin: Origin, asked: str | None) -> None:
+    """Refuse a name that is malformed, taken, or not the one that this origin has already."""
+    if asked is None:
+        return
+    if not NAME.fullmatch(asked):
+        raise UsageError(f"'{asked}' is no name for a repository: letters, digits, '.', '_' and '-', 100 at most")
+    known = find_repository(store, origin)
+    if known and known.name != asked:
+        raise UsageError(
+            f"{origin.url} is indexed as '{known.name}'; leave out --name, or remove it first: "
+            f"codequarry repos rm {known.name}"
+        )
+    taken = next((other for other in list_repositories(store) if other.name == asked), None)
+    if taken and known is None:
+        raise UsageError(f"'{asked}' is the name of {taken.origin}; choose another --name")
+
+
+def claim(store: Store, origin: Origin, asked: str | None, branch: str) -> tuple[Repository, str]:
+    """Return the record of ``origin``, made if it is new, and a note where its name is not the expected one."""
+    check_name(store, origin, asked)
+    known = find_repository(store, origin)
+    if known:
+        return known, ""
+    for name in [asked] if asked else _candidates(origin):
+        repository = Repository(name, origin.url, branch)
+        if claim_repository(store, repository):
+            expected = asked or origin.name
+            note = f"another origin is called '{expected}', so this one is '{name}'" if name != expected else ""
+            return repository, note
+        # Perhaps somebody has just claimed it for this very place.
+        known = find_repository(store, origin)
+        if known:
+            return known, ""
+    raise Conflict(f"no name is left for {origin.url}; choose one with --name")
+
+
+def _candidates(origin: Origin) -> Iterator[str]:
+    """Yield the base name, then with its owner before it, then numbered."""
+    yield origin.name
+    longer = "-".join(origin.parts[-2:])[-90:].lstrip("-.")
+    yield longer
+    for number in range(2, MOST_NUMBERED):
+        yield f"{longer}-{number}"

@@ -1,0 +1,62 @@
+"""How far a run is: told to its observer at every step, and to everybody else about once a second."""
+
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from codequarry.ingest.report import Observe
+from codequarry.shared.errors import StoreError
+from codequarry.shared.repositories import Progress, save_progress
+from codequarry.shared.store.port import Store
+
+SAVE_SECONDS = 1.0
+
+
+def now() -> str:
+    """Return the time as ISO 8601 in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class Watch:
+    """The state of one run's progress."""
+
+    def __init__(self, store: Store, observe: Observe, repo: str) -> None:
+        self.repo, self.commit = repo, ""
+        self._store, self._observe = store, observe
+        self._phase = "fetching"
+        self._started_at = now()
+        self._files_done = self._files_total = self._chunks_done = 0
+        self._saved = 0.0
+
+    def say(self, phase: str) -> None:
+        """Tell the observer what is being done."""
+        self._phase = phase
+        self._observe(self._progress())
+
+    def expect(self, files: int, done: int = 0) -> None:
+        """Say how many files there are to do, and how many of them an earlier run did."""
+        self._files_total, self._files_done = files, done
+        self.advance(0, 0)
+
+    def advance(self, files: int, chunks: int) -> None:
+        """Count what was done; now and then save it for those who ask the catalog."""
+        self._files_done += files
+        self._chunks_done += chunks
+        progress = self._progress()
+        self._observe(progress)
+        if time.monotonic() - self._saved >= SAVE_SECONDS:
+            with suppress(StoreError):  # a store that fails will say so where it matters
+                save_progress(self._store, progress)
+            self._saved = time.monotonic()
+
+    def _progress(self) -> Progress:
+        return Progress(
+            repo=self.repo,
+            phase=self._phase,
+            commit=self.commit,
+            files_done=self._files_done,
+            files_total=self._files_total,
+            chunks_done=self._chunks_done,
+            started_at=self._started_at,
+            updated_at=now(),
+        )

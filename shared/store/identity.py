@@ -1,0 +1,65 @@
+"""What an index was made with: vectors of two models must never meet in one index."""
+
+from dataclasses import asdict, dataclass
+
+from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.errors import Conflict, ModelMismatch
+from codequarry.shared.store.port import Store
+
+IDENTITY_KEY = "identity"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Written with the first import: ``model`` and ``dimension`` of the vectors, and the ``setting`` that chose them.
+
+    ``chunker`` is the version that cut the newest chunks; another one is no error, it only cuts files anew.
+    """
+
+    model: str
+    dimension: int
+    chunker: str
+    setting: str
+
+
+def read_identity(store: Store) -> Identity | None:
+    """Return what the index was made with; None for an empty one."""
+    document = store.read_document(IDENTITY_KEY)
+    return Identity(**document.body) if document else None
+
+
+def check_identity(store: Store, embedder: Embedder, setting: str) -> None:
+    """Raise ModelMismatch if the index holds vectors of another model; an empty index takes any."""
+    known = read_identity(store)
+    if known and (known.model, known.dimension) != (embedder.name, embedder.dimension):
+        raise ModelMismatch(_mismatch(known, embedder, setting))
+
+
+def claim_identity(store: Store, embedder: Embedder, setting: str, chunker: str) -> None:
+    """Record what the index is made with, before the first write; ModelMismatch if it was made with another model."""
+    wanted = Identity(embedder.name, embedder.dimension, chunker, setting)
+    while True:
+        check_identity(store, embedder, setting)
+        document = store.read_document(IDENTITY_KEY)
+        if document and document.body == asdict(wanted):
+            return
+        try:
+            store.write_document(IDENTITY_KEY, asdict(wanted), document.version if document else None)
+        except Conflict:
+            continue
+        return
+
+
+def forget_identity(store: Store) -> None:
+    """Let an index that holds nothing any more take another model."""
+    store.delete_document(IDENTITY_KEY)
+
+
+def _mismatch(known: Identity, embedder: Embedder, setting: str) -> str:
+    made = f"this index was made with model '{known.model}' ({known.dimension} dimensions)"
+    now = f"the settings choose '{embedder.name}' ({embedder.dimension})"
+    back = f"set CODEQUARRY_EMBEDDING__MODEL={known.setting}" if known.setting != setting else "restore that model"
+    return (
+        f"{made}, but {now}: {back}, or index into an empty one with the new model: "
+        "CODEQUARRY_HOME=NEW_FOLDER (or CODEQUARRY_OPENSEARCH__INDEX=NEW_NAME) codequarry index ORIGIN"
+    )
