@@ -72,7 +72,7 @@ class ListBuilder:
         row_bytes = rows[order].astype("<i4").tobytes()
         weights = np.minimum(np.array(self._weights, np.int64), MAX_WEIGHT).astype(np.uint8)
         weight_bytes = weights[order].tobytes() if self.ranks else None
-        starts = [0, *ends[:-1]]
+        starts = [0, *ends][:-1]
         return sorted(
             (
                 (self.prefix + name).encode("utf-8", "surrogatepass"),
