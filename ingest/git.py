@@ -60,7 +60,7 @@ class TreeEntry:
 
 def synchronise(origin: Origin, branch: str | None, settings: GitSettings, home: Path) -> Fetched:
     """Bring the mirror of ``origin`` up to the newest commit of ``branch`` (None: the branch its HEAD names)."""
-    mirrors = home / "mirrors"
+    mirrors = _mirrors(home)
     mirrors.mkdir(parents=True, exist_ok=True)
     configuration = _write_configuration(mirrors / "gitconfig")
     environment = git_environment(settings, configuration, origin)
@@ -78,7 +78,12 @@ def synchronise(origin: Origin, branch: str | None, settings: GitSettings, home:
 
 def mirror_folder(origin: Origin, home: Path) -> Path:
     """Return where the mirror of an origin lies: readable, and its own for every origin."""
-    return home / "mirrors" / f"{origin.name}-{sha256(origin.identity.encode()).hexdigest()[:12]}.git"
+    return _mirrors(home) / f"{origin.name}-{sha256(origin.identity.encode()).hexdigest()[:12]}.git"
+
+
+def _mirrors(home: Path) -> Path:
+    """Return the folder of all mirrors, absolute: git processes work in other folders than ours."""
+    return home.expanduser().absolute() / "mirrors"
 
 
 def _write_configuration(path: Path) -> Path:
@@ -223,7 +228,8 @@ class BlobReader:
         try:
             return self._git.get_object_data(blob)[3]
         except (ValueError, OSError, gitpython.GitCommandError) as error:
-            raise GitError(f"blob {blob} cannot be read from {self._git.working_dir}: {error}") from error
+            why = str(error).partition("\n")[0]
+            raise GitError(f"blob {blob} cannot be read from {self._git.working_dir}: {why}") from error
 
     def close(self) -> None:
         """End the git process."""

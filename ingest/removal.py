@@ -36,6 +36,6 @@ def remove_repository(name: str, store: Store, settings: SettingsModel) -> None:
 
 
 def _remove_mirror(repository: Repository, settings: SettingsModel) -> None:
-    folder = mirror_folder(origin_of_record(repository.origin), settings.home.expanduser())
+    folder = mirror_folder(origin_of_record(repository.origin), settings.home)
     shutil.rmtree(folder, ignore_errors=True)
     folder.with_suffix(".lock").unlink(missing_ok=True)

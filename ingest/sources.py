@@ -51,7 +51,7 @@ def fetch_source(request: IndexRequest, settings: SettingsModel, store: Store) -
     check_name(store, origin, request.name)
     known = find_repository(store, origin)
     branch = request.branch or (known.branch if known and not known.follows_head else None)
-    fetched = synchronise(origin, branch, settings.git, settings.home.expanduser())
+    fetched = synchronise(origin, branch, settings.git, settings.home)
     return Source(origin, fetched, PathRules(settings, _ignore_lines(fetched, settings.scan.max_file_bytes)))
 
 
