@@ -113,15 +113,29 @@ def _check_model(place: "Workplace") -> Check:
 
 def _check_store(place: "Workplace") -> Iterator[Check]:
     from codequarry.shared.ledger import read_head
-    from codequarry.shared.repositories import list_repositories
+    from codequarry.shared.repositories import PROGRESS_PREFIX, list_repositories
+    from codequarry.shared.store.identity import check_identity, read_identity
 
     def reachable() -> Check:
-        head = read_head(place.store)
         known = list_repositories(place.store)
-        open_now = f", {count(len(head.open), 'transaction')} open" if head.open else ""
-        return Check("store", "ok", f"{place.store.name}, {count(len(known), 'repository', 'repositories')}{open_now}")
+        return Check("store", "ok", f"{place.store.name}, {count(len(known), 'repository', 'repositories')}")
+
+    def identity() -> Check:
+        check_identity(place.store, place.embedder, place.settings.embedding.model)
+        known = read_identity(place.store)
+        return Check("identity", "ok", f"made with {known.model}" if known else "empty: takes any model")
+
+    def imports() -> Check:
+        left = [document.body["repo"] for document in place.store.list_documents(PROGRESS_PREFIX)]
+        open_now = len(read_head(place.store).open)
+        if not left and not open_now:
+            return Check("imports", "ok", "none running")
+        message = f"running or interrupted: {', '.join(left) or count(open_now, 'transaction')}"
+        return Check("imports", "warn", message, "if none runs: codequarry index goes on where it was")
 
     yield _guarded("store", reachable, _STORE_REMEDY)
+    yield _guarded("identity", identity, "do what the message says")
+    yield _guarded("imports", imports, _STORE_REMEDY)
     if place.settings.store == "opensearch":
         from codequarry.shared.store.opensearch.checks import check_cluster
 

@@ -8,6 +8,8 @@ from codequarry.shared.identifiers import iter_tokens
 
 # Words shorter than this are in every line of code and say nothing about where to look.
 MIN_WORD = 3
+# The beginning of a hit has its name and signature: only a place with so many words more is better to see.
+WORTH_LEAVING = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,10 @@ def _best_start(lines: list[str], words: Collection[str], height: int) -> int:
     found = [words & set(iter_tokens(line)) for line in lines]
     # A window begins with a line that names something, so that it is read from there on.
     starts = [_first_filled(lines), *(index for index, names in enumerate(found) if names)]
-    best = max(starts, key=lambda start: (len(set().union(*found[start : start + height])), -start))
+    scores = {start: len(set().union(*found[start : start + height])) for start in starts}
+    best = max(starts, key=lambda start: (scores[start], -start))
+    if scores[best] < scores[starts[0]] + WORTH_LEAVING:
+        return starts[0]
     return max(0, min(best, len(lines) - height))
 
 

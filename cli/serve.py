@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from codequarry.cli.console import note
 from codequarry.cli.invocation import load
 
 
@@ -20,5 +19,4 @@ def serve(
     settings = load(context, {"api.host": host, "api.port": port}).settings
     from codequarry.search_api.app import serve as run
 
-    note(f"serving http://{settings.api.host}:{settings.api.port} (Ctrl-C stops)")
     run(settings)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
-from threading import Lock
 from typing import Annotated, Any, TypeVar
 
 from mcp.server.mcpserver import MCPServer
@@ -10,11 +9,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from codequarry.search_api.engine import SearchEngine
+from codequarry.search_api.backend import Backend
 from codequarry.search_api.files import FileText, read_file
 from codequarry.search_api.request import parse_request
 from codequarry.shared.errors import CodequarryError
-from codequarry.shared.store.port import Store
 
 INSTRUCTIONS = """\
 Codequarry searches indexed git repositories. Call search_code with a question in plain words ("where are retries
@@ -79,33 +77,8 @@ class FileResult(BaseModel):
     text: str
 
 
-class Index:
-    """The store and the engine, opened by the first call: the server answers its client at once."""
-
-    def __init__(self, open_store: Callable[[], Store], make_engine: Callable[[Store], SearchEngine]) -> None:
-        self._open_store = open_store
-        self._make_engine = make_engine
-        self._lock = Lock()
-        self._opened: tuple[Store, SearchEngine] | None = None
-
-    def open(self) -> tuple[Store, SearchEngine]:
-        """Return the store and the engine."""
-        with self._lock:
-            if self._opened is None:
-                store = self._open_store()
-                self._opened = store, self._make_engine(store)
-            return self._opened
-
-    def close(self) -> None:
-        """Close the store if it was opened."""
-        with self._lock:
-            if self._opened is not None:
-                self._opened[0].close()
-                self._opened = None
-
-
-def create_server(index: Index) -> MCPServer[Any]:
-    """Return the server with its tools."""
+def create_server(backend: Backend) -> MCPServer[Any]:
+    """Return the server with its tools; store and model are opened by the first call, so that it answers at once."""
     server: MCPServer[Any] = MCPServer(
         "codequarry", version=version("codequarry"), instructions=INSTRUCTIONS, log_level="WARNING"
     )
@@ -120,7 +93,7 @@ def create_server(index: Index) -> MCPServer[Any]:
     ) -> Annotated[CallToolResult, SearchResult]:
         filters = {"repo": repo, "language": language, "path": path}
         body = {"query": query, "top_k": top_k, "filters": {name: value for name, value in filters.items() if value}}
-        answer = _told(lambda: index.open()[1].search(parse_request(body)).to_json())
+        answer = _told(lambda: backend.engine().search(parse_request(body)).to_json())
         return _result(render_answer(answer), search_result(answer))
 
     @server.tool(name="read_file", title="Read file", description=READ, annotations=READ_ONLY)
@@ -132,7 +105,7 @@ def create_server(index: Index) -> MCPServer[Any]:
     ) -> Annotated[CallToolResult, FileResult]:
         first = start_line or 1
         last = min(end_line or first + MAX_FILE_LINES - 1, first + MAX_FILE_LINES - 1)
-        file = _told(lambda: read_file(index.open()[0], repo, path, start_line, last))
+        file = _told(lambda: read_file(backend.engine().store, repo, path, start_line, last))
         return _result(render_file(file), FileResult(**{name: getattr(file, name) for name in FileResult.model_fields}))
 
     return server

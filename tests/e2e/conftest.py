@@ -39,35 +39,6 @@ class Outcome:
         return lines[0]
 
 
-Run = Callable[..., Outcome]
-
-
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """Give the environment of a user who has configured nothing but where the data lies."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CODEQUARRY_", "GIT_"))}
-    return kept | {"HOME": str(tmp_path), "CODEQUARRY_HOME": str(tmp_path / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
-
-
-@pytest.fixture
-def codequarry(tmp_path: Path, environment: dict[str, str]) -> Run:
-    """Give a function that runs the command line in the test's folder."""
-
-    def run(*arguments: str | Path, variables: Mapping[str, str] | None = None, stdin: str = "") -> Outcome:
-        done = subprocess.run(
-            [sys.executable, "-m", "codequarry.cli.main", *map(str, arguments)],
-            cwd=tmp_path,
-            env=environment | dict(variables or {}),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_SECONDS,
-        )
-        return Outcome(done.returncode, done.stdout, done.stderr)
-
-    return run
-
-
 @dataclass(frozen=True, slots=True)
 class Repository:
     """A git work tree that commits what it is told."""
@@ -95,17 +66,60 @@ class Repository:
         ).stdout.strip()
 
 
-@pytest.fixture
-def make_repository(tmp_path: Path) -> Callable[..., Repository]:
-    """Give a function that makes a repository below the test's folder, with a first commit where files are given."""
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A folder with repositories in it and a data folder of its own, of a user who has configured nothing else."""
 
-    def make(name: str = "project", files: Mapping[str, str | bytes | None] | None = None) -> Repository:
-        folder = tmp_path / name
-        folder.mkdir(parents=True)
-        repository = Repository(folder)
+    folder: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of that user."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("CODEQUARRY_", "GIT_"))}
+        own = {"HOME": str(self.folder), "CODEQUARRY_HOME": str(self.folder / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
+        return kept | own
+
+    def run(self, *arguments: object, variables: Mapping[str, str] | None = None) -> Outcome:
+        """Run the command line in the folder."""
+        done = subprocess.run(
+            [sys.executable, "-m", "codequarry.cli.main", *map(str, arguments)],
+            cwd=self.folder,
+            env=self.environment | dict(variables or {}),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    def work_tree(self, name: str) -> Repository:
+        """Return a repository that was made before."""
+        return Repository(self.folder / name)
+
+    def repository(self, name: str, files: Mapping[str, str | bytes | None] | None = None) -> Repository:
+        """Make a repository, with a first commit where files are given."""
+        repository = self.work_tree(name)
+        repository.folder.mkdir(parents=True)
         repository.git("init", "--quiet", "--initial-branch", "main")
         if files is not None:
             repository.commit(files, "first")
         return repository
 
-    return make
+    def indexed(self, name: str, files: Mapping[str, str | bytes | None]) -> Repository:
+        """Make a repository and index it."""
+        repository = self.repository(name, files)
+        outcome = self.run("index", repository.folder)
+        assert outcome.code == 0, outcome.err
+        return repository
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """Give a workspace that a test may change."""
+    return Workspace(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def new_workspace(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Workspace]:
+    """Give a function that makes a workspace which several tests look into and none changes."""
+    return lambda: Workspace(tmp_path_factory.mktemp("workspace"))

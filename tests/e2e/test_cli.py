@@ -3,8 +3,6 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,26 +13,26 @@ COMMANDS = (
 )  # fmt: skip
 
 
-def test_the_version_is_told(codequarry: Callable[..., Any]) -> None:
-    assert codequarry("--version").out.startswith("codequarry 0.")
+def test_the_version_is_told(workspace: Any) -> None:
+    assert workspace.run("--version").out.startswith("codequarry 0.")
 
 
-def test_the_help_names_every_command(codequarry: Callable[..., Any]) -> None:
-    said = codequarry("--help").out
+def test_the_help_names_every_command(workspace: Any) -> None:
+    said = workspace.run("--help").out
     for command in COMMANDS:
         assert f"\n  {command.split()[0]} " in said
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(codequarry: Callable[..., Any], command: str) -> None:
-    outcome = codequarry(*command.split(), "--help")
+def test_every_command_has_help(workspace: Any, command: str) -> None:
+    outcome = workspace.run(*command.split(), "--help")
     assert outcome.code == 0
     assert outcome.out.startswith(f"Usage: codequarry {command} ")
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("repos", "opensearch", "models")])
-def test_the_help_of_every_command_has_examples(codequarry: Callable[..., Any], command: str) -> None:
-    assert f"\n    codequarry {command}" in codequarry(*command.split(), "--help").out
+def test_the_help_of_every_command_has_examples(workspace: Any, command: str) -> None:
+    assert f"\n    codequarry {command}" in workspace.run(*command.split(), "--help").out
 
 
 def test_the_help_loads_nothing_heavy() -> None:
@@ -51,7 +49,7 @@ def test_the_help_loads_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["serch"], "error: No such command 'serch'. Did you mean 'search'? (codequarry --help says more)"),
+        (["confg"], "error: No such command 'confg'. Did you mean 'config'? (codequarry --help says more)"),
         (["config", "--jsn"], "error: No such option: --jsn (Possible options: --json) (codequarry config --help says"),
         (["search"], "error: Missing argument 'QUERY' (codequarry search --help says more)"),
         (["search", "x", "--lines", "many"], "error: Invalid value for '--lines': "),
@@ -69,34 +67,36 @@ def test_the_help_loads_nothing_heavy() -> None:
         (["repos", "rm", "x"], "error: removing x cannot be undone; say --yes"),
     ],
 )
-def test_wrong_use_is_one_line_and_exit_2(codequarry: Callable[..., Any], arguments: list[str], message: str) -> None:
-    outcome = codequarry(*arguments)
+def test_wrong_use_is_one_line_and_exit_2(workspace: Any, arguments: list[str], message: str) -> None:
+    outcome = workspace.run(*arguments)
     assert outcome.error.startswith(message)
     assert outcome.code == 2
 
 
-def test_a_failure_is_one_line_and_exit_1(codequarry: Callable[..., Any]) -> None:
-    outcome = codequarry("files", "nothing")
+def test_a_failure_is_one_line_and_exit_1(workspace: Any) -> None:
+    outcome = workspace.run("files", "nothing")
     assert outcome.error == "error: repository 'nothing' is not indexed; nothing is indexed yet"
     assert outcome.code == 1
 
 
-def test_the_traceback_is_shown_when_asked_for(codequarry: Callable[..., Any]) -> None:
-    outcome = codequarry("files", "nothing", variables={"CODEQUARRY_DEBUG": "1"})
+def test_the_traceback_is_shown_when_asked_for(workspace: Any) -> None:
+    outcome = workspace.run("files", "nothing", variables={"CODEQUARRY_DEBUG": "1"})
     assert "Traceback (most recent call last)" in outcome.err
     assert outcome.err.splitlines()[-1].startswith("error: repository 'nothing'")
 
 
-def test_without_a_command_the_help_goes_to_stderr(codequarry: Callable[..., Any]) -> None:
-    outcome = codequarry()
+def test_without_a_command_the_help_goes_to_stderr(workspace: Any) -> None:
+    outcome = workspace.run()
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith("Usage: codequarry")
 
 
-def test_config_says_where_each_value_comes_from(codequarry: Callable[..., Any], tmp_path: Path) -> None:
-    (tmp_path / "codequarry.toml").write_text('[embedding]\nmodel = "minilm"\n')
-    body = codequarry("--set", "api.threads=2", "config", "--json", variables={"CODEQUARRY_GIT__TOKEN": "s3cret"}).json
-    assert body["file"] == str(tmp_path / "codequarry.toml")
+def test_config_says_where_each_value_comes_from(workspace: Any) -> None:
+    (workspace.folder / "codequarry.toml").write_text('[embedding]\nmodel = "minilm"\n')
+    body = workspace.run(
+        "--set", "api.threads=2", "config", "--json", variables={"CODEQUARRY_GIT__TOKEN": "s3cret"}
+    ).json
+    assert body["file"] == str(workspace.folder / "codequarry.toml")
     settings = body["settings"]
     assert settings["embedding.model"] == {"value": "minilm", "source": body["file"]}
     assert settings["git.token"] == {"value": "********", "source": "CODEQUARRY_GIT__TOKEN"}
@@ -105,17 +105,17 @@ def test_config_says_where_each_value_comes_from(codequarry: Callable[..., Any],
     assert settings["home"]["source"] == "CODEQUARRY_HOME"
 
 
-def test_config_for_a_person_shows_the_same_without_secrets(codequarry: Callable[..., Any]) -> None:
-    outcome = codequarry("config", variables={"CODEQUARRY_OPENSEARCH__URLS": "https://me:s3cret@host:9200"})
+def test_config_for_a_person_shows_the_same_without_secrets(workspace: Any) -> None:
+    outcome = workspace.run("config", variables={"CODEQUARRY_OPENSEARCH__URLS": "https://me:s3cret@host:9200"})
     assert re.search(r"^opensearch.urls +https://\*{8}@host:9200 +CODEQUARRY_OPENSEARCH__URLS$", outcome.out, re.M)
     assert "s3cret" not in outcome.out
 
 
-def test_a_reader_that_stops_early_is_no_error(environment: dict[str, str]) -> None:
+def test_a_reader_that_stops_early_is_no_error(workspace: Any) -> None:
     command = f"{sys.executable} -m codequarry.cli.main config --json | true"
     done = subprocess.run(
         ["bash", "-c", f"{command}; echo ${{PIPESTATUS[0]}}"],
-        env=environment,
+        env=workspace.environment,
         capture_output=True,
         text=True,
         check=True,

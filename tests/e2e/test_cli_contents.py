@@ -1,0 +1,195 @@
+"""Looking into an index through the command line: search, files, chunks, repos, status, doctor."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+FILES = {
+    "src/retry.py": (
+        '"""Retries."""\n\nMAX_ATTEMPTS = 5\n\n\ndef retry_delay(attempt: int) -> float:\n'
+        '    """Return the seconds to wait before the next attempt."""\n    return min(2.0**attempt, 60.0)\n'
+    ),
+    "src/server.go": "package server\n\n// Serve answers requests.\nfunc Serve(port int) error {\n\treturn nil\n}\n",
+    "tests/test_retry.py": "def test_retry_delay() -> None:\n    assert retry_delay(1) == 2\n",
+    "data.bin": bytes(range(256)),
+    "empty.py": "",
+    'a "quoted"\nname.py': "def oddly_placed() -> None: ...\n",
+}
+
+
+@pytest.fixture(scope="module")
+def indexed(new_workspace: Callable[[], Any]) -> Any:
+    """Give a workspace with a small indexed repository, for tests that only look."""
+    place = new_workspace()
+    place.indexed("project", FILES)
+    return place
+
+
+def test_a_search_for_a_person_shows_place_and_code(indexed: Any) -> None:
+    outcome = indexed.run("search", "retry_delay", "--top-k", 1)
+    head, *code = outcome.out.splitlines()
+    assert head.startswith("src/retry.py:")
+    assert "retry_delay" in head
+    assert any("def retry_delay(attempt: int) -> float:" in line for line in code)
+    assert "\x1b" not in outcome.out
+
+
+def test_a_search_as_json_is_the_body_of_the_api(indexed: Any) -> None:
+    body = indexed.run("search", "seconds to wait before the next attempt", "--json").json
+    assert set(body) >= {"results", "freshness", "degraded", "reason", "suggestion", "next_cursor", "took_ms"}
+    hit = body["results"][0]
+    commit = indexed.work_tree("project").git("rev-parse", "HEAD")
+    assert (hit["repo"], hit["path"], hit["commit"]) == ("project", "src/retry.py", commit)
+    lines = indexed.work_tree("project").git("show", "HEAD:src/retry.py").split("\n")
+    assert hit["text"].splitlines() == lines[hit["start_line"] - 1 : hit["end_line"]]
+
+
+@pytest.mark.parametrize(
+    ("flags", "paths"),
+    [
+        (["--language", "go"], {"src/server.go"}),
+        (["--lang", "go", "--language", "python", "--path", "src/**"], {"src/server.go", "src/retry.py"}),
+        (["--no-tests", "--path", "*retry*"], {"src/retry.py"}),
+        (["--filter", "kind_of_file=test"], {"tests/test_retry.py"}),
+        (["--path", "!src/**", "--path", "!tests/**"], {'a "quoted"\nname.py'}),
+    ],
+)
+def test_flags_filter(indexed: Any, flags: list[str], paths: set[str]) -> None:
+    body = indexed.run("search", "retry serve oddly placed", *flags, "--json").json
+    assert {hit["path"] for hit in body["results"]} == paths
+
+
+def test_both_spellings_of_top_k(indexed: Any) -> None:
+    for flag in ("--top-k", "--topk", "-k"):
+        assert len(indexed.run("search", "retry", flag, 2, "--json").json["results"]) == 2
+
+
+def test_an_explanation_is_one_line_a_hit(indexed: Any) -> None:
+    outcome = indexed.run("search", "retry_delay", "--explain", "-k", 1, "--lines", 0)
+    assert len(outcome.out.splitlines()) == 2
+    assert "recalled by" in outcome.out
+
+
+def test_nothing_found_is_no_failure_and_says_why(indexed: Any) -> None:
+    outcome = indexed.run("search", "retry", "--language", "rust")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome.err.startswith("no results: filter leaves nothing: language = rust")
+
+
+def test_an_empty_index_says_how_to_fill_it(workspace: Any) -> None:
+    outcome = workspace.run("search", "anything")
+    assert outcome.code == 0
+    assert outcome.err == "no results: not indexed yet\ntry: index a repository: codequarry index PATH_OR_URL\n"
+
+
+def test_an_unknown_repository_is_named_with_those_there_are(indexed: Any) -> None:
+    for arguments in (["search", "x", "--repo", "projct"], ["files", "projct"], ["chunks", "projct", "x"]):
+        outcome = indexed.run(*arguments)
+        assert outcome.error == "error: repository 'projct' is not indexed; indexed: project"
+        assert outcome.code == 1
+
+
+def test_every_file_is_listed_indexed_or_with_the_reason(indexed: Any) -> None:
+    body = indexed.run("files", "project", "--json").json
+    listed = [*body["files"], *body["skipped"]]
+    tree = indexed.work_tree("project").git("ls-tree", "-r", "-z", "HEAD").split("\0")
+    assert {(file["blob"], file["path"]) for file in listed} == {
+        (entry.split()[2], entry.partition("\t")[2]) for entry in tree if entry
+    }
+    assert [(file["path"], file["reason"]) for file in body["skipped"]] == [("data.bin", "binary")]
+
+
+def test_the_list_of_files_for_a_person_has_one_line_a_file(indexed: Any) -> None:
+    outcome = indexed.run("files", "project")
+    assert r'a "quoted"\nname.py' in outcome.out
+    assert "data.bin" in outcome.out.partition("skipped:\n")[2]
+    assert outcome.err == "5 files indexed, 1 skipped\n"
+
+
+def test_chunks_cover_the_file(indexed: Any) -> None:
+    body = indexed.run("chunks", "project", "src/retry.py", "--json").json
+    covered = {line for chunk in body["chunks"] for line in range(chunk["start_line"], chunk["end_line"] + 1)}
+    assert covered == set(range(1, 9))
+    assert any("retry_delay" in chunk["defines"] for chunk in body["chunks"])
+    assert indexed.run("chunks", "project", "src/retry.py").err.endswith("in src/retry.py\n")
+
+
+def test_an_empty_file_has_no_chunks(indexed: Any) -> None:
+    assert indexed.run("chunks", "project", "empty.py", "--json").json["chunks"] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [("data.bin", "skipped (binary"), ("src/retri.py", "did you mean src/retry.py"), ("nothing", "is not in project")],
+)
+def test_a_file_without_chunks_says_why(indexed: Any, path: str, message: str) -> None:
+    outcome = indexed.run("chunks", "project", path)
+    assert message in outcome.error
+    assert outcome.code == 1
+
+
+def test_repositories_are_listed(indexed: Any) -> None:
+    (one,) = indexed.run("repos", "list", "--json").json["repos"]
+    assert (one["name"], one["branch"], one["state"], one["files"]) == ("project", "main", "ready", 5)
+    assert one["skipped"] == {"binary": 1}
+    assert indexed.run("repos", "list").out.startswith("project  main  ")
+
+
+def test_a_removed_repository_leaves_nothing(workspace: Any) -> None:
+    workspace.indexed("project", FILES)
+    assert workspace.run("repos", "rm", "project", "--yes").code == 0
+    assert workspace.run("repos", "list", "--json").json == {"repos": []}
+    assert workspace.run("search", "retry", "--json").json["results"] == []
+    assert workspace.run("repos", "rm", "project", "--yes").code == 1
+
+
+def test_status_tells_of_store_model_disk_and_repositories(indexed: Any) -> None:
+    body = indexed.run("status", "--json").json
+    assert body["home"] == str(indexed.folder / "home")
+    assert (body["store"]["kind"], body["model"]["dimension"], body["files"]) == ("embedded", 256, 5)
+    assert body["disk"]["used"] > 0
+    assert body["imports"] == []
+    assert indexed.run("status").out.startswith("store         embedded, ")
+
+
+def test_doctor_finds_nothing_wrong(indexed: Any) -> None:
+    body = indexed.run("doctor", "--json").json
+    states = {check["name"]: check["state"] for check in body["checks"]}
+    assert {name for name, state in states.items() if state == "fail"} == set()
+    assert set(states) >= {"settings", "home", "disk", "git", "model", "store", "identity", "imports"}
+
+
+def test_doctor_fails_with_what_to_do(workspace: Any) -> None:
+    (workspace.folder / "file").write_text("")
+    outcome = workspace.run("doctor", "--json", variables={"CODEQUARRY_HOME": "file"})
+    assert outcome.code == 1
+    checks = {check["name"]: check for check in json.loads(outcome.out)["checks"]}
+    assert checks["home"]["state"] == "fail"
+    assert checks["home"]["remedy"].startswith("set CODEQUARRY_HOME")
+
+
+def test_another_model_is_refused_with_what_to_run(indexed: Any) -> None:
+    variables = {"CODEQUARRY_EMBEDDING__DIMENSIONS": "64"}
+    outcome = indexed.run("index", "project", variables=variables)
+    assert outcome.code == 1
+    assert outcome.error.startswith("error: ")
+    assert "model" in outcome.error
+    checks = json.loads(indexed.run("doctor", "--json", variables=variables).out)["checks"]
+    assert [check["name"] for check in checks if check["state"] == "fail"] in (["identity"], ["index"])
+
+
+def test_on_a_terminal_a_search_has_colours(indexed: Any) -> None:
+    script = (
+        "import pty, sys; "
+        "sys.exit(pty.spawn([sys.executable, '-m', 'codequarry.cli.main', 'search', 'retry_delay', '-k', '1']) >> 8)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=indexed.environment | {"TERM": "xterm-256color"}, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "\x1b[" in done.stdout
+    assert "retry_delay" in done.stdout

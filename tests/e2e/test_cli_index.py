@@ -1,0 +1,149 @@
+"""A repository from git to the index and out again, through the command line."""
+
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+FILES = {
+    "README.md": "# Project\n\nA small project about retries.\n",
+    "src/retry.py": (
+        '"""Retries."""\n\nMAX_ATTEMPTS = 5\n\n\ndef retry_delay(attempt: int) -> float:\n'
+        '    """Return the seconds to wait before the next attempt."""\n    return min(2.0**attempt, 60.0)\n'
+    ),
+    "src/server.go": "package server\n\n// Serve answers requests.\nfunc Serve(port int) error {\n\treturn nil\n}\n",
+    "logo.png": b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(64),
+    "empty.py": "",
+}
+
+
+@pytest.fixture
+def indexed(workspace: Any) -> Any:
+    """Give a small repository that is indexed."""
+    return workspace.indexed("project", FILES)
+
+
+def test_the_first_run_says_what_it_did(workspace: Any) -> None:
+    repository = workspace.repository("project", FILES)
+    outcome = workspace.run("index", repository.folder)
+    assert outcome.code == 0
+    head = repository.git("rev-parse", "HEAD")
+    first, files, chunks, embeddings = outcome.out.splitlines()
+    assert first.startswith(f"project: main at {head[:12]}, indexed in ")
+    assert files == "  files       4 indexed, 1 skipped: 1 binary"
+    assert chunks.startswith("  chunks      ")
+    assert embeddings.endswith(" made, 0 reused")
+    assert "project: indexing" in outcome.err
+
+
+def test_the_report_as_json(workspace: Any) -> None:
+    repository = workspace.repository("project", FILES)
+    body = workspace.run("index", repository.folder, "--json").json
+    assert body["repo"] == "project"
+    assert body["commit"] == repository.git("rev-parse", "HEAD")
+    assert (body["files_indexed"], body["skipped"], body["changed"]) == (4, {"binary": 1}, True)
+    assert body["embedded"] > 0
+
+
+def test_a_second_run_reads_only_what_changed(workspace: Any, indexed: Any) -> None:
+    before = indexed.git("rev-parse", "HEAD")
+    indexed.commit({"src/retry.py": FILES["src/retry.py"] + "\n\ndef give_up() -> None:\n    raise OSError\n"})
+    outcome = workspace.run("index", indexed.folder)
+    assert f"  since {before[:12]}: only 1 changed path\n" in outcome.out
+    assert workspace.run("search", "give_up", "--json").json["results"][0]["symbol_name"] == "give_up"
+
+
+def test_a_removed_file_is_gone(workspace: Any, indexed: Any) -> None:
+    indexed.commit({"src/server.go": None})
+    assert "only 1 changed path, 1 of them removed" in workspace.run("index", indexed.folder).out
+    paths = [file["path"] for file in workspace.run("files", "project", "--json").json["files"]]
+    assert "src/server.go" not in paths
+
+
+def test_a_run_with_nothing_new_says_so(workspace: Any, indexed: Any) -> None:
+    outcome = workspace.run("index", indexed.folder)
+    assert outcome.out.startswith("project: main at ")
+    assert ", nothing new (" in outcome.out
+    assert workspace.run("index", indexed.folder, "--json").json["changed"] is False
+
+
+def test_starting_over_reuses_the_embeddings(workspace: Any, indexed: Any) -> None:
+    body = workspace.run("index", indexed.folder, "--full", "--json").json
+    assert (body["full"], body["embedded"]) == (True, 0)
+    assert body["reused_embeddings"] > 0
+
+
+def test_another_branch_and_another_name(workspace: Any) -> None:
+    repository = workspace.repository("project", FILES)
+    repository.git("checkout", "--quiet", "-b", "next")
+    repository.commit({"src/next.py": "def only_on_next() -> None: ...\n"})
+    repository.git("checkout", "--quiet", "main")
+    body = workspace.run("index", repository.folder, "--branch", "next", "--name", "other", "--json").json
+    assert (body["repo"], body["ref"]) == ("other", "next")
+    assert (
+        workspace.run("search", "only_on_next", "--repo", "other", "--json").json["results"][0]["path"] == "src/next.py"
+    )
+
+
+def test_a_dry_run_changes_nothing(workspace: Any) -> None:
+    repository = workspace.repository("project", FILES)
+    body = workspace.run("index", repository.folder, "--dry-run", "--json").json
+    real = workspace.run("repos", "list", "--json").json
+    assert real == {"repos": []}
+    done = workspace.run("index", repository.folder, "--json").json
+    assert body["files"] == done["files_indexed"]
+    assert abs(body["chunks"] - done["chunks_live"]) <= 0.3 * done["chunks_live"]
+
+
+@pytest.mark.parametrize("limit", ["--max-chunks", "--max-tokens"])
+def test_a_limit_publishes_nothing(workspace: Any, limit: str) -> None:
+    repository = workspace.repository("project", FILES)
+    outcome = workspace.run("index", repository.folder, limit, 1)
+    assert outcome.code == 1
+    assert outcome.err.splitlines()[-1].startswith("error: ")
+    assert workspace.run("repos", "list", "--json").json == {"repos": []}
+
+
+@pytest.mark.parametrize(
+    ("origin", "message"),
+    [
+        ("missing", "error: "),
+        ("empty", "error: "),
+        ("https://localhost:1/nothing.git", "error: "),
+    ],
+)
+def test_what_cannot_be_indexed_is_one_line(workspace: Any, origin: str, message: str) -> None:
+    workspace.repository("empty")
+    outcome = workspace.run("index", origin)
+    assert outcome.code in (1, 2)
+    assert outcome.err.splitlines()[-1].startswith(message)
+    assert "Traceback" not in outcome.err
+
+
+def test_a_folder_that_is_no_repository_is_wrong_use(workspace: Any) -> None:
+    (workspace.folder / "plain").mkdir()
+    outcome = workspace.run("index", "plain")
+    assert outcome.code in (1, 2)
+    assert "plain" in outcome.err
+
+
+def test_interrupted_runs_say_how_to_go_on_and_the_next_run_does(workspace: Any) -> None:
+    files = {f"module_{number}.py": f"def function_{number}() -> int:\n    return {number}\n" for number in range(600)}
+    repository = workspace.repository("project", files)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "codequarry.cli.main", "index", str(repository.folder)],
+        cwd=workspace.folder, env=workspace.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    while "indexing" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    if process.returncode == 0:
+        pytest.fail("the run was over before it could be interrupted")
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "stopped; nothing was published. Run the same command again to go on."
+    assert workspace.run("index", repository.folder, "--json").json["files_indexed"] == 600

@@ -1,0 +1,146 @@
+"""The MCP server as an agent starts it: a process that speaks the protocol over stdio, asked with the SDK's client."""
+
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from anyio.from_thread import start_blocking_portal
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+FILES = {
+    "src/retry.py": 'def retry_delay(attempt: int) -> float:\n    """Return seconds."""\n    return 2.0**attempt\n',
+    "src/long.py": "".join(f"value_{number} = {number}\n" for number in range(1000)),
+    "data.bin": bytes(range(256)),
+}
+
+
+@pytest.fixture(scope="module")
+def indexed(new_workspace: Callable[[], Any]) -> Any:
+    """Give a workspace with a small indexed repository."""
+    place = new_workspace()
+    place.indexed("project", FILES)
+    return place
+
+
+@asynccontextmanager
+async def connected(place: Any) -> AsyncIterator[ClientSession]:
+    """Start a server and greet it as an agent does."""
+    command = StdioServerParameters(
+        command=sys.executable, args=["-m", "codequarry.cli.main", "mcp"], env=place.environment, cwd=place.folder
+    )
+    async with stdio_client(command) as streams, ClientSession(*streams) as client:
+        await client.initialize()
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client(indexed: Any) -> Iterator[Any]:
+    """Give a client whose methods can be called without `await`: one server answers all tests."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(connected(indexed)) as session:
+        yield SimpleNamespace(
+            list_tools=lambda: portal.call(session.list_tools),
+            call_tool=lambda name, **arguments: portal.call(session.call_tool, name, arguments),
+        )
+
+
+def test_an_agent_is_told_what_the_tools_are_for(client: Any) -> None:
+    listed = client.list_tools()
+    tools = {tool.name: tool for tool in listed.tools}
+    assert set(tools) == {"search_code", "read_file"}
+    assert set(tools["search_code"].input_schema["properties"]) == {"query", "repo", "language", "path", "top_k"}
+    assert tools["search_code"].input_schema["required"] == ["query"]
+    assert set(tools["read_file"].input_schema["properties"]) == {"repo", "path", "start_line", "end_line"}
+    assert all(tool.description and tool.annotations.read_only_hint for tool in tools.values())
+    assert all(tool.output_schema for tool in tools.values())
+
+
+def test_a_search_gives_places_with_code_as_text_and_as_structure(client: Any, indexed: Any) -> None:
+    answer = client.call_tool("search_code", **{"query": "how long to wait before a retry"})
+    assert not answer.is_error
+    text = answer.content[0].text
+    assert text.startswith("project src/retry.py:1-3  ")
+    assert "    return 2.0**attempt" in text
+    assert text.endswith(f"Indexed: project at {indexed.work_tree('project').git('rev-parse', 'HEAD')[:12]}")
+    hit = answer.structured_content["results"][0]
+    assert (hit["path"], hit["start_line"], hit["symbol"]) == ("src/retry.py", 1, "retry_delay")
+
+
+def test_filters_and_top_k_are_kept_to(client: Any) -> None:
+    arguments = {"query": "value", "path": "src/l*", "repo": "project", "language": "python", "top_k": 1}
+    answer = client.call_tool("search_code", **arguments)
+    assert [hit["path"] for hit in answer.structured_content["results"]] == ["src/long.py"]
+
+
+def test_nothing_found_says_why(client: Any) -> None:
+    answer = client.call_tool("search_code", **{"query": "retry", "language": "rust"})
+    assert answer.content[0].text.startswith("No results: filter leaves nothing: language = rust")
+    assert answer.structured_content["results"] == []
+
+
+def test_lines_are_read_with_their_numbers(client: Any) -> None:
+    arguments = {"repo": "project", "path": "src/long.py", "start_line": 10, "end_line": 11}
+    answer = client.call_tool("read_file", **arguments)
+    head, *lines = answer.content[0].text.splitlines()
+    assert head.startswith("project src/long.py:10-11 of 1000 at ")
+    assert lines == ["10  value_9 = 9", "11  value_10 = 10"]
+    assert answer.structured_content["text"] == "value_9 = 9\nvalue_10 = 10\n"
+
+
+def test_a_long_file_comes_in_pieces(client: Any) -> None:
+    answer = client.call_tool("read_file", **{"repo": "project", "path": "src/long.py"})
+    assert (answer.structured_content["end_line"], answer.structured_content["total_lines"]) == (400, 1000)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("search_code", {"query": "x", "repo": "projct"}, "repository 'projct' is not indexed; indexed: project"),
+        ("search_code", {"query": " "}, "the query is empty"),
+        ("search_code", {"query": "x", "top_k": 0}, "top_k"),
+        ("read_file", {"repo": "project", "path": "src/retri.py"}, "did you mean src/retry.py"),
+        ("read_file", {"repo": "project", "path": "data.bin"}, "it was skipped (binary"),
+        ("read_file", {"repo": "project", "path": "src/retry.py", "start_line": 9}, "has lines 1 to 3"),
+    ],
+)
+def test_errors_say_what_to_do(client: Any, tool: str, arguments: dict[str, Any], message: str) -> None:
+    answer = client.call_tool(tool, **arguments)
+    assert answer.is_error
+    assert message in answer.content[0].text
+
+
+def test_nothing_but_protocol_is_on_stdout(indexed: Any) -> None:
+    """A wrong message, an unknown tool and a failing search must not print anything else there."""
+    messages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+            "name": "search_code", "arguments": {"query": "x"}}},
+        {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "nothing", "arguments": {}}},
+    ]  # fmt: skip
+    with subprocess.Popen(
+        [sys.executable, "-m", "codequarry.cli.main", "mcp"], env=indexed.environment, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        said = _said(process, "".join(json.dumps(message) + "\n" for message in messages), until=3)
+    assert {message["jsonrpc"] for message in said} == {"2.0"}
+    assert {message["id"] for message in said if "id" in message} == {1, 2, 3}
+    assert process.returncode == 0
+
+
+def _said(process: subprocess.Popen[str], messages: str, until: int) -> list[Any]:
+    """Return all that a server says: a JSON document a line, until so many requests are answered and it has left."""
+    assert process.stdin and process.stdout
+    process.stdin.write(messages)
+    process.stdin.flush()
+    said: list[Any] = []
+    while sum("id" in message for message in said) < until:
+        said.append(json.loads(process.stdout.readline()))
+    process.stdin.close()
+    return [*said, *(json.loads(line) for line in process.stdout)]
