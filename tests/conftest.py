@@ -2,14 +2,16 @@
 
 import os
 import subprocess
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from codequarry.opensearch.node import ArtifactsUnreachable, Node, NodePlan, names, start, stop
 
-NOT_RUN = "the real OpenSearch node's parts can't be reached"
+NOT_RUN = "can't be reached"
 NAME = "test-"
 
 
@@ -18,6 +20,18 @@ def opensearch_node_folder() -> Path:
     """Return where the node is assembled, so that only a machine's first run downloads it."""
     cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "codequarry" / "opensearch-node"
+
+
+@pytest.fixture(scope="session")
+def not_run() -> Callable[[str, Exception], NoReturn]:
+    """Give the function for what a test needs and can't have: it is not run and named at the end; in CI it fails."""
+
+    def tell(what: str, error: Exception) -> NoReturn:
+        if os.environ.get("CI", "").lower() == "true":
+            raise error
+        pytest.skip(f"{what} {NOT_RUN}: {error}")
+
+    return tell
 
 
 def stop_orphans(folder: Path) -> None:
@@ -29,30 +43,28 @@ def stop_orphans(folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def opensearch_node(opensearch_node_folder: Path) -> Iterator[Node]:
+def opensearch_node(opensearch_node_folder: Path, not_run: Callable[[str, Exception], NoReturn]) -> Iterator[Node]:
     """Start a real node when the first test asks for it; without its parts, those tests are not run (in CI: fail)."""
     plan = NodePlan(opensearch_node_folder, f"{NAME}{os.getpid()}", port=0)
     stop_orphans(plan.folder)
     try:
         node = start(plan, lambda _: None)
     except ArtifactsUnreachable as error:
-        if os.environ.get("CI", "").lower() == "true":
-            raise
-        pytest.skip(f"{NOT_RUN}: {error}")
+        not_run("the real OpenSearch node's parts", error)
     yield node
     stop(plan, remove_data=True)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name in one line the tests that were not run because there was no node."""
-    reports = [
-        report
-        for report in terminalreporter.stats.get("skipped", [])
-        if isinstance(report.longrepr, tuple) and NOT_RUN in report.longrepr[2]
-    ]
-    if reports:
-        files = sorted({report.nodeid.partition("::")[0] for report in reports})
-        terminalreporter.write_line(f"NOT RUN ({NOT_RUN}): {len(reports)} tests in {', '.join(files)}", yellow=True)
+    """Name in one line each the tests that were not run, by what could not be had."""
+    files: dict[str, list[str]] = defaultdict(list)
+    for report in terminalreporter.stats.get("skipped", []):
+        if isinstance(report.longrepr, tuple) and NOT_RUN in report.longrepr[2]:
+            what = report.longrepr[2].partition(f" {NOT_RUN}")[0].removeprefix("Skipped: ")
+            files[what].append(report.nodeid.partition("::")[0])
+    for what, names_of_files in files.items():
+        line = f"NOT RUN ({what} {NOT_RUN}): {len(names_of_files)} tests in {', '.join(sorted(set(names_of_files)))}"
+        terminalreporter.write_line(line, yellow=True)
 
 
 class GitRepository:

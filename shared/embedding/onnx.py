@@ -16,8 +16,6 @@ from codequarry.shared.embedding.vectors import document_suffix, normalised, wel
 from codequarry.shared.errors import EmbeddingError, UsageError
 
 INSTALL_HINT = "pip install 'codequarry[onnx]'"
-# Texts tokenized and sorted by length at once.
-_SORTED_TOGETHER = 1024
 
 
 class OnnxEmbedder:
@@ -51,7 +49,7 @@ class OnnxEmbedder:
     @cached_property
     def dimension(self) -> int:
         """Length of a vector; the model is loaded for it only where nothing else tells."""
-        return self._folder.dimension or int(self._load().vectors(["dimension"]).shape[1])
+        return self._folder.dimension or len(self._load().vectors(["dimension"])[0])
 
     @property
     def max_tokens(self) -> int:
@@ -82,20 +80,19 @@ class OnnxEmbedder:
     def close(self) -> None:
         """Give back the memory."""
         with self._lock:
-            self._session = None
+            session, self._session = self._session, None
+        if session is not None:
+            session.close()
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
-        session = self._load()
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for start in range(0, len(texts), _SORTED_TOGETHER):
-            batch = [well_formed(text) for text in texts[start : start + _SORTED_TOGETHER]]
-            made = session.vectors(batch)
-            if made.shape[1] != self.dimension:
+        for row, vector in enumerate(self._load().vectors([well_formed(text) for text in texts]) if texts else ()):
+            if len(vector) != self.dimension:
                 raise EmbeddingError(
-                    f"{self._folder.model_file} gives {made.shape[1]} numbers, not {self.dimension}: "
+                    f"{self._folder.model_file} gives {len(vector)} numbers, not {self.dimension}: "
                     f"it is not model '{self._folder.name}'"
                 )
-            rows[start : start + len(batch)] = made
+            rows[row] = vector
         return normalised(rows)
 
     def _load(self) -> OnnxSession:

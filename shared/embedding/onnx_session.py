@@ -1,7 +1,13 @@
-"""An ONNX graph and its tokenizer in memory: encoded texts in, pooled vectors out."""
+"""An ONNX graph and its tokenizer in memory: texts in, pooled vectors out.
+
+Each text is run by itself, several at a time in threads. Models in int8 scale their activations by the largest number
+in a run, so a text's vector would depend on its neighbours (cosine down to 0.97 with MiniLM), and a run that was
+resumed would leave other vectors than one that was not. For texts as long as chunks batches are not faster either.
+"""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -12,15 +18,13 @@ from tokenizers import Encoding, Tokenizer
 
 from codequarry.shared.embedding.folder import ModelFolder
 from codequarry.shared.embedding.known import Pooling
-from codequarry.shared.embedding.port import Matrix
+from codequarry.shared.embedding.port import Vector
 from codequarry.shared.errors import EmbeddingError
 
 # Small models gain nothing from more threads.
 _MOST_THREADS = 8
 # onnxruntime's level for errors: its warnings are about graphs and devices, nothing that a user could change.
 _ERRORS_ONLY = 3
-# Padded tokens in one run: enough to fill the vector units, few enough to stay in the cache.
-_TOKENS_PER_RUN = 2048
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 
 
@@ -57,62 +61,37 @@ class OnnxSession:
     pooling: Pooling
     inputs: frozenset[str]
     output: str
+    threads: ThreadPoolExecutor
 
-    def vectors(self, texts: Sequence[str]) -> Matrix:
-        """Return one pooled row a text, not normalised; texts of like length are run together."""
+    def vectors(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one pooled vector a text, not normalised."""
         encodings = self.reader.encode_batch_fast(list(texts))
-        order: list[int] = []
-        rows: list[Matrix] = []
-        for members in runs([len(encoding.ids) for encoding in encodings]):
-            order += members
-            rows.append(self._run([encodings[index] for index in members]))
-        together = np.concatenate(rows)
-        result = np.empty_like(together)
-        result[order] = together
-        return result
+        if len(encodings) == 1:
+            return [self._run(encodings[0])]
+        return list(self.threads.map(self._run, encodings))
 
-    def _run(self, encodings: Sequence[Encoding]) -> Matrix:
+    def _run(self, encoding: Encoding) -> Vector:
         # A tokenizer without special tokens gives none for an empty text; the graph wants at least one.
-        width = max(1, max(len(encoding.ids) for encoding in encodings))
-        ids = np.zeros((len(encodings), width), dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for row, encoding in enumerate(encodings):
-            ids[row, : len(encoding.ids)] = encoding.ids
-            mask[row, : len(encoding.ids)] = 1
-        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        ids = np.array([encoding.ids or [0]], dtype=np.int64)
+        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         try:
-            hidden = self.graph.run([self.output], {name: feed[name] for name in self.inputs})[0]
+            hidden = self.graph.run([self.output], {name: feed[name] for name in self.inputs})[0][0]
         # onnxruntime's exceptions have no other common base.
         except Exception as error:
-            raise EmbeddingError(
-                f"the model failed on {len(ids)} texts of up to {width} tokens: {_line(error)}"
-            ) from error
-        return pooled(np.asarray(hidden, dtype=np.float32), mask, self.pooling)
+            raise EmbeddingError(f"the model failed on a text of {ids.size} tokens: {_line(error)}") from error
+        return pooled(np.asarray(hidden, dtype=np.float32), self.pooling)
+
+    def close(self) -> None:
+        """End the threads."""
+        self.threads.shutdown(cancel_futures=True)
 
 
-def pooled(hidden: NDArray[np.float32], mask: NDArray[np.int64], pooling: Pooling) -> Matrix:
-    """Pool token vectors (texts, tokens, dimension) into one a text; what a graph has pooled itself stays as it is."""
-    if hidden.ndim == 2:
+def pooled(hidden: NDArray[np.float32], pooling: Pooling) -> Vector:
+    """Pool a text's token vectors (tokens, dimension) into one; what a graph has pooled itself stays as it is."""
+    if hidden.ndim == 1:
         return hidden
-    if pooling == "cls":
-        return np.ascontiguousarray(hidden[:, 0, :])
-    weights = mask[:, :, None].astype(np.float32)
-    result: Matrix = (hidden * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
+    result: Vector = hidden[0].copy() if pooling == "cls" else hidden.mean(axis=0)
     return result
-
-
-def runs(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the indices of texts to run together, longest first: little is padded, and lack of memory shows early."""
-    members: list[int] = []
-    width = 0
-    for index in sorted(range(len(lengths)), key=lambda one: -lengths[one]):
-        width = width or max(1, lengths[index])
-        if members and width * (len(members) + 1) > _TOKENS_PER_RUN:
-            yield members
-            members, width = [], max(1, lengths[index])
-        members.append(index)
-    if members:
-        yield members
 
 
 def load_session(folder: ModelFolder, max_tokens: int) -> OnnxSession:
@@ -125,14 +104,17 @@ def load_session(folder: ModelFolder, max_tokens: int) -> OnnxSession:
         )
     reader, counter = _load_tokenizer(folder.tokenizer_file), _load_tokenizer(folder.tokenizer_file)
     reader.enable_truncation(max_tokens)
-    return OnnxSession(graph, reader, counter, folder.pooling, inputs, _output(graph, folder.model_file))
+    output = _output(graph, folder.model_file)
+    threads = ThreadPoolExecutor(_threads(), thread_name_prefix="onnx")
+    return OnnxSession(graph, reader, counter, folder.pooling, inputs, output, threads)
 
 
 def _load_graph(path: Path) -> Graph:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = min(_MOST_THREADS, _cores())
+    # As many as run at once: a lone query then has all cores, and many texts share them.
+    options.intra_op_num_threads = _threads()
     options.log_severity_level = _ERRORS_ONLY
     # Threads that wait by spinning would take the cores from the processes that chunk.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -165,8 +147,9 @@ def _output(graph: Graph, path: Path) -> str:
     raise EmbeddingError(f"{path} has no output of token vectors or text vectors")
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _threads() -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(_MOST_THREADS, cores)
 
 
 def _line(error: Exception) -> str:

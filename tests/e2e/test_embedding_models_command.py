@@ -1,0 +1,103 @@
+"""`codequarry models` as a person and a program see it."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codequarry.cli.main import run
+from codequarry.shared.embedding.known import EMBEDDERS, RERANKERS
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give an empty data folder and a folder without settings."""
+    monkeypatch.setenv("CODEQUARRY_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def call(home: Path, capsys: pytest.CaptureFixture[str]) -> Call:
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = run(arguments)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+def models_of(out: str) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in json.loads(out)["models"]}
+
+
+def test_every_known_model_is_listed_with_its_shape(call: Call) -> None:
+    code, out, err = call("models")
+    assert code == 0
+    for known in (*EMBEDDERS, *RERANKERS):
+        assert known.name in out
+    assert "built in, in use" in out
+    assert "'search_query: ' / 'search_document: '" in out
+    assert "input_type query / input_type document" in out
+    assert out.count("known, not yet served") == 3
+    assert "minilm: codequarry models install minilm" in err
+
+
+def test_the_json_has_everything_that_the_table_has(call: Call, home: Path) -> None:
+    code, out, _ = call("models", "--json")
+    assert code == 0
+    models = models_of(out)
+    assert list(models) == [known.name for known in EMBEDDERS]
+    nomic = models["nomic-embed-text-v1.5"]
+    assert (nomic["dimension"], nomic["window"], nomic["document_prefix"]) == (768, 8192, "search_document: ")
+    assert nomic["state"] == "missing"
+    assert nomic["how"].endswith(f"into {home / 'models' / 'nomic-embed-text-v1.5'}")
+    assert [name for name, one in models.items() if one["in_use"]] == ["wordllama"]
+    assert [one["name"] for one in json.loads(out)["rerankers"]] == [one.name for one in RERANKERS]
+
+
+def test_a_model_that_someone_put_there_is_listed_as_ready(call: Call, home: Path) -> None:
+    for name in ("bge-small-en-v1.5", "mine"):
+        folder = home / "models" / name
+        folder.mkdir(parents=True)
+        (folder / "model.onnx").touch()
+        (folder / "tokenizer.json").touch()
+    (home / "models" / "mine" / "codequarry-model.json").write_text('{"max_tokens": 1024, "query_prefix": "q: "}')
+    models = models_of(call("models", "--json")[1])
+    assert models["bge-small-en-v1.5"]["state"] == "ready"
+    assert (models["mine"]["window"], models["mine"]["query_prefix"], models["mine"]["dimension"]) == (
+        1024,
+        "q: ",
+        None,
+    )
+    assert "mine" in call("models")[1]
+    shutil.rmtree(home)
+
+
+def test_an_api_with_its_key_is_ready_and_the_key_is_not_shown(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODEQUARRY_EMBEDDING__MODEL", "voyage-code-3")
+    monkeypatch.setenv("CODEQUARRY_EMBEDDING__API_KEY", "sk-secret")
+    _, out, err = call("models", "--json")
+    voyage = models_of(out)["voyage-code-3"]
+    assert (voyage["in_use"], voyage["state"]) == (True, "ready")
+    assert "sk-secret" not in out + err
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("word2vec", "error: unknown embedding model 'word2vec'; known: wordllama"),
+        ("wordllama", "error: 'wordllama' is built in; there is nothing to install"),
+        ("jina-code", "error: 'jina-embeddings-v2-base-code' cannot be installed from here; put model.onnx"),
+    ],
+)
+def test_installing_what_cannot_be_installed_is_wrong_use(call: Call, name: str, said: str) -> None:
+    code, out, err = call("models", "install", name)
+    assert (code, out) == (2, "")
+    assert err.startswith(said)
+    assert err.count("\n") == 1
