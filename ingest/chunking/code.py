@@ -1,5 +1,6 @@
 """Source code to pieces, by the syntax tree."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +26,8 @@ from codequarry.shared.model import SymbolType
 
 # No statement begins in such a row: a part begins there only when nothing else is left.
 _NO_BORDER = 1_000
+# A file's comment that is only its licence documents nothing.
+_LICENSE = re.compile(r"\b(?:copyright|licen[cs]ed?|SPDX-License-Identifier|all rights reserved)\b", re.IGNORECASE)
 # More imports used in one chunk say no more of what it is about.
 _MAX_USES = 12
 
@@ -36,8 +39,8 @@ def code_pieces(spec: LanguageSpec, path: str, text: SourceText, sizes: Sizes) -
     if tree is None:
         return None
     root = tree.root_node
-    facts = collect_facts(grammar.captures(root), spec, text)
     declarations = Outliner(spec, text, sizes.target).declarations(root)
+    facts = collect_facts(grammar.captures(root), spec, text, declarations)
     items = items_of(declarations, text, sizes)
     file = _File(spec, text, sizes, root, facts, spec.package(root, text.data, path))
     ends = [item.row for item in items[1:]] + [text.rows]
@@ -74,7 +77,7 @@ class _File:
         context = _headers(item, self.package if self.spec.names_package else None)
         piece = Piece(item.row, end, _symbol_type(item), package=self.package, context=context)
         if item.family is Family.PROLOGUE or not item.declarations:
-            doc = next((one.doc for one in item.declarations if one.doc), "")
+            doc = next((one.doc for one in item.declarations if one.doc and not _LICENSE.search(one.doc)), "")
             return replace(piece, kind="prologue" if item.declarations else None, doc=doc)
         kinds = {one.rule.kind for one in item.declarations}
         if len(item.declarations) > 1:
@@ -87,8 +90,8 @@ class _File:
             kind=_kind(one, item.enclosing),
             name=name,
             qualified=".".join(path) if name else None,
-            signature=one.signature or None,
-            exported=self.spec.exported(name, one.signature, bool(one.exported)) if name else None,
+            signature=one.signature if name or one.role is Role.BLOCK else None,
+            exported=self._exported(name, one, item) if name else None,
             body_byte=one.body_byte,
             doc=one.doc,
             complexity=self._complexity(one),
@@ -108,6 +111,13 @@ class _File:
             return None
         depths = [_indentation(data, start) for start, _ in places]
         return places[0][1] if all(depth > depths[0] for depth in depths[1:]) else None
+
+    def _exported(self, name: str, one: Declaration, item: Item) -> bool | None:
+        """Ask the language's rule; where modules list their exports, what is on no list is not exported."""
+        answer = self.spec.exported(name, one.signature, bool(one.exported))
+        if answer is not None or item.enclosing or not self.spec.export_wrappers or one.rule.reopens:
+            return answer
+        return name in self.facts.exports.names
 
     def _complexity(self, one: Declaration) -> float | None:
         if one.role is not Role.CALLABLE:
@@ -156,7 +166,7 @@ def _symbol_type(item: Item) -> SymbolType:
         return "file"
     one = item.declarations[0]
     if one.role not in {Role.CALLABLE, Role.TYPE}:
-        return "class" if one.role is Role.SCOPE and len(item.declarations) == 1 and one.name else "block"
+        return one.rule.type if len(item.declarations) == 1 else "block"
     inside = bool(item.enclosing) and item.enclosing[-1].role is Role.TYPE
     return "method" if inside and one.rule.type == "function" else one.rule.type
 

@@ -10,6 +10,7 @@ MAX_SIGNATURE_CHARACTERS = 500
 _OPENING = re.compile(r"^\s*(?:/\*+!?|<!--+|//[/!]*|#+!?|--+|;+)[ \t]?")
 _CLOSING = re.compile(r"\s*(?:\*+/|--+>)\s*$")
 _STAR = re.compile(r"^\s*\*+(?!/)[ \t]?")
+_PARAMETER = re.compile(r"""<(?:param|typeparam|exception)\s+(?:name|cref)="(?:[A-Z]:)?([^"]*)"\s*>""")
 _XML_TAG = re.compile(
     r"</?(?:summary|remarks|para|returns|value|example|c|code|see|seealso|exception|param|typeparam)\b[^>]*>"
 )
@@ -26,7 +27,7 @@ def clean_comment(text: str) -> str:
         lines.append(cleaned.rstrip() if not block else cleaned.strip())
     cleaned = "\n".join(lines).strip("\n")
     if "<" in cleaned:
-        cleaned = _XML_TAG.sub("", _CREF.sub(r"\1", cleaned))
+        cleaned = _XML_TAG.sub("", _PARAMETER.sub(r"\1: ", _CREF.sub(r"\1", cleaned)))
     return cleaned.strip()
 
 

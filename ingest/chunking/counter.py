@@ -16,7 +16,10 @@ _PIECE = re.compile(
     r"|_"
 )
 
+# The same for ASCII, and several times as fast.
+_ASCII_PIECE = re.compile(r"[A-Za-z]{1,6}|[0-9]{1,3}|[^\sA-Za-z0-9]")
+
 
 def count_tokens(text: str) -> int:
     """Count the tokens of ``text``."""
-    return len(_PIECE.findall(text))
+    return len((_ASCII_PIECE if text.isascii() else _PIECE).findall(text))

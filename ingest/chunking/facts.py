@@ -2,12 +2,13 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec
+from codequarry.ingest.chunking.outline import Declaration
+from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, Role
 from codequarry.ingest.chunking.text import SourceText
 
 # Generated tables call thousands of names; the first hundreds say what the chunk is about.
@@ -39,11 +40,12 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """An imported module with the byte where its statement begins."""
+    """An imported module with the byte where its statement begins, and the bytes between which it can be used."""
 
     start: int
     module: str
     names: tuple[str, ...]
+    scope: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,9 @@ class Facts:
         for one in self.imports:
             if start <= one.start < end:
                 found.append(one)
-            elif used := tuple(name for name in one.names if name in words):
-                found.append(Import(one.start, one.module, used))
+            elif one.scope[0] < end and start < one.scope[1]:
+                used = tuple(name for name in one.names if name in words)
+                found += [replace(one, names=used)] if used else []
         return found[:MAX_IMPORTS]
 
 
@@ -74,15 +77,18 @@ def last_part(module: str) -> str:
     return _WORD.findall(module)[-1] if _WORD.search(module) else module
 
 
-def collect_facts(captures: dict[str, list[Node]], spec: LanguageSpec, text: SourceText) -> Facts:
+def collect_facts(
+    captures: dict[str, list[Node]], spec: LanguageSpec, text: SourceText, outline: Sequence[Declaration]
+) -> Facts:
     """Sort the captures of a file's query by place."""
-    definitions = _marks(captures.get("def", ()), text)
+    named = [node for node in captures.get("def", ()) if text.data[node.start_byte : node.end_byte] != b"_"]
+    definitions = _marks(named, text)
     defined_at = set(definitions.starts)
     mentions = [node for node in captures.get("ref", ()) if node.start_byte not in defined_at]
     calls = captures.get("call", [])
     branches = sorted(node.start_byte for node in captures.get("branch", ()))
     imports = [
-        Import(node.start_byte, one.module, one.names)
+        Import(node.start_byte, one.module, one.names, _scope(outline, node.start_byte, (0, len(text.data))))
         for node in sorted(captures.get("import", ()), key=lambda node: node.start_byte)
         for one in _read_import(node, spec, text)
     ]
@@ -90,10 +96,24 @@ def collect_facts(captures: dict[str, list[Node]], spec: LanguageSpec, text: Sou
         calls=_marks(calls, text),
         references=_marks([*calls, *mentions], text),
         definitions=definitions,
-        exports=_marks(captures.get("export", ()), text),
+        exports=_exported(captures.get("export", ()), spec, text),
         branches=Marks(tuple(branches)),
         imports=tuple(one for one in imports if one.module),
     )
+
+
+def _exported(nodes: Iterable[Node], spec: LanguageSpec, text: SourceText) -> Marks:
+    found = sorted((node.start_byte, name) for node in nodes for name in spec.exported_names(node, text.data))
+    return Marks(tuple(start for start, _ in found), tuple(name for _, name in found))
+
+
+def _scope(outline: Sequence[Declaration], at: int, around: tuple[int, int]) -> tuple[int, int]:
+    """Return the bytes of the innermost function, type or module around a place; of the whole file if there is none."""
+    for one in outline:
+        if one.start_byte <= at < one.end_byte:
+            own = one.role in {Role.CALLABLE, Role.TYPE, Role.SCOPE}
+            return _scope(one.members, at, (one.start_byte, one.end_byte) if own else around)
+    return around
 
 
 def _read_import(node: Node, spec: LanguageSpec, text: SourceText) -> list[ImportedModule]:

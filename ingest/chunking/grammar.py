@@ -63,11 +63,11 @@ class Grammar:
         """Parse a file; None if that would take too long."""
         if len(data) > MAX_PARSED_BYTES:
             return None
+        source = memoryview(self.spec.prepare(data))
         budget = _Budget(_FREE_STEPS + int(len(data) * _STEPS_PER_BYTE))
+        # The tree keeps the callback and not the text: nothing may ask one of its nodes for its text.
         try:
-            return Parser(self.language).parse(
-                lambda offset, point: data[offset:] if offset else data, progress_callback=budget.is_spent
-            )
+            return Parser(self.language).parse(lambda offset, point: source[offset:], progress_callback=budget.is_spent)
         except ValueError:  # what the library raises for a parse that the callback stopped
             return None
 

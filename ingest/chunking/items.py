@@ -11,7 +11,7 @@ from codequarry.ingest.chunking.text import SourceText
 
 # A callable or type of at most so many rows and tokens is a one-liner that says little by itself.
 _SMALL_ROWS = 3
-_SMALL_TOKENS = 60
+_SMALL_TOKENS = 40
 # A constant of so many tokens is a table that deserves its name.
 _LARGE_VALUE_TOKENS = 80
 # Fewer tokens are no chunk: a package clause and an import, `main()` at the end of a script, `impl Foo {`.
@@ -26,7 +26,7 @@ class Family(Enum):
     CALLABLE = auto()
     TYPE = auto()
     HEADER = auto()
-    """What opens a type; the values that follow may join it."""
+    """What opens a type; the small members that follow may join it."""
     GLUE = auto()
     """What opens a scope or statement whose members stand by themselves; it joins what follows."""
 
@@ -81,13 +81,20 @@ class _Flattener:
 
     def _is_opened(self, one: Declaration) -> bool:
         """Tell whether a type is too large for one chunk and has members that can stand by themselves."""
-        standing = {Role.CALLABLE, Role.TYPE, Role.SCOPE, Role.TRANSPARENT}
-        return self._tokens(one) > self.sizes.target and any(member.role in standing for member in one.members)
+        return self._tokens(one) > self.sizes.target and any(_can_stand(member) for member in one.members)
 
     def _is_alone(self, one: Declaration) -> bool:
         if one.role in {Role.CALLABLE, Role.TYPE}:
             return one.end_row - one.head_row >= _SMALL_ROWS or self._tokens(one) > _SMALL_TOKENS
-        return one.role is Role.VALUE and self._tokens(one) >= _LARGE_VALUE_TOKENS
+        # Prototypes stay together however long they are: what they declare has a chunk of its own elsewhere.
+        return one.role is Role.VALUE and one.rule.type != "function" and self._tokens(one) >= _LARGE_VALUE_TOKENS
+
+
+def _can_stand(member: Declaration) -> bool:
+    """Tell whether a member is worth a chunk: any but fields and short statements."""
+    if member.role is Role.BLOCK:
+        return member.end_row - member.head_row >= _SMALL_ROWS
+    return member.role in {Role.CALLABLE, Role.TYPE, Role.SCOPE, Role.TRANSPARENT}
 
 
 def _fused(items: Iterator[Item]) -> list[Item]:
@@ -121,11 +128,11 @@ def _joined(items: list[Item], text: SourceText, sizes: Sizes) -> list[Item]:
     ends = [item.row for item in items[1:]] + [text.rows]
     joined: list[Item] = []
     for item, end in zip(items, ends, strict=True):
-        merged = _merge(joined[-1], item, text, end, sizes) if joined else None
-        if merged is None:
-            joined.append(item)
-        else:
-            joined[-1] = merged
+        current = item
+        while joined and (merged := _merge(joined[-1], current, text, end, sizes)) is not None:
+            joined.pop()
+            current = merged
+        joined.append(current)
     return _whole_file(joined, text, sizes)
 
 
@@ -136,12 +143,21 @@ def _merge(last: Item, item: Item, text: SourceText, end: int, sizes: Sizes) -> 
         return replace(item, row=last.row) if total <= sizes.maximum else None
     if _is_crumb(last, item, text.tokens(item.row, end)):
         return last if total <= sizes.maximum else None
-    if total > sizes.target:
+    if total > (sizes.maximum if last.family is Family.PROLOGUE else sizes.target):
         return None
-    if last.family is Family.HEADER and item.family is Family.VALUE and item.enclosing[-1:] == last.declarations[-1:]:
-        return last
-    shares = last.family is item.family and last.enclosing == item.enclosing and not (last.alone or item.alone)
+    if last.family is Family.HEADER:
+        return last if item.enclosing[-1:] == last.declarations[-1:] and not item.alone else None
+    shares = last.enclosing == item.enclosing and not (last.alone or item.alone) and _same_kind(last, item)
     return replace(last, declarations=last.declarations + item.declarations) if shares else None
+
+
+def _same_kind(last: Item, item: Item) -> bool:
+    """Tell whether small neighbours may share a chunk: those of one family, and all small members of one type."""
+    if last.family is item.family:
+        return True
+    members = {Family.VALUE, Family.CALLABLE, Family.TYPE}
+    in_type = bool(item.enclosing) and item.enclosing[-1].role is Role.TYPE
+    return in_type and {last.family, item.family} <= members
 
 
 def _opens(last: Item, tokens: int) -> bool:

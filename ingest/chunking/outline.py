@@ -1,7 +1,7 @@
 """From a syntax tree to declarations: a shallow walk that looks only where declarations can stand."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
@@ -91,7 +91,7 @@ class Outliner:
                 pending.nodes.append(child)
                 continue
             read = self._read(child)
-            if read is None or read.rule.role is Role.SKIP:
+            if read is None or read.rule.role is Role.SKIP or self._is_condition(child, read, parent):
                 continue
             yield from self._detached(pending, child, first=last_row < 0 and depth == 0)
             yield self._declaration(child, read, pending.take(), depth)
@@ -108,6 +108,12 @@ class Outliner:
                 own, pending.nodes = pending.nodes[: index + 1], pending.nodes[index + 1 :]
                 yield self._file_comment(own)
                 return
+
+    def _is_condition(self, child: Node, read: _Read, parent: Node) -> bool:
+        """Tell the condition in the first row of ``#if X`` from the statements below it."""
+        rule = self._spec.rules.get(parent.type)
+        inside = rule is not None and rule.role is Role.TRANSPARENT and read.rule.role is Role.BLOCK
+        return inside and child.start_point[0] == parent.start_point[0]
 
     def _file_comment(self, comments: list[Node]) -> Declaration:
         first, last = comments[0], comments[-1]
@@ -166,7 +172,7 @@ class Outliner:
         body_byte = self._body_start(node, body)
         signature = self._signature(rule, head, outer.end_byte if body_byte is None else body_byte)
         row = min([outer.start_point[0], *(one.start_point[0] for one in pending)])
-        declaration = Declaration(
+        return Declaration(
             rule=rule,
             row=row,
             head_row=outer.start_point[0],
@@ -178,32 +184,32 @@ class Outliner:
             body_byte=body_byte,
             doc=self._doc(outer, body, pending),
             exported=self._spec.exported(name[-1], signature, read.exported) if name else (read.exported or None),
+            members=tuple(self._inside(rule, node, body, depth)),
         )
-        return replace(declaration, members=tuple(self._inside(declaration, node, body, depth)))
 
-    def _inside(self, declaration: Declaration, node: Node, body: Node | None, depth: int) -> Iterator[Declaration]:
+    def _inside(self, rule: Rule, node: Node, body: Node | None, depth: int) -> Iterator[Declaration]:
         """Yield the members of a type, scope or transparent node, and of a large statement."""
         if depth >= _MAX_DEPTH:
             return
-        if declaration.role is Role.BLOCK:
-            tokens = self._text.tokens(declaration.row, min(declaration.end_row + 1, self._text.rows))
+        if rule.role is Role.BLOCK and rule.opens:
+            tokens = self._text.tokens(node.start_point[0], min(node.end_point[0] + 1, self._text.rows))
             opened = self._largest_block(node) if tokens > self._open_tokens else None
             if opened is not None:
                 yield from self._members(opened, depth + 1)
-        elif declaration.role in {Role.TYPE, Role.SCOPE, Role.TRANSPARENT} and body is not None:
+        elif rule.role in {Role.TYPE, Role.SCOPE, Role.TRANSPARENT} and body is not None:
             yield from self._members(body, depth + 1)
 
     def _largest_block(self, node: Node) -> Node | None:
         """Follow the child that holds most of a statement down to a block of statements."""
         for _ in range(_MAX_DEPTH):
+            if node.type in self._spec.blocks:
+                return node
             children = node.named_children
             if not children:
                 return None
             largest = max(children, key=lambda child: child.end_byte - child.start_byte)
             if largest.end_byte - largest.start_byte < 0.6 * (node.end_byte - node.start_byte):
                 return None
-            if largest.type in self._spec.blocks:
-                return largest
             node = largest
         return None
 

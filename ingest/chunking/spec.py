@@ -76,6 +76,8 @@ class Rule:
     body: Callable[[Node], Node | None] = field_body
     reopens: bool = False
     """It adds to a type that is defined elsewhere: an ``impl``, an ``extension``."""
+    opens: bool = True
+    """A large statement may be opened; a test case is not: its statements say little by themselves."""
 
 
 Resolver = Callable[[Node, bytes], "tuple[Node, Rule] | Rule | None"]
@@ -99,6 +101,16 @@ def unknown_export(name: str, signature: str, wrapped: bool) -> bool | None:
     return None
 
 
+def unchanged(data: bytes) -> bytes:
+    """Return the source as it is."""
+    return data
+
+
+def own_text(node: Node, data: bytes) -> list[str]:
+    """Return a node's text as the only name."""
+    return [node_text(node, data)]
+
+
 def no_imports(node: Node, data: bytes) -> list[ImportedModule]:
     """Return nothing: the language has no imports."""
     return []
@@ -112,7 +124,11 @@ def top_level(module: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class LanguageSpec:
-    """One language. ``query`` captures ``@call @ref @def @branch @import @export`` anywhere in the tree."""
+    """One language.
+
+    ``query`` captures ``@call @ref @def @branch @import @export`` anywhere in the tree. It has no predicates: they ask
+    the tree for its text, which it does not have.
+    """
 
     grammar: str
     query: str
@@ -130,9 +146,13 @@ class LanguageSpec:
     """First children that hold annotations and words of the signature side by side."""
     blocks: frozenset[str] = frozenset()
     """Blocks of statements into which a large statement is opened."""
+    prepare: Callable[[bytes], bytes] = unchanged
+    """Blanks what the grammar can't read, byte for byte, before the parse."""
     imports: Callable[[Node, bytes], list[ImportedModule]] = no_imports
     dependency: Callable[[str], str | None] = top_level
     exported: ExportRule = unknown_export
+    exported_names: Callable[[Node, bytes], list[str]] = own_text
+    """Reads the names that a node captured as ``@export`` exports."""
     package: Callable[[Node, bytes, str], str | None] = lambda root, data, path: None
     names_package: bool = False
     """The package stands in the source, so that it is shown as context; else the path tells it already."""

@@ -63,6 +63,15 @@ _SPECIFIERS = {
 }
 # A name with its qualifiers, template arguments left out: `a::B<T>::~B`, `Foo::operator==`.
 _SEPARATOR = re.compile(r"\s*::\s*")
+# LEVELDB_EXPORT, SQLITE_API, Q_DECL_EXPORT, V8_INLINE…: words before a declaration that no parser can know, not in
+# the line that defines them. After `class` any word in capitals before the name is such a macro.
+_DECORATING_MACRO = re.compile(
+    rb"(?<!define )(?<!ifdef )(?<!ifndef )(?<!defined\()\b[A-Z][A-Z0-9_]*"
+    rb"_(?:EXPORT|API|PUBLIC|EXTERN|DECL|INLINE|FORCEINLINE|NODISCARD|VISIBLE|HIDDEN|NOINLINE|EXPORTS|FUNC)\b"
+    rb"(?=[ \t\r\n]+[A-Za-z_:~])"
+    rb"|(?<=class )[A-Z][A-Z0-9_]{2,}(?=\s+[A-Za-z_]\w*\s*(?:final\s*)?[:{])"
+    rb"|(?<=struct )[A-Z][A-Z0-9_]{2,}(?=\s+[A-Za-z_]\w*\s*(?:final\s*)?[:{])"
+)
 
 
 def _function_declarator(node: Node) -> Node | None:
@@ -91,7 +100,7 @@ def _function_name(node: Node, data: bytes) -> NamePath:
 
 
 def _function(node: Node, data: bytes) -> Rule | None:
-    """Take a definition for a function; one with a qualified name is a method; one without a declarator is a macro at work."""
+    """Take a definition for a function or, with a qualified name, a method; without a declarator a macro is at work."""
     name = _function_name(node, data)
     if not name:
         return None
@@ -102,7 +111,7 @@ def _function(node: Node, data: bytes) -> Rule | None:
 def _declaration(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule":
     """Tell a prototype, a type with its body, and variables apart."""
     if _function_name(node, data):
-        return Rule(Role.CALLABLE, "prototype", "function", name=_function_name)
+        return Rule(Role.VALUE, "prototype", "function")
     declared = node.child_by_field_name("type")
     if declared is not None and declared.type in _SPECIFIERS and declared.child_by_field_name("body") is not None:
         return node, _specifier_rule(declared)
@@ -133,7 +142,7 @@ def _typedef(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule":
     """Take a typedef of a struct, union or enum with its body for that type, under its new name."""
     declared = node.child_by_field_name("type")
     if declared is None or declared.type not in _SPECIFIERS or declared.child_by_field_name("body") is None:
-        return Rule(Role.VALUE, "typedef")
+        return Rule(Role.VALUE, "typedef", "class")
     rule = _specifier_rule(declared)
     alias = node.child_by_field_name("declarator")
     if alias is not None and alias.type == "type_identifier":
@@ -149,6 +158,11 @@ def _namespace_name(node: Node, data: bytes) -> NamePath:
 def _macro(node: Node, data: bytes) -> Rule:
     """Take a macro without a value for an include guard or a switch: part of the prologue."""
     return Rule(Role.VALUE, "macro") if node.child_by_field_name("value") is not None else Rule(Role.IMPORT, "macro")
+
+
+def _without_macros(data: bytes) -> bytes:
+    """Blank the macros for visibility and inlining: a grammar reads ``class API Foo`` as a function."""
+    return _DECORATING_MACRO.sub(lambda found: b" " * len(found[0]), data)
 
 
 def _included(node: Node, data: bytes) -> list[ImportedModule]:
@@ -197,6 +211,7 @@ C = LanguageSpec(
     rules=_RULES,
     resolvers=_RESOLVERS,
     blocks=_BLOCKS,
+    prepare=_without_macros,
     imports=_included,
     dependency=_dependency,
     exported=_static_is_hidden,
@@ -209,13 +224,14 @@ CPP = LanguageSpec(
         "namespace_definition": Rule(Role.SCOPE, "namespace", name=_namespace_name),
         "using_declaration": Rule(Role.IMPORT, "using"),
         "namespace_alias_definition": Rule(Role.IMPORT, "using"),
-        "alias_declaration": Rule(Role.VALUE, "using"),
+        "alias_declaration": Rule(Role.VALUE, "using", "class"),
         "concept_definition": Rule(Role.VALUE, "concept"),
-        "access_specifier": Rule(Role.BLOCK, "access"),
     },
     resolvers={**_RESOLVERS, "class_specifier": _specifier},
     wrappers={"template_declaration": ""},
+    leading=frozenset({"access_specifier"}),
     blocks=_BLOCKS,
+    prepare=_without_macros,
     imports=_included,
     dependency=_dependency,
     exported=_static_is_hidden,

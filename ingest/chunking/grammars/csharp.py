@@ -76,7 +76,9 @@ def _package(root: Node, data: bytes, path: str) -> str | None:
 
 
 def _exported(name: str, signature: str, wrapped: bool) -> bool | None:
-    return "public" in signature.split("(", 1)[0].split()
+    words = set(signature.split("(", 1)[0].split())
+    # Without a modifier it depends: members of an interface are public, others are not.
+    return "public" in words or (False if {"private", "protected", "internal"} & words else None)
 
 
 CSHARP = LanguageSpec(
@@ -94,7 +96,7 @@ CSHARP = LanguageSpec(
         "interface_declaration": Rule(Role.TYPE, "interface", "interface"),
         "enum_declaration": Rule(Role.TYPE, "enum", "enum"),
         "enum_member_declaration": Rule(Role.VALUE, "enum member"),
-        "delegate_declaration": Rule(Role.VALUE, "delegate"),
+        "delegate_declaration": Rule(Role.VALUE, "delegate", "interface"),
         "method_declaration": Rule(Role.CALLABLE, "method", "method"),
         "local_function_statement": Rule(Role.CALLABLE, "function", "function"),
         "constructor_declaration": Rule(Role.CALLABLE, "constructor", "method"),

@@ -1,5 +1,7 @@
 """JavaScript and TypeScript, with and without JSX."""
 
+import re
+
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.spec import (
@@ -33,12 +35,14 @@ _COMMON_QUERY = """
   (export_statement (lexical_declaration (variable_declarator name: (identifier) @def)))
   (export_statement (variable_declaration (variable_declarator name: (identifier) @def)))])
 (export_specifier name: (identifier) @export)
+(expression_statement (assignment_expression left: (member_expression object: (identifier)
+  property: (property_identifier)) right: [(identifier) (object)]) @export)
 [(if_statement) (for_statement) (for_in_statement) (while_statement) (do_statement) (catch_clause) (switch_case)
  (ternary_expression)] @branch
 (binary_expression operator: ["&&" "||" "??"] @branch)
 (import_statement) @import
 (export_statement source: (string)) @import
-(call_expression function: (identifier) @require arguments: (arguments . (string)) (#eq? @require "require")) @import
+(call_expression function: (identifier) arguments: (arguments . (string))) @import
 (call_expression function: (import) arguments: (arguments . (string))) @import
 """
 
@@ -69,6 +73,7 @@ _TYPESCRIPT_QUERY = """
 
 _FUNCTIONS = {"arrow_function", "function_expression", "generator_function", "function"}
 _CLASSES = {"class"}
+_TEST_CASES = {"it", "test", "specify", "bench", "fit", "xit"}
 
 
 def _value_body(node: Node) -> Node | None:
@@ -148,9 +153,16 @@ def _expression(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule | None":
         return inner, Rule(Role.SCOPE, "namespace")
     if inner.type == "string":
         return Rule(Role.IMPORT, "pragma")
-    if inner.type == "call_expression" and node_text(inner, data).startswith("require("):
+    return _call(inner, data) if inner.type == "call_expression" else None
+
+
+def _call(node: Node, data: bytes) -> Rule | None:
+    """Know a bare ``require(…)`` and a test case by the first word of what is called."""
+    function = node.child_by_field_name("function")
+    called = node_text(function, data) if function is not None else ""
+    if called == "require":
         return Rule(Role.IMPORT, "import")
-    return None
+    return Rule(Role.BLOCK, "test", opens=False) if re.split(r"\W", called, maxsplit=1)[0] in _TEST_CASES else None
 
 
 def _export(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule | None":
@@ -164,9 +176,7 @@ def imported(node: Node, data: bytes) -> list[ImportedModule]:
     """Read an import, an export from, ``import()`` or ``require()``, with the names that it binds."""
     source = node.child_by_field_name("source") or child_of(node, "import_require_clause")
     if node.type == "call_expression":
-        arguments = node.child_by_field_name("arguments")
-        source = first_named(arguments) if arguments is not None else None
-        return [ImportedModule(node_text(source, data).strip("\"'`"), _required(node, data))] if source else []
+        return _required(node, data)
     if source is None:
         return []
     clause = child_of(node, "import_clause")
@@ -174,7 +184,16 @@ def imported(node: Node, data: bytes) -> list[ImportedModule]:
     return [ImportedModule(node_text(source, data).strip("\"'`"), names)]
 
 
-def _required(node: Node, data: bytes) -> NamePath:
+def _required(node: Node, data: bytes) -> list[ImportedModule]:
+    """Read ``require('x')`` and ``import('x')`` among the calls with a string."""
+    function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    source = first_named(arguments) if arguments is not None else None
+    if function is None or source is None or node_text(function, data) not in {"require", "import"}:
+        return []
+    return [ImportedModule(node_text(source, data).strip("\"'`"), _required_names(node, data))]
+
+
+def _required_names(node: Node, data: bytes) -> NamePath:
     """Return the names that ``const {a, b: c} = require(…)`` binds."""
     holder = node.parent
     while holder is not None and holder.type in {"member_expression", "await_expression", "call_expression"}:
@@ -201,6 +220,21 @@ def _bound(clause: Node, data: bytes) -> list[str]:
                 local = child.child_by_field_name("alias") or child.child_by_field_name("name")
                 names += [node_text(local, data)] if local is not None else []
     return names
+
+
+def _exported_names(node: Node, data: bytes) -> list[str]:
+    """Read one name of ``export {…}``, or those of ``module.exports = …``."""
+    if node.type != "assignment_expression":
+        return [node_text(node, data)]
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or right is None or node_text(left, data) != "module.exports":
+        return []
+    keys = (
+        [right]
+        if right.type == "identifier"
+        else [one.child_by_field_name("key") or one for one in right.named_children]
+    )
+    return [node_text(key, data) for key in keys if key.type.endswith("identifier")]
 
 
 def dependency(module: str) -> str | None:
@@ -232,7 +266,7 @@ _TYPESCRIPT_RULES = {
     "abstract_class_declaration": Rule(Role.TYPE, "class", "class"),
     "interface_declaration": Rule(Role.TYPE, "interface", "interface"),
     "enum_declaration": Rule(Role.TYPE, "enum", "enum"),
-    "type_alias_declaration": Rule(Role.VALUE, "type"),
+    "type_alias_declaration": Rule(Role.VALUE, "type", "interface"),
     "function_signature": Rule(Role.CALLABLE, "function", "function"),
     "method_signature": Rule(Role.CALLABLE, "method", "method"),
     "abstract_method_signature": Rule(Role.CALLABLE, "method", "method"),
@@ -276,6 +310,7 @@ def _typescript(grammar: str) -> LanguageSpec:
         imports=imported,
         dependency=dependency,
         exported=_exported,
+        exported_names=_exported_names,
     )
 
 
@@ -292,6 +327,7 @@ JAVASCRIPT = LanguageSpec(
     imports=imported,
     dependency=dependency,
     exported=_exported,
+    exported_names=_exported_names,
 )
 TYPESCRIPT = _typescript("typescript")
 TSX = _typescript("tsx")

@@ -55,7 +55,7 @@ def _first_type(node: Node) -> Node | None:
 
 _STRUCT = Rule(Role.TYPE, "struct", "class", body=lambda node: None)
 _INTERFACE = Rule(Role.TYPE, "interface", "interface", body=lambda node: None)
-_ALIAS = Rule(Role.VALUE, "type")
+_ALIAS = Rule(Role.VALUE, "type", "class")
 
 
 def _type(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule":

@@ -17,6 +17,7 @@ from codequarry.ingest.chunking.spec import (
 )
 
 _IMPORT = re.compile(r"^\s*import\s+(?:static\s+)?([\w.`$]+?)(?:\.\*|\._)?(?:\s+as\s+(\w+))?\s*;?\s*$")
+_KEYWORD = re.compile(r"\b(?:class|interface|object|fun|val|var|typealias|constructor|def|trait|type|enum|given)\b")
 _PACKAGE = re.compile(r"^\s*package\s+([\w.`]+)")
 
 
@@ -77,7 +78,9 @@ _JAVA_QUERY = """
 
 
 def _java_exported(name: str, signature: str, wrapped: bool) -> bool | None:
-    return "public" in signature.split("(", 1)[0].split()
+    words = set(signature.split("(", 1)[0].split())
+    # Without a modifier it depends: members of an interface are public, others are not.
+    return "public" in words or (False if {"private", "protected"} & words else None)
 
 
 JAVA = LanguageSpec(
@@ -159,7 +162,8 @@ def _kotlin_class(node: Node, data: bytes) -> Rule:
 
 def _unless_hidden(name: str, signature: str, wrapped: bool) -> bool | None:
     """Public is the default of Kotlin and Scala."""
-    return not {"private", "internal", "protected"} & set(re.split(r"[\s\[]", signature.split("(", 1)[0]))
+    modifiers = _KEYWORD.split(signature, maxsplit=1)[0]
+    return not {"private", "internal", "protected"} & set(re.split(r"[\s\[]", modifiers))
 
 
 KOTLIN = LanguageSpec(
@@ -180,7 +184,7 @@ KOTLIN = LanguageSpec(
         ),
         "anonymous_initializer": Rule(Role.BLOCK, "init"),
         "property_declaration": Rule(Role.VALUE, "property"),
-        "type_alias": Rule(Role.VALUE, "typealias"),
+        "type_alias": Rule(Role.VALUE, "typealias", "class"),
         "enum_entry": Rule(Role.VALUE, "enum entry"),
     },
     resolvers={"class_declaration": _kotlin_class},
@@ -253,7 +257,7 @@ SCALA = LanguageSpec(
         "val_definition": Rule(Role.VALUE, "val"),
         "var_definition": Rule(Role.VALUE, "var"),
         "val_declaration": Rule(Role.VALUE, "val"),
-        "type_definition": Rule(Role.VALUE, "type"),
+        "type_definition": Rule(Role.VALUE, "type", "class"),
         "enum_case_definitions": Rule(Role.VALUE, "case"),
     },
     comments=frozenset({"comment", "block_comment"}),

@@ -38,7 +38,7 @@ _RULES = {
     "future_import_statement": Rule(Role.IMPORT, "import"),
     "function_definition": Rule(Role.CALLABLE, "function", "function"),
     "class_definition": Rule(Role.TYPE, "class", "class"),
-    "type_alias_statement": Rule(Role.VALUE, "type"),
+    "type_alias_statement": Rule(Role.VALUE, "type", "class"),
 }
 _STRING_PREFIX = re.compile(r"^[rRuUbBfF]*")
 

@@ -19,17 +19,15 @@ _QUERY = """
 (singleton_method name: [(identifier) (constant) (operator) (setter)] @def)
 (assignment left: (constant) @def)
 (alias name: (identifier) @def)
-(call method: (identifier) @_accessor arguments: (argument_list (simple_symbol) @symbol)
-  (#any-of? @_accessor "attr_reader" "attr_writer" "attr_accessor" "define_method" "alias_method" "scope"))
 [(if) (unless) (elsif) (if_modifier) (unless_modifier) (while) (until) (for) (when) (in_clause) (rescue)
  (conditional)] @branch
 (binary operator: ["&&" "||" "and" "or"] @branch)
-(call !receiver method: (identifier) @_require arguments: (argument_list . (string))
-  (#any-of? @_require "require" "require_relative" "load")) @import
+(call !receiver method: (identifier) arguments: (argument_list . (string))) @import
 """
 
 _REQUIRES = {"require", "require_relative", "load", "autoload"}
 _CALL = re.compile(r"""^(?:require|require_relative|load)\s*\(?\s*["']([^"']+)["']""")
+_TEST_CASES = {"it", "specify", "example", "scenario", "test"}
 _METHODS = {"method", "singleton_method"}
 
 
@@ -51,6 +49,8 @@ def _call(node: Node, data: bytes) -> Rule | None:
     method = node.child_by_field_name("method")
     if method is not None and node.child_by_field_name("receiver") is None:
         name = node_text(method, data)
+        if name in _TEST_CASES:
+            return Rule(Role.BLOCK, "test", opens=False)
         if name in _REQUIRES:
             return Rule(Role.IMPORT, "require")
         if name.startswith("attr_"):
@@ -75,7 +75,7 @@ def _left_name(node: Node, data: bytes) -> NamePath:
 
 
 def _imported(node: Node, data: bytes) -> list[ImportedModule]:
-    """Read a require; it binds no name, so the module's file is all that it says."""
+    """Read a require among the calls with a string; it binds no name, so the module is all that it says."""
     text = node_text(node, data)
     found = _CALL.match(text)
     if found is None:
@@ -93,11 +93,13 @@ RUBY = LanguageSpec(
     rules={
         "class": Rule(Role.TYPE, "class", "class", name=_scoped_name),
         "singleton_class": Rule(Role.SCOPE, "singleton class", name=lambda node, data: ()),
-        "method": Rule(Role.CALLABLE, "method", "method"),
-        "singleton_method": Rule(Role.CALLABLE, "method", "method"),
+        "method": Rule(Role.CALLABLE, "method", "function"),
+        "singleton_method": Rule(Role.CALLABLE, "method", "function"),
         "alias": Rule(Role.VALUE, "alias"),
     },
     resolvers={"module": _module, "call": _call, "assignment": _assignment},
+    # A bare word in a class body is `private`, `protected` or `module_function`.
+    leading=frozenset({"identifier"}),
     blocks=frozenset({"body_statement", "block_body"}),
     imports=_imported,
     dependency=_dependency,

@@ -4,7 +4,16 @@ import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, field_body, node_text
+from codequarry.ingest.chunking.spec import (
+    ImportedModule,
+    LanguageSpec,
+    NamePath,
+    Role,
+    Rule,
+    body_of,
+    field_body,
+    node_text,
+)
 
 _QUERY = """
 (call_expression function: [(identifier) @call (field_expression field: (field_identifier) @call)
@@ -22,7 +31,7 @@ _QUERY = """
 (trait_item name: (type_identifier) @def)
 (type_item name: (type_identifier) @def)
 (associated_type name: (type_identifier) @def)
-(mod_item name: (identifier) @def)
+(mod_item name: (identifier) @def body: (_))
 (macro_definition name: (identifier) @def)
 (const_item name: (identifier) @def)
 (static_item name: (identifier) @def)
@@ -85,7 +94,7 @@ RUST = LanguageSpec(
         "inner_attribute_item": Rule(Role.IMPORT, "attribute"),
         "function_item": Rule(Role.CALLABLE, "function", "function"),
         "function_signature_item": Rule(Role.CALLABLE, "function", "function"),
-        "macro_definition": Rule(Role.CALLABLE, "macro", "function"),
+        "macro_definition": Rule(Role.CALLABLE, "macro", "function", body=body_of("macro_rule")),
         "struct_item": Rule(Role.TYPE, "struct", "class"),
         "union_item": Rule(Role.TYPE, "union", "class"),
         "enum_item": Rule(Role.TYPE, "enum", "enum"),
@@ -94,7 +103,7 @@ RUST = LanguageSpec(
         "foreign_mod_item": Rule(Role.TRANSPARENT),
         "const_item": Rule(Role.VALUE, "const"),
         "static_item": Rule(Role.VALUE, "static"),
-        "type_item": Rule(Role.VALUE, "type"),
+        "type_item": Rule(Role.VALUE, "type", "class"),
         "associated_type": Rule(Role.VALUE, "type"),
         "enum_variant": Rule(Role.VALUE, "variant"),
         "field_declaration": Rule(Role.VALUE, "field"),
@@ -106,6 +115,6 @@ RUST = LanguageSpec(
     blocks=frozenset({"block", "declaration_list"}),
     imports=_imported,
     dependency=_dependency,
-    exported=lambda name, signature, wrapped: signature.startswith("pub"),
+    exported=lambda name, signature, wrapped: signature.startswith("pub "),
     package=_package,
 )

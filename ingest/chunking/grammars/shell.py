@@ -13,7 +13,7 @@ _QUERY = """
 (program (declaration_command [(variable_assignment name: (variable_name) @def) (variable_name) @def]))
 [(if_statement) (elif_clause) (for_statement) (c_style_for_statement) (while_statement) (case_item)] @branch
 (list ["&&" "||"] @branch)
-(command name: (command_name (word) @_source) (#any-of? @_source "." "source")) @import
+(command name: (command_name (word)) argument: (_)) @import
 """
 
 _SOURCE = re.compile(r"""^(?:\.|source)\s+["']?([^\s"';]+)""")
@@ -24,6 +24,7 @@ def _command(node: Node, data: bytes) -> Rule | None:
 
 
 def _imported(node: Node, data: bytes) -> list[ImportedModule]:
+    """Read ``source file`` and ``. file`` among the commands."""
     found = _SOURCE.match(node_text(node, data))
     return [ImportedModule(found[1])] if found else []
 

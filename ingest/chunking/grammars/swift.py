@@ -85,7 +85,7 @@ SWIFT = LanguageSpec(
         "deinit_declaration": _named("deinit"),
         "subscript_declaration": _named("subscript"),
         "protocol_property_declaration": Rule(Role.VALUE, "property"),
-        "typealias_declaration": Rule(Role.VALUE, "typealias"),
+        "typealias_declaration": Rule(Role.VALUE, "typealias", "class"),
         "associatedtype_declaration": Rule(Role.VALUE, "associatedtype"),
         "enum_entry": Rule(Role.VALUE, "case"),
         "operator_declaration": Rule(Role.VALUE, "operator"),
