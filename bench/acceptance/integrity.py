@@ -8,6 +8,7 @@ content hash is that of the text. Deviations are printed, and the exit code is t
 """
 
 import argparse
+import codecs
 import hashlib
 import re
 import sys
@@ -83,7 +84,7 @@ def _compare_paths(entries: dict[str, TreeEntry], records: Sequence[FileRecord])
 def compare_text(chunks: Sequence[Chunk], data: bytes) -> Iterator[str]:
     """Yield what is wrong with the chunks of one file."""
     if not chunks:
-        if data.strip():
+        if data.removeprefix(codecs.BOM_UTF8).strip():
             yield "indexed, not empty, but without chunks"
         return
     text = _decode(data, chunks[0].encoding)

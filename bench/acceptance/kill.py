@@ -46,7 +46,6 @@ class Moment:
     run: str
     after_seconds: float
     target: str
-    was_running: bool
     second_run_seconds: float
     missing: int
     surplus: int
@@ -98,10 +97,9 @@ def disturb(installation: Installation, source: Source, after: float, *, whole_g
     process = installation.start("index", str(source.path), "--name", NAME)
     time.sleep(after)
     running = process.poll() is None
-    if whole_group:
-        os.killpg(process.pid, signal.SIGKILL)
-    else:
-        os.kill(process.pid, signal.SIGKILL)
+    if running:
+        kill = os.killpg if whole_group else os.kill
+        kill(process.pid, signal.SIGKILL)
     process.wait()
     return running
 
@@ -111,17 +109,27 @@ def one_moment(
 ) -> tuple[Moment, Counter[Row]]:
     """Kill one run, run again, and return what the rows then are."""
     run = "second" if number % 3 == 2 else "first"
-    if run == "second":
-        source.move(new=False)
-        index(installation, source)
-        source.move(new=True)
-    after = chance.uniform(0, durations[run])
     whole_group = chance.random() < 0.5
-    running = disturb(installation, source, after, whole_group=whole_group)
+    running = False
+    while not running:
+        # A run that ended before its moment came was not disturbed: once more, from the start.
+        empty(installation)
+        if run == "second":
+            source.move(new=False)
+            index(installation, source)
+            source.move(new=True)
+        after = chance.uniform(0, durations[run])
+        running = disturb(installation, source, after, whole_group=whole_group)
     seconds = index(installation, source)
     rows, count = live_rows(installation)
     target = "process group" if whole_group else "main process"
-    return Moment(number, run, round(after, 2), target, running, round(seconds, 1), 0, 0, count), rows
+    return Moment(number, run, round(after, 2), target, round(seconds, 1), 0, 0, count), rows
+
+
+def empty(installation: Installation) -> None:
+    """Forget everything that the installation holds."""
+    shutil.rmtree(installation.home, ignore_errors=True)
+    installation.drop()
 
 
 def undisturbed(installation: Installation, source: Source) -> tuple[Counter[Row], int, dict[str, float]]:
@@ -130,8 +138,7 @@ def undisturbed(installation: Installation, source: Source) -> tuple[Counter[Row
     index(installation, source)
     source.move(new=True)
     second = index(installation, source)
-    shutil.rmtree(installation.home)
-    installation.drop()
+    empty(installation)
     first = index(installation, source)
     rows, count = live_rows(installation)
     return rows, count, {"first": first, "second": second}
@@ -159,7 +166,6 @@ def main() -> None:
         progress(f"undisturbed: {wanted_count} chunks, {durations['first']:.1f} s and {durations['second']:.1f} s")
         for number in range(options.moments):
             installation = fresh(f"moment{number}")
-            installation.drop()
             moment, rows = one_moment(installation, source, number, chance, durations)
             missing, surplus = (wanted - rows).total(), (rows - wanted).total()
             surplus += abs(moment.count - wanted_count)
