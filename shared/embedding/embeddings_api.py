@@ -3,13 +3,14 @@
 No message of this module holds the key or the account of a URL, whatever the server sends back.
 """
 
+import base64
 import json
-import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import stamina
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 _CONNECT_SECONDS = 10.0
 _SHOWN_CHARACTERS = 300
-_URL_ACCOUNT = re.compile(r"(?<=://)[^/@\s]+@")
 # Statuses that say: these texts, or so many of them, not; others perhaps.
 _REFUSALS = frozenset({400, 413, 422})
 _PASSING = frozenset({408, 409, 425, 429})
@@ -41,25 +41,48 @@ class _Passing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where and how to ask; ``fields`` go into every request."""
+    """Where and how to ask; ``fields`` go into every request. Nothing in it is secret."""
 
     base_url: str
     model: str
     encoding_format: Literal["float", "base64"]
     fields: Mapping[str, object]
 
-    @property
-    def shown(self) -> str:
-        """The URL without an account in it."""
-        return _URL_ACCOUNT.sub("", self.base_url)
+
+class Credentials:
+    """What is sent as Authorization, kept out of every text; a class without a repr of its content."""
+
+    def __init__(self, header: str | None = None, secrets: Sequence[str] = ()) -> None:
+        self.header = header
+        self._secrets = [secret for secret in secrets if secret]
+
+    def redacted(self, text: str) -> str:
+        """Return ``text`` without the secrets."""
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text
+
+
+def split_account(url: str, api_key: str | None) -> tuple[str, Credentials]:
+    """Return a URL without its account, and what to send: the account where there is one, else the key.
+
+    In the URL an account would be in the HTTP library's log.
+    """
+    parts = urlsplit(url)
+    if parts.username is None:
+        return url, Credentials(f"Bearer {api_key}", [api_key]) if api_key else Credentials()
+    user, password = unquote(parts.username), unquote(parts.password or "")
+    clean = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return clean, Credentials(f"Basic {encoded}", [encoded, password, parts.password or "", api_key or ""])
 
 
 class EmbeddingsApi:
     """The connection to one server; may be used from several threads."""
 
-    def __init__(self, endpoint: Endpoint, api_key: str | None) -> None:
+    def __init__(self, endpoint: Endpoint, credentials: Credentials) -> None:
         self._endpoint = endpoint
-        self._api_key = api_key
+        self._credentials = credentials
         self._lock = threading.Lock()
         self._client: openai.OpenAI | None = None
         self._answered = False
@@ -84,7 +107,7 @@ class EmbeddingsApi:
                 with attempt:
                     return self._once(texts, input_type, patience.timeout)
         except _Passing as error:
-            raise EmbedderUnavailable(f"embeddings server {self._endpoint.shown} {error}") from None
+            raise EmbedderUnavailable(f"embeddings server {self._endpoint.base_url} {error}") from None
         raise AssertionError("a retry context ends with a result or an error")
 
     def stop(self) -> None:
@@ -113,7 +136,7 @@ class EmbeddingsApi:
                 model=self._endpoint.model,
                 input=list(texts),
                 encoding_format=self._endpoint.encoding_format,
-                extra_headers=None if self._api_key else {"Authorization": openai.omit},
+                extra_headers={"Authorization": self._credentials.header or openai.omit},
                 extra_body=fields or None,
                 timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
             )
@@ -129,7 +152,7 @@ class EmbeddingsApi:
         try:
             body: object = json.loads(answer.text)
         except ValueError:
-            raise EmbeddingError(f"{self._endpoint.shown} answers no JSON; see [embedding] base_url") from None
+            raise EmbeddingError(f"{self._endpoint.base_url} answers no JSON; see [embedding] base_url") from None
         return body
 
     def _unreachable(self, error: Exception) -> Exception:
@@ -138,12 +161,12 @@ class EmbeddingsApi:
         if self._answered:
             return _Passing(f"is gone: {reason}")
         return EmbedderUnavailable(
-            f"no embeddings server at {self._endpoint.shown} ({reason}); start it or see [embedding] base_url"
+            f"no embeddings server at {self._endpoint.base_url} ({reason}); start it or see [embedding] base_url"
         )
 
     def _explained(self, error: "openai.APIStatusError") -> Exception:
         status, said = error.status_code, self._redacted(_message(error))
-        where = self._endpoint.shown
+        where = self._endpoint.base_url
         # A used-up account answers 429 as well, and waiting does not fill it.
         if error.code == "insufficient_quota":
             return EmbeddingError(f"{where} refuses: {said}")
@@ -163,20 +186,18 @@ class EmbeddingsApi:
 
         with self._lock:
             if self._stopped:
-                raise EmbedderUnavailable(f"the connection to {self._endpoint.shown} is closed")
+                raise EmbedderUnavailable(f"the connection to {self._endpoint.base_url} is closed")
             if self._client is None:
                 self._client = openai.OpenAI(
-                    # The library wants a key, and without one would take OPENAI_API_KEY to any server.
-                    api_key=self._api_key or "none",
+                    # The library wants a key, and without one would send OPENAI_API_KEY to any server.
+                    api_key="none",
                     base_url=self._endpoint.base_url,
                     max_retries=0,
                 )
             return self._client
 
     def _redacted(self, message: str) -> str:
-        if self._api_key:
-            message = message.replace(self._api_key, "***")
-        line = " ".join(_URL_ACCOUNT.sub("", message).split())
+        line = " ".join(self._credentials.redacted(message).split())
         return line if len(line) <= _SHOWN_CHARACTERS else line[:_SHOWN_CHARACTERS] + "…"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.answers import read_vectors
 from codequarry.shared.embedding.batching import batches
-from codequarry.shared.embedding.embeddings_api import EmbeddingsApi, Endpoint, Refused
+from codequarry.shared.embedding.embeddings_api import EmbeddingsApi, Endpoint, Refused, split_account
 from codequarry.shared.embedding.known import Api, KnownModel
 from codequarry.shared.embedding.patience import Patience, for_queries
 from codequarry.shared.embedding.port import Matrix, Vector, Window
@@ -58,9 +58,10 @@ class OpenAICompatibleEmbedder:
         self._most_texts = min(settings.batch_size, traits.texts_per_request)
         self.preferred_batch = self._most_texts * self._concurrency
         fields = {traits.dimension_field: settings.dimensions} if settings.dimensions else {}
-        base_url = settings.base_url or traits.base_url
+        key = settings.api_key.get_secret_value() if settings.api_key else None
+        base_url, credentials = split_account(settings.base_url or traits.base_url, key)
         self._endpoint = Endpoint(base_url, settings.model, traits.encoding_format, fields)
-        self._api = EmbeddingsApi(self._endpoint, settings.api_key.get_secret_value() if settings.api_key else None)
+        self._api = EmbeddingsApi(self._endpoint, credentials)
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
         self._accepts = False
@@ -108,7 +109,7 @@ class OpenAICompatibleEmbedder:
         try:
             rows = self._request([prefixed], self._query_type, for_queries(self._patience))
         except Refused as error:
-            raise EmbeddingError(f"{self._endpoint.shown} refuses the query: {error}") from None
+            raise EmbeddingError(f"{self._endpoint.base_url} refuses the query: {error}") from None
         vector: Vector = normalised(rows)[0]
         return vector
 
@@ -152,7 +153,7 @@ class OpenAICompatibleEmbedder:
         except Refused as error:
             if not self._takes_anything():
                 raise EmbeddingError(
-                    f"{self._endpoint.shown} refuses every text: {error}; see [embedding] model and dimensions"
+                    f"{self._endpoint.base_url} refuses every text: {error}; see [embedding] model and dimensions"
                 ) from None
             if len(batch) == 1:
                 work.reasons[batch[0]] = str(error)
@@ -182,7 +183,7 @@ class OpenAICompatibleEmbedder:
         try:
             rows = read_vectors(body, len(texts), self._dimension)
         except EmbeddingError as error:
-            raise EmbeddingError(f"embeddings server {self._endpoint.shown}: {error}") from None
+            raise EmbeddingError(f"embeddings server {self._endpoint.base_url}: {error}") from None
         self._accepts = True
         self._dimension = self._dimension or rows.shape[1]
         return rows

@@ -1,3 +1,4 @@
+import base64
 import logging
 import socket
 import threading
@@ -281,12 +282,20 @@ def test_the_key_is_nowhere_but_in_the_header(
     assert not any(KEY in one for one in told)
 
 
-def test_an_account_in_the_url_is_not_shown(server: Any, connect: Any) -> None:
-    server.script.append(server.Reply(404, {"error": {"message": "nothing here"}}))
-    with pytest.raises(EmbeddingError) as caught:
-        connect(base_url=server.url.replace("//", "//user:hidden@")).embed_documents(["one"])
-    assert "hidden" not in str(caught.value)
+def test_an_account_in_the_url_is_sent_and_never_shown(
+    server: Any, connect: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    embedder = connect(base_url=server.url.replace("//", "//user:hid%21den@"))
+    embedder.embed_documents(["one"])
+    assert server.headers[0]["authorization"] == f"Basic {base64.b64encode(b'user:hid!den').decode()}"
+    server.script.append(server.Reply(404, {"error": {"message": "nothing here for hid!den"}}))
+    with pytest.raises(EmbeddingError, match=r"nothing here for \*\*\*") as caught:
+        embedder.embed_documents(["two"])
     assert server.url in str(caught.value)
+    told = str(caught.value) + caplog.text + repr(vars(embedder))
+    assert not any(secret in told for secret in ("hid!den", "hid%21den"))
+    assert "Basic" not in told
 
 
 def test_without_a_key_none_is_sent_not_even_that_of_another_server(
