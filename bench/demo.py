@@ -20,10 +20,9 @@ PROJECT_COPY = FOLDER / "project"
 COMMAND = Path(sys.executable).with_name("codequarry")
 # Well-known packages among our own dependencies; one that is not there (another release) is left out.
 PACKAGES = (
-    "anyio", "apiflask", "certifi", "charset_normalizer", "flask", "git", "gitdb", "gunicorn", "h11", "jinja2",
-    "jsonschema", "markdown_it", "marshmallow", "mcp", "numpy", "openai", "opensearchpy", "packaging", "pathspec",
-    "pip", "prometheus_client", "pydantic", "pygments", "requests", "rich", "setuptools", "starlette", "structlog",
-    "typer", "urllib3", "uvicorn", "werkzeug",
+    "anyio", "apiflask", "charset_normalizer", "flask", "git", "gitdb", "gunicorn", "h11", "jinja2", "jsonschema",
+    "markdown_it", "marshmallow", "mcp", "numpy", "opensearchpy", "packaging", "pathspec", "pip", "prometheus_client",
+    "pydantic", "pygments", "requests", "rich", "starlette", "structlog", "typer", "urllib3", "uvicorn", "werkzeug",
 )  # fmt: skip
 NOT_SOURCE = ("__pycache__", "*.so", "*.pyd", "*.dll", "*.exe", "*.a", "*.pyc")
 EDITED = "flask/sansio/scaffold.py"
@@ -48,11 +47,11 @@ def main() -> None:
     edit_one_file()
     codequarry("index", shown(LIBRARIES), "--name", "libraries")
     step("A question in plain words, over both repositories")
-    codequarry("search", "check a password against its stored hash", "--top-k", "3")
-    step("A name: its definition comes first, before the many places that use it")
-    codequarry("search", "url_for", "--repo", "libraries", "--top-k", "3")
+    codequarry("search", "retry a request with exponential backoff", "--top-k", "3")
+    step("A name: its definition comes first, before the places that use it")
+    codequarry("search", "parse_options_header", "--top-k", "3")
     step("Our own code, asked about itself")
-    codequarry("search", "what do readers see before a transaction is published", "--repo", "codequarry", "-k", "3")
+    codequarry("search", "take over the lease of a dead process", "--repo", "codequarry", "--top-k", "3")
     how_to_go_on(time.monotonic() - started)
 
 
@@ -98,33 +97,37 @@ def edit_one_file() -> None:
 
 def commit_all(folder: Path, message: str) -> None:
     """Commit everything below ``folder``, whatever git is configured to on this machine."""
-    identity = ("-c", "user.name=demo", "-c", "user.email=demo@localhost")
-    for arguments in (
-        ("init", "--quiet", "--initial-branch", "main"),
-        ("add", "--all", "--force"),
-        (*identity, "commit", "--quiet", "--allow-empty", "--message", message),
-    ):
-        subprocess.run(["git", *arguments], cwd=folder, env=ENVIRONMENT, check=True)
+    if not (folder / ".git").exists():
+        git(folder, "init", "--quiet", "--initial-branch", "main")
+    git(folder, "add", "--all", "--force")
+    if git(folder, "status", "--porcelain"):
+        git(
+            folder, "-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "--quiet", "--message", message
+        )
+
+
+def git(folder: Path, *arguments: str) -> bytes:
+    """Run git in a folder and return what it says."""
+    return subprocess.run(["git", *arguments], cwd=folder, env=ENVIRONMENT, check=True, stdout=subprocess.PIPE).stdout
 
 
 def how_to_go_on(seconds: float) -> None:
     """Say what can be done next, and what was left behind."""
     used = sum(path.lstat().st_blocks * 512 for path in FOLDER.rglob("*")) / 1_000_000
     command = shown(COMMAND)
-    step(f"Done in {seconds:.0f} s. Go on:")
-    print(f"  export CODEQUARRY_HOME={shown(HOME)}              # the demo's index")
-    print(f'  {command} search "read a file in chunks"        # ask something else')
-    print(f"  {command} serve                              # the HTTP API on http://127.0.0.1:8080")
-    print(f"  {command} mcp                                # the tools for a coding agent")
-    print("  unset CODEQUARRY_HOME                             # your own index in ~/.codequarry:")
-    print(f"  {command} index PATH_OR_URL")
-    print(f"\nLeft behind: {shown(FOLDER)} ({used:.0f} MB) and .venv. Remove the demo's data: rm -r {shown(FOLDER)}")
+    step(f"Done in {seconds:.0f} s. Go on with the demo's index")
+    print(f"export CODEQUARRY_HOME=$PWD/{shown(HOME)}")
+    print(f'{command} search "read a file in chunks"')
+    print(f"{command} serve        # the HTTP API on http://127.0.0.1:8080")
+    print(f"{command} mcp          # the tools for a coding agent, see README.md")
+    step("or with your own, in ~/.codequarry")
+    print(f"unset CODEQUARRY_HOME; {command} index PATH_OR_URL")
+    print(f"\nLeft behind: {shown(FOLDER)} ({used:.0f} MB) and .venv. To remove the demo's data: rm -r {shown(FOLDER)}")
 
 
 def shown(path: Path) -> str:
-    """Return a path below the project as one would type it there."""
-    relative = path.relative_to(ROOT)
-    return str(relative)
+    """Return a path as one would type it in the project's folder."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
 if __name__ == "__main__":
