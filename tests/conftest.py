@@ -4,15 +4,43 @@ import os
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
+from codequarry.ingest.report import Workshop
 from codequarry.opensearch.node import ArtifactsUnreachable, Node, NodePlan, names, start, stop
+from codequarry.shared.config import EmbeddingSettings, OpenSearchSettings, SettingsModel
+from codequarry.shared.embedding.factory import open_embedder
+from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.store.factory import open_store
+from codequarry.shared.store.opensearch.store import OpenSearchStore
 
 NOT_RUN = "can't be reached"
 NAME = "test-"
+
+
+@dataclass(frozen=True)
+class SharedNode:
+    """The running node, and stores on it."""
+
+    node: Node
+
+    @property
+    def url(self) -> str:
+        return self.node.url
+
+    def open_store(self, index: str, dimension: int, **settings: object) -> OpenSearchStore:
+        """Open a store whose indices begin with ``index``: a name of its own keeps a test apart from the others."""
+        return OpenSearchStore(OpenSearchSettings(urls=(self.url,), index=index, **settings), dimension)
+
+    def delete_indices(self, index: str) -> None:
+        """Delete what a store with that ``index`` made."""
+        store = self.open_store(index, 1)
+        store.client.indices.delete(index=f"{index}-*", params={"ignore": 404})
+        store.close()
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +71,9 @@ def stop_orphans(folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def opensearch_node(opensearch_node_folder: Path, not_run: Callable[[str, Exception], NoReturn]) -> Iterator[Node]:
+def opensearch_node(
+    opensearch_node_folder: Path, not_run: Callable[[str, Exception], NoReturn]
+) -> Iterator[SharedNode]:
     """Start a real node when the first test asks for it; without its parts, those tests are not run (in CI: fail)."""
     plan = NodePlan(opensearch_node_folder, f"{NAME}{os.getpid()}", port=0)
     stop_orphans(plan.folder)
@@ -51,7 +81,7 @@ def opensearch_node(opensearch_node_folder: Path, not_run: Callable[[str, Except
         node = start(plan, lambda _: None)
     except ArtifactsUnreachable as error:
         not_run("the real OpenSearch node's parts", error)
-    yield node
+    yield SharedNode(node)
     stop(plan, remove_data=True)
 
 
@@ -135,3 +165,31 @@ def make_repository(tmp_path: Path) -> Callable[..., GitRepository]:
         return repository
 
     return make
+
+
+@pytest.fixture(scope="session")
+def embedder() -> Iterator[Embedder]:
+    """Return the built-in model: real vectors without a network."""
+    model = open_embedder(EmbeddingSettings(), Path("models"))
+    yield model
+    model.close()
+
+
+@pytest.fixture
+def make_workshop(tmp_path: Path, embedder: Embedder) -> Iterator[Callable[..., Workshop]]:
+    """Return a function that opens the embedded store of a scratch home and what else a run works with.
+
+    Files are read in the test's own process unless ``processes`` says otherwise; keywords are sections of settings.
+    """
+    opened: list[Workshop] = []
+
+    def make(home: str = "home", processes: int = 0, **sections: object) -> Workshop:
+        indexing = {"processes": processes, "grace_seconds": 0, **sections.pop("indexing", {})}
+        settings = SettingsModel(home=tmp_path / home, indexing=indexing, **sections)
+        workshop = Workshop(open_store(settings, embedder.dimension), embedder, settings)
+        opened.append(workshop)
+        return workshop
+
+    yield make
+    for workshop in opened:
+        workshop.store.close()

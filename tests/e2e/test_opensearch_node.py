@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from codequarry.opensearch.node import Node, NodePlan, find, start, stop
+from codequarry.opensearch.node import NodePlan, find, start, stop
 
 pytestmark = pytest.mark.opensearch
 
@@ -21,37 +21,35 @@ def ask(url: str) -> object:
 
 
 @pytest.fixture
-def second(opensearch_node: Node, opensearch_node_folder: Path) -> Iterator[NodePlan]:
+def second(opensearch_node, opensearch_node_folder: Path) -> Iterator[NodePlan]:
     """Give a plan for another node from the same assembled home, and remove that node afterwards."""
     plan = NodePlan(opensearch_node_folder, f"second-{os.getpid()}", heap="512m", port=0)
     yield plan
     stop(plan, remove_data=True)
 
 
-def test_the_node_answers_with_its_version_and_the_plugin_for_vectors(opensearch_node: Node) -> None:
+def test_the_node_answers_with_its_version_and_the_plugin_for_vectors(opensearch_node) -> None:
     body = ask(opensearch_node.url)
     assert isinstance(body, dict)
-    assert body["version"]["number"] == opensearch_node.version
+    assert body["version"]["number"] == opensearch_node.node.version
     plugins = ask(f"{opensearch_node.url}/_cat/plugins?format=json")
     assert isinstance(plugins, list)
     assert {plugin["component"] for plugin in plugins} == {"opensearch-knn"}
 
 
-def test_the_node_does_not_run_as_root_and_listens_on_this_machine_only(opensearch_node: Node) -> None:
-    process = psutil.Process(opensearch_node.pid)
+def test_the_node_does_not_run_as_root_and_listens_on_this_machine_only(opensearch_node) -> None:
+    process = psutil.Process(opensearch_node.node.pid)
     assert process.uids().real != 0
     listening = {c.laddr.ip for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN}
     assert {ip.removeprefix("::ffff:") for ip in listening} == {"127.0.0.1"}
-    assert Path(opensearch_node.log).is_file()
+    assert Path(opensearch_node.node.log).is_file()
 
 
-def test_two_starts_at_once_give_one_node_and_a_stopped_one_keeps_its_data(
-    opensearch_node: Node, second: NodePlan
-) -> None:
+def test_two_starts_at_once_give_one_node_and_a_stopped_one_keeps_its_data(opensearch_node, second: NodePlan) -> None:
     with ThreadPoolExecutor(2) as pool:
         one, other = pool.map(lambda _: start(second, lambda _: None), range(2))
     assert one == other
-    assert one.pid != opensearch_node.pid
+    assert one.pid != opensearch_node.node.pid
     assert find(second) == one
     before = ask(one.url)
     assert stop(second) == one
@@ -62,11 +60,9 @@ def test_two_starts_at_once_give_one_node_and_a_stopped_one_keeps_its_data(
     assert after["cluster_uuid"] == before["cluster_uuid"]
 
 
-def test_stopping_a_node_leaves_the_others_alone_and_can_remove_its_data(
-    opensearch_node: Node, second: NodePlan
-) -> None:
+def test_stopping_a_node_leaves_the_others_alone_and_can_remove_its_data(opensearch_node, second: NodePlan) -> None:
     node = start(second, lambda _: None)
     assert stop(second, remove_data=True) == node
     assert not Path(node.folder).exists()
-    assert find(NodePlan(second.folder, Path(opensearch_node.folder).name)) == opensearch_node
+    assert find(NodePlan(second.folder, Path(opensearch_node.node.folder).name)) == opensearch_node.node
     assert stop(second) is None

@@ -1,0 +1,127 @@
+"""Bulk writes: every item's answer is read, only what failed for a passing reason is sent again, the rest is told."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import stamina
+from opensearchpy import OpenSearch
+from opensearchpy.exceptions import ConnectionError as NoConnection
+from opensearchpy.exceptions import TransportError
+from opensearchpy.helpers import streaming_bulk
+
+from codequarry.shared.config import OpenSearchSettings
+from codequarry.shared.errors import StoreFull, WriteRejected
+from codequarry.shared.store.opensearch.connection import PASSING_STATUSES, is_disk_full, reason_of, store_error
+from codequarry.shared.store.opensearch.rows import document_id
+
+# Documents in one request; its bytes are bounded by the settings.
+BULK_ACTIONS = 500
+FIRST_WAIT_SECONDS = 0.5
+LONGEST_WAIT_SECONDS = 15.0
+# "It is there already" (rule 2): a row is never written over, and a task that is delivered twice finds its work done.
+EXISTS = 409
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One document to be created; ``name`` is what it is called in errors, and its id unless that is too long."""
+
+    index: str
+    name: str
+    source: dict[str, Any]
+    routing: str | None = None
+
+    def action(self) -> dict[str, Any]:
+        """Return the item as the bulk helper takes it."""
+        routing = {} if self.routing is None else {"_routing": self.routing}
+        return {
+            "_op_type": "create",
+            "_index": self.index,
+            "_id": document_id(self.name),
+            **routing,
+            "_source": self.source,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why one item was not written this time."""
+
+    item: Item
+    status: int | str
+    reason: str
+    exception: TransportError | None
+
+    @property
+    def is_passing(self) -> bool:
+        """Tell whether sending it again may help."""
+        return self.status in PASSING_STATUSES or isinstance(self.exception, NoConnection)
+
+
+class _SomeLeft(Exception):
+    """Some items failed for a reason that may pass."""
+
+
+def create_all(client: OpenSearch, settings: OpenSearchSettings, items: Sequence[Item]) -> dict[str, str]:
+    """Create documents, and return why for each name that the server refuses for good.
+
+    StoreUnavailable where it does not answer after all retries, StoreFull where its disk is full.
+    """
+    rejected: dict[str, str] = {}
+    pending, left = list(items), [Failure(item, "N/A", "not sent", None) for item in items]
+    try:
+        for attempt in stamina.retry_context(
+            on=_SomeLeft,
+            attempts=settings.max_retries + 1,
+            timeout=None,
+            wait_initial=FIRST_WAIT_SECONDS,
+            wait_max=LONGEST_WAIT_SECONDS,
+        ):
+            with attempt:
+                failures = list(_send(client, settings, pending))
+                rejected |= {one.item.name: one.reason for one in failures if not one.is_passing}
+                left = [one for one in failures if one.is_passing]
+                pending = [one.item for one in left]
+                if pending:
+                    raise _SomeLeft
+    except _SomeLeft:
+        for failure in left:
+            if failure.exception is not None:
+                raise store_error(failure.exception, settings) from failure.exception
+        rejected |= {one.item.name: f"{one.reason} (after {settings.max_retries} retries)" for one in left}
+    return rejected
+
+
+def raise_if_rejected(rejected: dict[str, str]) -> None:
+    """Raise WriteRejected if anything was given up."""
+    if rejected:
+        raise WriteRejected(rejected)
+
+
+def _send(client: OpenSearch, settings: OpenSearchSettings, items: Iterable[Item]) -> Iterator[Failure]:
+    """Send items once and yield those that failed, in order."""
+    sent = list(items)
+    answers = streaming_bulk(
+        client,
+        (item.action() for item in sent),
+        chunk_size=BULK_ACTIONS,
+        max_chunk_bytes=settings.bulk_bytes,
+        raise_on_error=False,
+        raise_on_exception=False,
+        # Without it a lost alias would be made anew as an index with guessed fields.
+        params={"require_alias": "true"},
+    )
+    for item, (succeeded, answer) in zip(sent, answers, strict=True):
+        result = answer["create"]
+        if not succeeded and result["status"] != EXISTS:
+            yield _failure(item, result)
+
+
+def _failure(item: Item, result: dict[str, Any]) -> Failure:
+    exception = result.get("exception")
+    body = exception.info if exception is not None and not isinstance(exception, NoConnection) else result.get("error")
+    reason = reason_of(body) or str(result.get("error"))
+    if is_disk_full(reason):
+        raise StoreFull(f"OpenSearch has no room left on its disk; make room, nothing was published ({reason})")
+    return Failure(item, result["status"], reason, exception)

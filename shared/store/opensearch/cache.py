@@ -1,0 +1,87 @@
+"""The embedding cache: vectors by the hash of model and embedded text, read by id."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from codequarry.shared.store.opensearch.bulk import Item, create_all
+from codequarry.shared.store.opensearch.connection import translated
+from codequarry.shared.store.opensearch.indices import Indices
+from codequarry.shared.store.opensearch.paging import every_hit
+from codequarry.shared.store.opensearch.rows import decode_vector, document_id, encode_vector
+from codequarry.shared.store.opensearch.sweeps import Sweeper
+from codequarry.shared.store.port import Vector
+
+KEYS_PER_REQUEST = 1_000
+# Keys known to be written, so that rows do not send again what the run cached before: 64 bytes each, some 10 MB.
+REMEMBERED_KEYS = 100_000
+
+
+@dataclass(slots=True)
+class VectorCache:
+    """The vectors of one index."""
+
+    indices: Indices
+    sweeper: Sweeper
+    written: dict[str, None] = field(default_factory=dict)
+
+    def read(self, keys: Iterable[str]) -> dict[str, Vector]:
+        """Return the vectors that are known."""
+        found: dict[str, Vector] = {}
+        for part in _parts(dict.fromkeys(keys)):
+            with translated(self.indices.settings):
+                answer = self.indices.client.mget(
+                    index=self.indices.vectors,
+                    body={"ids": [document_id(key) for key in part]},
+                    params={"ignore": 404},
+                )
+            documents = answer.get("docs", [])
+            found |= {
+                key: decode_vector(document["_source"]["vector"])
+                for key, document in zip(part, documents, strict=False)
+                if document.get("found")
+            }
+        return found
+
+    def write(self, vectors: Mapping[str, Vector]) -> dict[str, str]:
+        """Keep vectors, and return why for each key that was refused; one that is there already stays."""
+        new = [key for key in vectors if key not in self.written]
+        if not new:
+            return {}
+        items = [Item(self.indices.vectors, key, {"key": key, "vector": encode_vector(vectors[key])}) for key in new]
+        rejected = create_all(self.indices.client, self.indices.settings, items)
+        self.written |= dict.fromkeys(key for key in new if key not in rejected)
+        for key in list(islice(self.written, max(0, len(self.written) - REMEMBERED_KEYS))):
+            del self.written[key]
+        return rejected
+
+    def drop_unused(self) -> None:
+        """Delete the vectors that no chunk row uses; the rows' own deletions must have been refreshed."""
+        self.sweeper.refresh(self.indices.vectors)
+        body = {"query": {"match_all": {}}, "sort": ["key"], "_source": ["key"]}
+        hits = every_hit(self.indices, self.indices.vectors, body, page=KEYS_PER_REQUEST)
+        unused: dict[str, None] = {}
+        for part in _parts({hit["_source"]["key"]: None for hit in hits}):
+            used = self._used(part)
+            unused |= dict.fromkeys(key for key in part if key not in used)
+        for part in _parts(unused):
+            self.sweeper.delete([self.indices.vectors], {"terms": {"key": part}})
+        self.written.clear()
+
+    def _used(self, keys: Sequence[str]) -> set[str]:
+        """Return those of ``keys`` that some row uses."""
+        body = {
+            "size": 0,
+            "query": {"terms": {"vector_key": keys}},
+            "aggs": {"used": {"terms": {"field": "vector_key", "include": keys, "size": len(keys)}}},
+        }
+        params = {"ignore_unavailable": "true", "allow_partial_search_results": "false"}
+        with translated(self.indices.settings):
+            answer = self.indices.client.search(index=self.indices.chunks, body=body, params=params)
+        return {bucket["key"] for bucket in answer["aggregations"]["used"]["buckets"]}
+
+
+def _parts(keys: Mapping[str, None]) -> Iterator[Sequence[str]]:
+    rest = iter(keys)
+    while part := list(islice(rest, KEYS_PER_REQUEST)):
+        yield part

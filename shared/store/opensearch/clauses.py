@@ -1,0 +1,114 @@
+"""Snapshots and field filters as OpenSearch query clauses. Pure functions; ``snapshots.is_live`` is the definition."""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from codequarry.shared.model import Filters, Layer, PathGlobs, Snapshot
+from codequarry.shared.snapshots import OPEN
+from codequarry.shared.store.filters import accepted_values, check_filters, glob_to_regex
+
+Clause = dict[str, Any]
+
+# OpenSearch's own limit (index.max_terms_count) is 65,536 terms in one clause.
+MAX_TERMS = 65_536
+# What the automaton of a glob may cost; the server's default, said aloud because globs come from callers.
+MAX_AUTOMATON_STATES = 10_000
+
+FIRST_STRIDE: Clause = {"term": {"first_stride": True}}
+NOTHING: Clause = {"match_none": {}}
+
+
+def snapshot_clause(snapshot: Snapshot) -> Clause:
+    """Return the clause that holds for what is live in any layer (rules 10 to 12)."""
+    layers = [layer_clause(layer) for layer in snapshot.layers if layer.timelines]
+    if not layers:
+        return NOTHING
+    return layers[0] if len(layers) == 1 else any_of(layers)
+
+
+def layer_clause(layer: Layer) -> Clause:
+    """Return the clause that holds for what is live in ``layer``."""
+    hidden = sorted(layer.hidden)
+    dead_later: Clause = {"range": {"died": {"gt": layer.at}}}
+    required = [
+        any_value("timeline", layer.timelines),
+        {"range": {"born": {"lte": layer.at}}},
+        any_of([dead_later, any_value("died", hidden)]) if hidden else dead_later,
+    ]
+    refused = [any_value("born", hidden)] if hidden else []
+    if layer.mask:
+        refused.append(any_value("path", sorted(layer.mask)))
+    return {"bool": {"filter": required, **({"must_not": refused} if refused else {})}}
+
+
+def filter_clauses(filters: Filters) -> tuple[list[Clause], list[Clause]]:
+    """Return what must and what must not hold for ``filters``; UnknownName and UsageError as ``check_filters``."""
+    check_filters(filters)
+    required = [any_value(name, accepted_values(name, values)) for name, values in filters.terms]
+    refused = [any_value(name, accepted_values(name, values)) for name, values in filters.excluded]
+    included, excluded = _path_clauses(filters.paths)
+    return [*required, *included], [*refused, *excluded]
+
+
+def _path_clauses(paths: PathGlobs) -> tuple[list[Clause], list[Clause]]:
+    included = [_glob_clause(glob) for glob in paths.include]
+    return [any_of(included)] if included else [], [_glob_clause(glob) for glob in paths.exclude]
+
+
+def _glob_clause(glob: str) -> Clause:
+    # Without flags, OpenSearch reads only what every regular expression has, and `glob_to_regex` writes only that.
+    return {
+        "regexp": {
+            "path": {"value": glob_to_regex(glob), "flags": "NONE", "max_determinized_states": MAX_AUTOMATON_STATES}
+        }
+    }
+
+
+def search_clause(snapshot: Snapshot, filters: Filters, *more: Clause) -> Clause:
+    """Return the clause that holds for live rows that fit ``filters`` and every clause in ``more``."""
+    required, refused = filter_clauses(filters)
+    return all_of([snapshot_clause(snapshot), *required, *more], refused)
+
+
+def written_clause(timeline: int, number: int) -> Clause:
+    """Return the clause that holds for what a transaction wrote."""
+    return all_of([{"term": {"timeline": timeline}}, {"term": {"born": number}}])
+
+
+def retired_clause(timeline: int, number: int) -> Clause:
+    """Return the clause that holds for what a transaction retired."""
+    return all_of([{"term": {"timeline": timeline}}, {"term": {"died": number}}])
+
+
+def retirable_clause(timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> Clause:
+    """Return the clause that holds for what is still to be retired on ``paths`` (rule 3)."""
+    return all_of(
+        [
+            {"term": {"timeline": timeline}},
+            {"range": {"born": {"lt": number}}},
+            any_value("died", sorted({OPEN, *aborted})),
+            any_value("path", sorted(paths)),
+        ]
+    )
+
+
+def all_of(required: list[Clause], refused: list[Clause] | None = None) -> Clause:
+    """Return the clause that holds where all of ``required`` and none of ``refused`` do; it gives no score."""
+    return {"bool": {"filter": required, **({"must_not": refused} if refused else {})}}
+
+
+def any_of(clauses: list[Clause]) -> Clause:
+    """Return the clause that holds where any of ``clauses`` does."""
+    return {"bool": {"should": clauses, "minimum_should_match": 1}}
+
+
+def any_value(field: str, values: Collection[Any]) -> Clause:
+    """Return the clause that holds where ``field`` has any of ``values``, however many these are."""
+    parts = list(_split(list(values)))
+    clauses: list[Clause] = [{"terms": {field: part}} for part in parts]
+    return clauses[0] if len(clauses) == 1 else any_of(clauses) if clauses else NOTHING
+
+
+def _split(values: list[Any]) -> Iterator[list[Any]]:
+    for start in range(0, len(values), MAX_TERMS):
+        yield values[start : start + MAX_TERMS]

@@ -1,0 +1,149 @@
+"""The way to the cluster: one client from the settings, and its exceptions as ours."""
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from opensearchpy import JSONSerializer, OpenSearch
+from opensearchpy.exceptions import ConnectionError as NoConnection
+from opensearchpy.exceptions import ConnectionTimeout, SSLError, TransportError
+
+from codequarry.shared.config import OpenSearchSettings
+from codequarry.shared.errors import ModelMismatch, StoreError, StoreFull, StoreUnavailable
+
+# Statuses of a cluster that is busy or starting, not of a request that is wrong.
+PASSING_STATUSES = frozenset({429, 502, 503, 504})
+# How OpenSearch says that a disk is full: before it is (it then allows no more writes), and when it is.
+DISK_FULL = ("flood-stage", "read-only-allow-delete", "No space left on device")
+# Connections kept open; gunicorn's threads share one store.
+CONNECTIONS = 16
+
+
+class Serializer(JSONSerializer):
+    """JSON as short as it gets; lone surrogates, which some files hold, as escapes that OpenSearch gives back."""
+
+    def dumps(self, data: Any) -> Any:  # noqa: ANN401 - the base class's signature
+        """Return ``data`` as JSON that can be encoded as UTF-8."""
+        if isinstance(data, str):
+            return data
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return json.dumps(data, separators=(",", ":"))
+        return text
+
+
+def connect(settings: OpenSearchSettings) -> OpenSearch:
+    """Return a client; nothing is sent yet."""
+    # The client logs each failed request as a warning; the exception that follows says it better, and once.
+    logging.getLogger("opensearch").addHandler(logging.NullHandler())
+    tls: dict[str, Any] = {}
+    if any(url.startswith("https:") for url in settings.urls):
+        tls = {"verify_certs": settings.verify_certificates, "ssl_show_warn": False}
+        if settings.ca_file:
+            tls["ca_certs"] = str(settings.ca_file.expanduser())
+        if not settings.verify_certificates:
+            tls["ssl_assert_hostname"] = False
+    return OpenSearch(
+        hosts=[_without_account(url) for url in settings.urls],
+        http_auth=_account(settings),
+        serializer=Serializer(),
+        timeout=settings.timeout_seconds,
+        # Every write may be sent twice (rows by create, documents with their writer's mark), so retrying is safe.
+        max_retries=settings.max_retries,
+        pool_maxsize=CONNECTIONS,
+        **tls,
+    )
+
+
+def _account(settings: OpenSearchSettings) -> tuple[str, str] | None:
+    """Return user and password: those of the settings, else those in the first URL that has some."""
+    if settings.user is not None:
+        return settings.user, settings.password.get_secret_value() if settings.password else ""
+    for parts in map(urlsplit, settings.urls):
+        if parts.username:
+            return unquote(parts.username), unquote(parts.password or "")
+    return None
+
+
+def shown_urls(settings: OpenSearchSettings) -> str:
+    """Return the URLs as they may be shown: without an account."""
+    return ", ".join(_without_account(url) for url in settings.urls)
+
+
+def _without_account(url: str) -> str:
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+@contextmanager
+def translated(settings: OpenSearchSettings) -> Iterator[None]:
+    """Raise what the client raises as one of our errors."""
+    try:
+        yield
+    except TransportError as exc:
+        raise store_error(exc, settings) from exc
+
+
+def store_error(exc: TransportError, settings: OpenSearchSettings) -> StoreError:
+    """Return our error for one of the client's; it says what to do and names no password."""
+    place = f"OpenSearch at {shown_urls(settings)}"
+    if isinstance(exc, SSLError):
+        return StoreUnavailable(
+            f"{place} has a certificate that is not trusted; set opensearch.ca_file to its CA's PEM file"
+        )
+    if isinstance(exc, ConnectionTimeout):
+        return StoreUnavailable(
+            f"{place} did not answer within {settings.timeout_seconds:g} s; try again or raise "
+            "opensearch.timeout_seconds"
+        )
+    if isinstance(exc, NoConnection):
+        return StoreUnavailable(
+            f"{place} does not answer; start it with `codequarry opensearch start` or set opensearch.urls"
+        )
+    return _refusal(exc, place)
+
+
+def check_answer(answer: Mapping[str, Any], settings: OpenSearchSettings) -> None:
+    """Raise what one answer of a multi-search says went wrong: a part of an answer is none."""
+    if "error" in answer:
+        kind = str(answer["error"].get("type")) if isinstance(answer["error"], Mapping) else "error"
+        raise store_error(TransportError(answer.get("status", 500), kind, answer), settings)
+    if answer["timed_out"] or answer["_shards"]["failed"]:
+        raise StoreUnavailable(f"a shard of OpenSearch at {shown_urls(settings)} did not answer; try again")
+
+
+def _refusal(exc: TransportError, place: str) -> StoreError:
+    status, reason = exc.status_code, reason_of(exc.info) or str(exc.error)
+    if is_disk_full(reason):
+        return StoreFull(f"{place} has no room left on its disk; make room, nothing was published ({reason})")
+    if status == 401:
+        return StoreError(f"{place} does not accept the account; set opensearch.user and opensearch.password")
+    if status == 403:
+        return StoreError(f"{place} does not allow this to the account: {reason}")
+    if status in PASSING_STATUSES:
+        return StoreUnavailable(f"{place} is overloaded or not ready ({reason}); try again")
+    if "dimension" in reason:
+        return ModelMismatch(f"{place} holds vectors of another length than the model gives: {reason}")
+    return StoreError(f"{place} refused a request: {reason}")
+
+
+def reason_of(answer: Any) -> str:  # noqa: ANN401 - whatever the server said
+    """Return the innermost reason of an error body, in one line."""
+    error = answer.get("error", answer) if isinstance(answer, Mapping) else answer
+    while isinstance(error, Mapping):
+        inner = error.get("caused_by") or next(iter(error.get("root_cause", ())), None)
+        reason = f"{error.get('type', 'error')}: {error.get('reason', '')}"
+        if not isinstance(inner, Mapping) or inner.get("reason") == error.get("reason"):
+            return " ".join(reason.split())
+        error = inner
+    return " ".join(str(error).split()) if isinstance(error, str) else ""
+
+
+def is_disk_full(reason: str) -> bool:
+    """Tell whether a refusal is about room on the disk."""
+    return any(sign in reason for sign in DISK_FULL)

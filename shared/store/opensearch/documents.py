@@ -1,0 +1,79 @@
+"""The catalog: documents read in real time and changed by compare-and-set."""
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from opensearchpy.exceptions import ConflictError, NotFoundError
+
+from codequarry.shared.errors import Conflict
+from codequarry.shared.store.opensearch.connection import translated
+from codequarry.shared.store.opensearch.indices import Indices
+from codequarry.shared.store.opensearch.paging import every_hit
+from codequarry.shared.store.opensearch.rows import document_id
+from codequarry.shared.store.opensearch.sweeps import Sweeper
+from codequarry.shared.store.port import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The catalog's documents."""
+
+    indices: Indices
+    sweeper: Sweeper
+
+    def read(self, key: str) -> Document | None:
+        """Return the newest version: a get by id sees writes that no search sees yet."""
+        found = self._get(key)
+        return _document(found) if found else None
+
+    def write(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:
+        """Write if the document is still at ``version``; Conflict if not."""
+        self.indices.ensure()
+        writer = uuid.uuid4().hex
+        params: dict[str, Any] = {"require_alias": "true"}
+        if version is None:
+            params["op_type"] = "create"
+        else:
+            params["if_seq_no"], params["if_primary_term"] = version.split(":")
+        source = {"key": key, "writer": writer, "body": body}
+        with translated(self.indices.settings):
+            try:
+                answer = self.indices.client.index(
+                    index=self.indices.catalog, id=document_id(key), body=source, params=params
+                )
+            except ConflictError as exc:
+                answer = self._get(key)
+                # An answer that got lost on its way makes the client send a write again, which then meets itself.
+                if answer is None or answer["_source"]["writer"] != writer:
+                    raise Conflict(f"document '{key}' changed since it was read") from exc
+        return Document(key, body, _version(answer))
+
+    def delete(self, key: str) -> None:
+        """Delete a document if it exists."""
+        with translated(self.indices.settings):
+            self.indices.client.delete(index=self.indices.catalog, id=document_id(key), params={"ignore": 404})
+
+    def list(self, prefix: str) -> Iterator[Document]:
+        """Yield the documents whose key begins with ``prefix``, by key, every write that returned among them."""
+        self.sweeper.refresh(self.indices.catalog)
+        query = {"prefix": {"key": prefix}} if prefix else {"match_all": {}}
+        body = {"query": query, "sort": ["key"], "seq_no_primary_term": True}
+        return (_document(hit) for hit in every_hit(self.indices, self.indices.catalog, body))
+
+    def _get(self, key: str) -> dict[str, Any] | None:
+        with translated(self.indices.settings):
+            try:
+                found: dict[str, Any] = self.indices.client.get(index=self.indices.catalog, id=document_id(key))
+            except NotFoundError:
+                return None
+        return found
+
+
+def _document(hit: Mapping[str, Any]) -> Document:
+    return Document(hit["_source"]["key"], hit["_source"]["body"], _version(hit))
+
+
+def _version(answer: Mapping[str, Any]) -> str:
+    return f"{answer['_seq_no']}:{answer['_primary_term']}"

@@ -1,0 +1,89 @@
+"""The four indices behind their aliases: made on the first write, looked for where that is enough."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from opensearchpy import OpenSearch
+from opensearchpy.exceptions import RequestError
+
+from codequarry.opensearch.bodies import CATALOG, CHUNKS, FILES, KINDS, VECTORS, alias_of, first_index_of, index_body
+from codequarry.shared.config import OpenSearchSettings
+from codequarry.shared.errors import ModelMismatch
+from codequarry.shared.store.opensearch.connection import translated
+
+
+@dataclass(slots=True)
+class Indices:
+    """The names of the indices, and whether they are known to exist."""
+
+    client: OpenSearch
+    settings: OpenSearchSettings
+    dimension: int
+    checked: bool = False
+
+    @property
+    def chunks(self) -> str:
+        """Alias of the chunk rows."""
+        return alias_of(CHUNKS, self.settings)
+
+    @property
+    def catalog(self) -> str:
+        """Alias of the documents."""
+        return alias_of(CATALOG, self.settings)
+
+    @property
+    def files(self) -> str:
+        """Alias of the file records."""
+        return alias_of(FILES, self.settings)
+
+    @property
+    def vectors(self) -> str:
+        """Alias of the embedding cache."""
+        return alias_of(VECTORS, self.settings)
+
+    def ensure(self) -> list[str]:
+        """Make what does not exist yet and return its names; ModelMismatch where vectors have another length."""
+        if self.checked:
+            return []
+        with translated(self.settings):
+            made = [first_index_of(kind, self.settings) for kind in KINDS if self._make(kind)]
+            self._check_dimension()
+        self.checked = True
+        return made
+
+    def _make(self, kind: str) -> bool:
+        if self.client.indices.exists_alias(name=alias_of(kind, self.settings)):
+            return False
+        try:
+            self.client.indices.create(
+                index=first_index_of(kind, self.settings), body=index_body(kind, self.settings, self.dimension)
+            )
+        except RequestError as exc:
+            # Another process was faster.
+            if exc.error != "resource_already_exists_exception":
+                raise
+            return False
+        return True
+
+    def _check_dimension(self) -> None:
+        """Raise ModelMismatch for vectors of another length; an index that holds nothing any more is made anew."""
+        for name, dimension in self.dimensions().items():
+            if dimension == self.dimension:
+                continue
+            self.client.indices.refresh(index=name)
+            if self.client.count(index=name)["count"]:
+                raise ModelMismatch(
+                    f"index {name} holds vectors of {dimension} dimensions and the model gives {self.dimension}; set "
+                    "embedding.model to the model it was made with, or opensearch.index to another name and index the "
+                    "repositories again"
+                )
+            self.client.indices.delete(index=name)
+            self._make(CHUNKS)
+
+    def dimensions(self) -> dict[str, int]:
+        """Return the length of the vectors of each chunk index."""
+        answer: dict[str, Any] = self.client.indices.get_mapping(
+            index=self.chunks, params={"ignore_unavailable": "true", "allow_no_indices": "true"}
+        )
+        properties = {name: body["mappings"].get("properties", {}) for name, body in answer.items()}
+        return {name: fields["embedding"]["dimension"] for name, fields in properties.items() if "embedding" in fields}

@@ -1,0 +1,41 @@
+"""Searches that return all there is, page by page, and counts: whole answers or an error, never a part."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from codequarry.shared.store.opensearch.clauses import Clause
+from codequarry.shared.store.opensearch.connection import translated
+from codequarry.shared.store.opensearch.indices import Indices
+
+# OpenSearch returns at most 10,000 hits a page.
+PAGE_HITS = 5_000
+# An index that is not there yet is empty; a shard that failed is an error.
+WHOLE_ANSWERS = {
+    "ignore_unavailable": "true",
+    "allow_no_indices": "true",
+}
+
+
+def every_hit(
+    indices: Indices, name: str, body: dict[str, Any], *, page: int = PAGE_HITS, routing: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield every hit of a search; its sort must have no ties."""
+    params = {**WHOLE_ANSWERS, "allow_partial_search_results": "false", **({"routing": routing} if routing else {})}
+    after: list[Any] | None = None
+    while True:
+        asked = {**body, "size": page, "track_total_hits": False, **({"search_after": after} if after else {})}
+        with translated(indices.settings):
+            hits: list[dict[str, Any]] = indices.client.search(index=name, body=asked, params=params)["hits"]["hits"]
+        yield from hits
+        if len(hits) < page:
+            return
+        after = hits[-1]["sort"]
+
+
+def count_hits(indices: Indices, name: str, query: Clause) -> int:
+    """Return how many documents fit a query."""
+    body = {"query": query, "size": 0, "track_total_hits": True}
+    params = {**WHOLE_ANSWERS, "allow_partial_search_results": "false"}
+    with translated(indices.settings):
+        answer = indices.client.search(index=name, body=body, params=params)
+    return int(answer["hits"]["total"]["value"])

@@ -1,0 +1,169 @@
+"""One search as one multi-search request: what is asked, and how the answers become candidates. Pure functions."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from codequarry.shared.model import TOKEN_FIELDS, Candidate
+from codequarry.shared.store.opensearch.clauses import (
+    FIRST_STRIDE,
+    Clause,
+    all_of,
+    any_of,
+    search_clause,
+    snapshot_clause,
+)
+from codequarry.shared.store.opensearch.rows import ENGINE_FIELDS, LOOKUP_OF_RANK, chunk_of, similarities, tokens_of
+from codequarry.shared.store.port import Recall, RecallQuery, Vector
+
+Search = dict[str, Any]
+Hit = Mapping[str, Any]
+
+# OpenSearch refuses more than 1,024 clauses in one query, those of filters included.
+MAX_QUERY_TERMS = 500
+VECTOR, TERMS, SYMBOL, PATH, LENGTHS, FREQUENCIES = "vector", "terms", "symbol", "path", "lengths", "frequencies"
+HITS = {"_source": {"excludes": list(ENGINE_FIELDS)}, "track_total_hits": False}
+
+
+def searches(query: RecallQuery, ef_search: int) -> dict[str, Search]:
+    """Return the searches that answer ``query``, by channel; only what it asks for."""
+    live_fit = search_clause(query.snapshot, query.filters)
+    live_first = search_clause(query.snapshot, query.filters, FIRST_STRIDE)
+    asked = {LENGTHS: _lengths(query), VECTOR: None, TERMS: None, SYMBOL: None, PATH: None, FREQUENCIES: None}
+    if query.vector is not None and query.vector_limit:
+        asked[VECTOR] = nearest(query.vector, query.vector_limit, live_fit, ef_search)
+    terms = query.terms[:MAX_QUERY_TERMS]
+    if terms:
+        asked[FREQUENCIES] = _frequencies(query, terms)
+        asked[TERMS] = _lexical(terms, query.term_limit, live_fit)
+    if query.symbols:
+        asked[SYMBOL] = _by_symbol(query.symbols, query.symbol_limit, live_first)
+    if query.paths:
+        asked[PATH] = _by_path(query.paths, query.path_limit, live_first)
+    return {channel: search for channel, search in asked.items() if search is not None}
+
+
+def nearest(vector: Vector, limit: int, clause: Clause, ef_search: int) -> Search:
+    """Return the k-NN search; the filter is inside, so that it returns ``limit`` rows where so many fit."""
+    knn = {
+        "vector": vector.tolist(),
+        "k": limit,
+        "filter": clause,
+        "method_parameters": {"ef_search": max(ef_search, limit)},
+    }
+    return {**HITS, "size": limit, "query": {"knn": {"embedding": knn}}}
+
+
+def _lexical(terms: Sequence[str], limit: int, clause: Clause) -> Search:
+    # One field holds the tokens of all, each as often as its field weighs: its BM25 is that of the weighted counts.
+    words = {"match": {"lookup.words": {"query": " ".join(terms)}}}
+    return {**HITS, "size": limit, "query": {"bool": {"must": [words], "filter": [clause]}}}
+
+
+def _by_symbol(symbols: Sequence[str], limit: int, clause: Clause) -> Search:
+    ranked: list[Clause] = [
+        {"constant_score": {"filter": {"terms": {f"lookup.{name}": list(symbols)}}, "boost": rank}}
+        for rank, name in LOOKUP_OF_RANK.items()
+    ]
+    query = {"bool": {"must": [{"dis_max": {"queries": ranked}}], "filter": [clause]}}
+    return {**HITS, "size": limit, "query": query, "sort": ["_score", "path", "ordinal"]}
+
+
+def _by_path(paths: Sequence[str], limit: int, clause: Clause) -> Search:
+    query = all_of([clause, {"terms": {"lookup.path": list(paths)}}])
+    return {**HITS, "size": limit, "query": query, "sort": ["path", "ordinal"]}
+
+
+def _lengths(query: RecallQuery) -> Search:
+    """Return what does not depend on the query's words: OpenSearch caches it until the index changes."""
+    averages = {name: {"avg": {"field": f"lengths.{name}"}} for name in TOKEN_FIELDS}
+    return {"size": 0, "track_total_hits": True, "query": _live_chunks(query), "aggs": averages}
+
+
+def _frequencies(query: RecallQuery, terms: Sequence[str]) -> Search:
+    filters: dict[str, Clause] = {
+        str(position): {"term": {"lookup.words": term}} for position, term in enumerate(terms)
+    }
+    return {
+        "size": 0,
+        "track_total_hits": False,
+        "query": all_of([_live_chunks(query), any_of(list(filters.values()))]),
+        "aggs": {"terms": {"filters": {"filters": filters}}},
+    }
+
+
+def _live_chunks(query: RecallQuery) -> Clause:
+    return all_of([snapshot_clause(query.snapshot), FIRST_STRIDE])
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers of ``searches``, by channel."""
+
+    by_channel: Mapping[str, Mapping[str, Any]]
+
+    def hits(self, channel: str) -> Sequence[Hit]:
+        """Return a channel's hits, best first."""
+        hits: Sequence[Hit] = self.by_channel[channel]["hits"]["hits"] if channel in self.by_channel else ()
+        return hits
+
+    def rows(self) -> dict[str, Hit]:
+        """Return every row that was found, once."""
+        channels = (VECTOR, TERMS, SYMBOL, PATH)
+        return {hit["_id"]: hit["_source"] for channel in channels for hit in self.hits(channel)}
+
+    def strided_chunks(self) -> list[str]:
+        """Return the ids of the chunks that were found and have several strides."""
+        sources = self.rows().values()
+        return sorted(
+            {source["id"] for source in sources if (source.get("stride_info") or {}).get("total_strides", 1) > 1}
+        )
+
+    def chunk_ids(self, channel: str) -> tuple[str, ...]:
+        """Return the ids of a channel's chunks, best first, each once."""
+        return tuple(dict.fromkeys(hit["_source"]["id"] for hit in self.hits(channel)))
+
+
+def recall_of(query: RecallQuery, answers: Answers, strides: Iterable[Hit]) -> Recall:
+    """Return what was found; ``strides`` are all rows of the strided chunks among it."""
+    rows = answers.rows() | {hit["_id"]: hit["_source"] for hit in strides}
+    lengths = answers.by_channel[LENGTHS]
+    found = lengths.get("aggregations", {})
+    averages = {name: float(found.get(name, {}).get("value") or 0) for name in TOKEN_FIELDS}
+    return Recall(
+        candidates={candidate.chunk.id: candidate for candidate in _candidates(list(rows.values()), query.vector)},
+        by_vector=answers.chunk_ids(VECTOR),
+        by_terms=answers.chunk_ids(TERMS),
+        by_symbol=answers.chunk_ids(SYMBOL),
+        by_path=answers.chunk_ids(PATH),
+        document_frequencies=_read_frequencies(query, answers),
+        live_chunks=int(lengths["hits"]["total"]["value"]),
+        average_lengths=averages,
+    )
+
+
+def _read_frequencies(query: RecallQuery, answers: Answers) -> dict[str, int]:
+    # An index that does not exist yet answers without aggregations.
+    found = answers.by_channel.get(FREQUENCIES, {}).get("aggregations", {})
+    buckets = found["terms"]["buckets"] if found else {}
+    counts = {term: buckets.get(str(position)) for position, term in enumerate(query.terms[:MAX_QUERY_TERMS])}
+    return {term: int(bucket["doc_count"]) if bucket else 0 for term, bucket in counts.items()}
+
+
+def _candidates(sources: Sequence[Hit], vector: Vector | None) -> Iterator[Candidate]:
+    """Yield one candidate a chunk: its best stride, or the first one where nothing is compared, with its tokens."""
+    scores: list[float | None] = [None] * len(sources)
+    if vector is not None:
+        scores = list(similarities([source["vector"] for source in sources], vector))
+    chunks: dict[str, list[int]] = {}
+    for position, source in enumerate(sources):
+        chunks.setdefault(source["id"], []).append(position)
+    for positions in chunks.values():
+        first = min(positions, key=lambda position: _stride(sources[position]))
+        best = max(positions, key=lambda position: (scores[position] or 0, -_stride(sources[position])))
+        chunk = chunk_of(sources[best])
+        yield Candidate(chunk, tokens_of(sources[first]), scores[best], chunk.stride_info is not None)
+
+
+def _stride(source: Hit) -> int:
+    return int((source.get("stride_info") or {}).get("stride_index", 0))

@@ -1,0 +1,221 @@
+"""The OpenSearch store: the port's methods, each one or a few requests."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from codequarry.shared.config import OpenSearchSettings
+from codequarry.shared.errors import UsageError
+from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
+from codequarry.shared.store.opensearch.bulk import Item, create_all, raise_if_rejected
+from codequarry.shared.store.opensearch.cache import VectorCache
+from codequarry.shared.store.opensearch.clauses import (
+    FIRST_STRIDE,
+    all_of,
+    any_value,
+    retirable_clause,
+    retired_clause,
+    search_clause,
+    snapshot_clause,
+    written_clause,
+)
+from codequarry.shared.store.opensearch.connection import check_answer, connect, translated
+from codequarry.shared.store.opensearch.documents import Catalog
+from codequarry.shared.store.opensearch.indices import Indices
+from codequarry.shared.store.opensearch.paging import count_hits, every_hit
+from codequarry.shared.store.opensearch.recall import HITS, Answers, recall_of, searches
+from codequarry.shared.store.opensearch.rows import chunk_of, record_document, record_of, row_document
+from codequarry.shared.store.opensearch.sweeps import Sweeper
+from codequarry.shared.store.port import Document, Recall, RecallQuery, Tally, Vector
+from codequarry.shared.store.vectors import vector_fault
+
+# Paths in one request: OpenSearch takes more, but a request that is lost is asked again whole.
+PATHS_PER_REQUEST = 1_000
+# Rows with text and tokens are some 5 kB each.
+CHUNKS_PER_PAGE = 500
+
+
+class OpenSearchStore:
+    """Chunk rows, file records, documents and vectors in four OpenSearch indices."""
+
+    name = "opensearch"
+
+    def __init__(self, settings: OpenSearchSettings, dimension: int) -> None:
+        """Prepare to talk to the cluster; nothing is sent and nothing made before it is needed."""
+        self.settings = settings
+        self.client = connect(settings)
+        self.indices = Indices(self.client, settings, dimension)
+        self._sweeper = Sweeper(self.client, settings)
+        self._catalog = Catalog(self.indices, self._sweeper)
+        self._cache = VectorCache(self.indices, self._sweeper)
+
+    @property
+    def _versioned(self) -> tuple[str, str]:
+        """The indices whose documents are born and die."""
+        return self.indices.chunks, self.indices.files
+
+    # Documents
+
+    def read_document(self, key: str) -> Document | None:
+        """Return the newest version of a document."""
+        return self._catalog.read(key)
+
+    def write_document(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:
+        """Write if the document is still at ``version`` (None: if it does not exist); raise Conflict if not."""
+        return self._catalog.write(key, body, version)
+
+    def delete_document(self, key: str) -> None:
+        """Delete a document if it exists."""
+        self._catalog.delete(key)
+
+    def list_documents(self, prefix: str) -> list[Document]:
+        """Return the documents whose key begins with ``prefix``, by key."""
+        return list(self._catalog.list(prefix))
+
+    # Rows
+
+    def create(self, rows: Sequence[ChunkRow], files: Sequence[FileRecord], vectors: Mapping[str, Vector]) -> None:
+        """Create vectors, rows, and then the records of the files whose rows all got in."""
+        self.indices.ensure()
+        dimension = self.indices.dimension
+        rejected = {row.id: why for row in rows if (why := vector_fault(vectors.get(row.vector_key), dimension))}
+        accepted = [row for row in rows if row.id not in rejected]
+        rejected |= self._cache.write({row.vector_key: vectors[row.vector_key] for row in accepted})
+        rejected |= self._create(
+            Item(self.indices.chunks, row.id, row_document(row, vectors[row.vector_key]), row.chunk.repo)
+            for row in accepted
+        )
+        broken = {_file_of(row) for row in rows if row.id in rejected}
+        rejected |= self._create(
+            Item(self.indices.files, record.id, record_document(record), record.repo)
+            for record in files
+            if (record.repo, record.path, record.timeline, record.born) not in broken
+        )
+        raise_if_rejected(rejected)
+
+    def _create(self, items: Iterable[Item]) -> dict[str, str]:
+        return create_all(self.client, self.settings, list(items))
+
+    def retire(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> int:
+        """Set ``died = number`` on the rows and records of ``paths``, and return how many (rule 3)."""
+        hidden = sorted(aborted)
+        return sum(
+            self._sweeper.retire(self._versioned, retirable_clause(timeline, number, part, hidden), number, hidden)
+            for part in _parts(paths)
+        )
+
+    def undo(self, timeline: int, number: int) -> None:
+        """Delete what ``number`` wrote and revive what it retired, until nothing of it is left (rule 9)."""
+        while True:
+            deleted = self._sweeper.delete(self._versioned, written_clause(timeline, number))
+            revived = self._sweeper.revive(self._versioned, retired_clause(timeline, number), number)
+            if not deleted and not revived:
+                return
+
+    def refresh(self) -> None:
+        """Make all that was written visible to searches; raise StoreUnavailable if a shard failed."""
+        self._sweeper.refresh(*self._versioned)
+
+    def tally(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> Tally:
+        """Count what ``number`` wrote and what is left to retire on ``paths``."""
+        written = written_clause(timeline, number)
+        retirable = sum(
+            count_hits(self.indices, name, retirable_clause(timeline, number, part, aborted))
+            for part in _parts(paths)
+            for name in self._versioned
+        )
+        rows, files = (count_hits(self.indices, name, written) for name in self._versioned)
+        return Tally(rows, files, retirable)
+
+    def purge(self, timelines: Collection[int]) -> None:
+        """Delete every row and file record of ``timelines``, and vectors that nothing refers to any more."""
+        self._sweeper.delete(self._versioned, any_value("timeline", sorted(timelines)))
+        self._cache.drop_unused()
+
+    # Reading
+
+    def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
+        """Yield the file records that are live in ``snapshot``, by path; only of ``paths`` where given."""
+        live = snapshot_clause(snapshot)
+        if paths is None:
+            return self._records(live)
+        clauses = (all_of([live, any_value("path", part)]) for part in _parts(paths))
+        return (record for clause in clauses for record in self._records(clause))
+
+    def written_files(self, timeline: int, number: int) -> Iterator[FileRecord]:
+        """Yield the file records that an unpublished transaction has written so far."""
+        self._sweeper.refresh(self.indices.files)
+        return self._records(written_clause(timeline, number))
+
+    def _records(self, query: dict[str, Any]) -> Iterator[FileRecord]:
+        body = {"query": query, "sort": ["path", "timeline", "born"]}
+        return (record_of(hit["_source"]) for hit in every_hit(self.indices, self.indices.files, body))
+
+    def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
+        """Return a file's chunks in file order, each once."""
+        query = all_of([snapshot_clause(snapshot), {"term": {"path": path}}, {"term": {"repo": repo}}, FIRST_STRIDE])
+        body = {"query": query, "sort": ["ordinal", "start_char", "id"], "_source": HITS["_source"]}
+        hits = every_hit(self.indices, self.indices.chunks, body, page=CHUNKS_PER_PAGE, routing=repo)
+        return [chunk_of(hit["_source"]) for hit in hits]
+
+    def recall(self, query: RecallQuery) -> Recall:
+        """Return the candidates of every channel under the snapshot filter and the field filters."""
+        if query.vector is not None and (why := vector_fault(query.vector, self.indices.dimension)):
+            raise UsageError(f"the query can't be searched: {why}")
+        answers = Answers(self._search_all(searches(query, self.settings.ef_search)))
+        strided = answers.strided_chunks()
+        return recall_of(query, answers, self._strides(query, strided) if strided else ())
+
+    def _search_all(self, asked: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Send the searches as one request and return their answers by name."""
+        header = {"index": self.indices.chunks, "ignore_unavailable": True, "allow_no_indices": True}
+        lines = [line for search in asked.values() for line in (header, search)]
+        with translated(self.settings):
+            responses = self.client.msearch(body=lines)["responses"]
+        for response in responses:
+            check_answer(response, self.settings)
+        return dict(zip(asked, responses, strict=True))
+
+    def _strides(self, query: RecallQuery, chunk_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Yield the live rows of strided chunks: a chunk counts by its best stride, whichever channel found it."""
+        clause = search_clause(query.snapshot, query.filters, any_value("id", chunk_ids))
+        body = {
+            "query": clause,
+            "sort": ["id", "stride_info.stride_index", "timeline", "born"],
+            "_source": HITS["_source"],
+        }
+        return every_hit(self.indices, self.indices.chunks, body, page=CHUNKS_PER_PAGE)
+
+    def count(self, snapshot: Snapshot, filters: Filters) -> int:
+        """Count the live chunks (strides once) that fit the filters."""
+        return count_hits(self.indices, self.indices.chunks, search_clause(snapshot, filters, FIRST_STRIDE))
+
+    # The embedding cache
+
+    def cached_vectors(self, keys: Iterable[str]) -> dict[str, Vector]:
+        """Return the vectors known for ``keys``."""
+        return self._cache.read(keys)
+
+    def cache_vectors(self, vectors: Mapping[str, Vector]) -> None:
+        """Keep vectors before any row uses them; WriteRejected names those that can't be."""
+        self.indices.ensure()
+        dimension = self.indices.dimension
+        rejected = {key: why for key, vector in vectors.items() if (why := vector_fault(vector, dimension))}
+        rejected |= self._cache.write({key: vector for key, vector in vectors.items() if key not in rejected})
+        raise_if_rejected(rejected)
+
+    def close(self) -> None:
+        """Give back the connections."""
+        self.client.close()
+
+
+def _file_of(row: ChunkRow) -> tuple[str, str, int, int]:
+    """Return what names the file record of a row."""
+    return row.chunk.repo, row.chunk.path, row.timeline, row.born
+
+
+def _parts(paths: Collection[str]) -> Iterator[list[str]]:
+    """Yield the paths in order, as many at a time as one request takes."""
+    rest = iter(sorted(set(paths)))
+    while part := list(islice(rest, PATHS_PER_REQUEST)):
+        yield part

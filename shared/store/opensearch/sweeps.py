@@ -1,0 +1,91 @@
+"""Changes of many rows at once: update-by-query and delete-by-query, in bounded steps, until nothing is left to do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opensearchpy import OpenSearch
+
+from codequarry.shared.config import OpenSearchSettings
+from codequarry.shared.errors import StoreUnavailable
+from codequarry.shared.snapshots import OPEN
+from codequarry.shared.store.opensearch.clauses import Clause
+from codequarry.shared.store.opensearch.connection import translated
+
+# A row takes about a millisecond, since it is written anew: a step stays far below any time limit.
+ROWS_PER_STEP = 2_000
+# A step that changes nothing although it finds rows loses to others each time; so many in a row mean a fault.
+MAX_FRUITLESS_STEPS = 100
+STEP_SECONDS = 300.0
+
+# The check is inside the script: the query saw the row as it was at the last refresh (rule 3).
+RETIRE = (
+    "if (ctx._source.born < params.number && (ctx._source.died == params.open"
+    " || params.aborted.contains(ctx._source.died))) { ctx._source.died = params.number }"
+    " else { ctx.op = 'noop' }"
+)
+REVIVE = "if (ctx._source.died == params.number) { ctx._source.died = params.open } else { ctx.op = 'noop' }"
+
+
+@dataclass(frozen=True, slots=True)
+class Sweeper:
+    """Sweeps over some indices."""
+
+    client: OpenSearch
+    settings: OpenSearchSettings
+
+    def refresh(self, *names: str) -> None:
+        """Make what was written to the indices visible; StoreUnavailable if a shard failed."""
+        with translated(self.settings):
+            answer = self.client.indices.refresh(
+                index=",".join(names), params={"ignore_unavailable": "true", "allow_no_indices": "true"}
+            )
+        failed = answer["_shards"]["failed"]
+        if failed:
+            raise StoreUnavailable(
+                f"{failed} shards of {', '.join(names)} could not be refreshed; see `codequarry doctor`"
+            )
+
+    def retire(self, names: Sequence[str], query: Clause, number: int, aborted: Sequence[int]) -> int:
+        """Set ``died`` where the script agrees, and return how often."""
+        script = {"source": RETIRE, "params": {"number": number, "open": OPEN, "aborted": list(aborted)}}
+        return self._until_done(names, {"query": query, "script": {"lang": "painless", **script}}, deleting=False)
+
+    def revive(self, names: Sequence[str], query: Clause, number: int) -> int:
+        """Set ``died`` back to OPEN where ``number`` had set it, and return how often."""
+        script = {"source": REVIVE, "params": {"number": number, "open": OPEN}}
+        return self._until_done(names, {"query": query, "script": {"lang": "painless", **script}}, deleting=False)
+
+    def delete(self, names: Sequence[str], query: Clause) -> int:
+        """Delete what the query finds, and return how many."""
+        return self._until_done(names, {"query": query}, deleting=True)
+
+    def _until_done(self, names: Sequence[str], body: dict[str, Any], *, deleting: bool) -> int:
+        """Refresh and take a step until one finds nothing: conflicts are tried again, new rows are found (rule 3)."""
+        changed, fruitless = 0, 0
+        while fruitless < MAX_FRUITLESS_STEPS:
+            self.refresh(*names)
+            answer = self._step(names, body, deleting=deleting)
+            if not answer["total"]:
+                return changed
+            done = int(answer["deleted" if deleting else "updated"])
+            changed += done
+            fruitless = 0 if done else fruitless + 1
+        raise StoreUnavailable(f"others kept changing the same rows of {', '.join(names)}; run the command again")
+
+    def _step(self, names: Sequence[str], body: dict[str, Any], *, deleting: bool) -> dict[str, Any]:
+        run = self.client.delete_by_query if deleting else self.client.update_by_query
+        with translated(self.settings):
+            answer: dict[str, Any] = run(
+                index=",".join(names),
+                body={**body, "max_docs": ROWS_PER_STEP},
+                params={
+                    "conflicts": "proceed",
+                    "ignore_unavailable": "true",
+                    "allow_no_indices": "true",
+                    "request_timeout": max(STEP_SECONDS, self.settings.timeout_seconds),
+                },
+            )
+        if answer["failures"] or answer["timed_out"]:
+            raise StoreUnavailable(f"a change of {', '.join(names)} failed: {str(answer['failures'])[:300]}")
+        return answer
