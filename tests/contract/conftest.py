@@ -2,7 +2,7 @@
 
 import hashlib
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from codequarry.shared.identifiers import tokenize
-from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, StrideInfo, Tokens
+from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Layer, Snapshot, StrideInfo, Tokens
 from codequarry.shared.store.port import Store, Vector
 
 DIMENSION = 16
@@ -162,10 +162,20 @@ def make_file() -> Callable[..., FileRecord]:
 
 
 @pytest.fixture
-def write(make_vector: Callable[[str], Vector], make_file: Callable[..., FileRecord]) -> Callable[..., None]:
-    """Give a function that creates rows with the records of their files, their vectors made from the keys, and refreshes.
+def snapshot() -> Callable[..., Snapshot]:
+    """Give a function that makes a snapshot of one layer: timeline 1 at transaction 100, if nothing else is said."""
 
-    The rows of one path, timeline and ``born`` count as one file.
+    def make(*timelines: int, at: int = 100, hidden: Collection[int] = (), mask: Collection[str] = ()) -> Snapshot:
+        return Snapshot((Layer(timelines or (1,), at, frozenset(hidden), frozenset(mask)),))
+
+    return make
+
+
+@pytest.fixture
+def write(make_vector: Callable[[str], Vector], make_file: Callable[..., FileRecord]) -> Callable[..., None]:
+    """Give a function that creates rows and the records of their files, and refreshes.
+
+    Vectors that are not given are made from their keys; the rows of one path, timeline and ``born`` are one file.
     """
 
     def put(store: Store, *rows: ChunkRow, vectors: dict[str, Vector] | None = None) -> None:

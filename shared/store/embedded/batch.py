@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,9 +30,10 @@ class Batch:
     records: Records
     builders: Sequence[ListBuilder]
 
-    def lists(self, numbers: Ints) -> list[StoredList]:
-        """Return the inverted lists, by key, of the rows whose number is not -1."""
-        return sorted(one for builder in self.builders for one in builder.lists(numbers))
+    def lists(self, numbers: Ints) -> Iterator[StoredList]:
+        """Yield the inverted lists, by key, of the rows whose number is not -1."""
+        for builder in sorted(self.builders, key=lambda builder: builder.prefix):
+            yield from builder.lists(numbers)
 
 
 def prepare_batch(rows: Sequence[ChunkRow]) -> Batch:

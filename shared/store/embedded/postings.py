@@ -5,10 +5,9 @@ strings: row numbers (int32), and for keys that rank a weight a row (uint8). Lis
 reads them has the arrays to mask those out.
 """
 
-from collections import OrderedDict, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from threading import Lock
 
 import apsw
@@ -51,7 +50,6 @@ class ListBuilder:
 
     prefix: str
     ranks: bool
-    _keys: defaultdict[str, int] = field(default_factory=lambda: defaultdict(count().__next__))
     _names: list[str] = field(default_factory=list)
     _weights: list[int] = field(default_factory=list)
     _sizes: list[int] = field(default_factory=list)
@@ -62,26 +60,26 @@ class ListBuilder:
         self._weights.extend(weights)
         self._sizes.append(len(names))
 
-    def lists(self, numbers: Ints) -> list[StoredList]:
-        """Return each key with its list, by key; ``numbers`` are the rows' own, -1 for those to leave out."""
-        keys = np.fromiter(map(self._keys.__getitem__, self._names), np.int64, len(self._names))
+    def lists(self, numbers: Ints) -> Iterator[StoredList]:
+        """Yield each key with its list, by key; ``numbers`` are the rows' own, -1 for those to leave out."""
+        ordered = sorted(set(self._names))
+        ranks = {name: rank for rank, name in enumerate(ordered)}
+        keys = np.fromiter(map(ranks.__getitem__, self._names), np.int64, len(self._names))
         rows = np.repeat(numbers, self._sizes)
         order = np.argsort(keys, kind="stable")
         order = order[rows[order] >= 0]
-        ends = np.cumsum(np.bincount(keys[order], minlength=len(self._keys))).tolist()
+        ends = np.cumsum(np.bincount(keys[order], minlength=len(ordered))).tolist()
         row_bytes = rows[order].astype("<i4").tobytes()
-        weights = np.minimum(np.array(self._weights, np.int64), MAX_WEIGHT).astype(np.uint8)
-        weight_bytes = weights[order].tobytes() if self.ranks else None
-        starts = [0, *ends][:-1]
-        return sorted(
-            (
-                (self.prefix + name).encode("utf-8", "surrogatepass"),
-                row_bytes[4 * start : 4 * end],
-                weight_bytes[start:end] if weight_bytes is not None else None,
-            )
-            for name, start, end in zip(self._keys, starts, ends, strict=True)
-            if end > start
-        )
+        weight_bytes = self._weight_bytes()[order].tobytes() if self.ranks else None
+        start = 0
+        for name, end in zip(ordered, ends, strict=True):
+            if end > start:
+                weights = None if weight_bytes is None else weight_bytes[start:end]
+                yield (self.prefix + name).encode("utf-8", "surrogatepass"), row_bytes[4 * start : 4 * end], weights
+            start = end
+
+    def _weight_bytes(self) -> Weights:
+        return np.minimum(np.array(self._weights, np.int64), MAX_WEIGHT).astype(np.uint8)
 
 
 class PostingReader:

@@ -27,9 +27,9 @@ class Segment(NamedTuple):
     rows: int
 
 
-def write_segment(connection: apsw.Connection, rows: Sequence[int], lists: Sequence[StoredList]) -> None:
+def write_segment(connection: apsw.Connection, rows: Sequence[int], lists: Iterator[StoredList]) -> None:
     """Write the lists of ``rows`` (ascending), sorted by key, and merge what is due."""
-    _insert(connection, rows[0], rows[-1], len(rows), iter(lists))
+    _insert(connection, rows[0], rows[-1], len(rows), lists)
     segments = all_segments(connection)
     if due := merge_due([segment.rows for segment in segments]):
         rewrite(connection, segments[-due:])

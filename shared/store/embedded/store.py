@@ -19,7 +19,7 @@ from codequarry.shared.store.embedded.postings import PostingReader
 from codequarry.shared.store.embedded.recall import recall
 from codequarry.shared.store.embedded.segments import rewrite, with_deleted
 from codequarry.shared.store.embedded.selection import Selector
-from codequarry.shared.store.embedded.vectors import GenerationGone, VectorFile, faults
+from codequarry.shared.store.embedded.vectors import GenerationGone, VectorFile, check_dimension, unusable
 from codequarry.shared.store.embedded.writing import create_files, create_rows, keep_vectors, slots_of
 from codequarry.shared.store.filters import check_filters
 from codequarry.shared.store.port import Document, Recall, RecallQuery, Tally, Vector
@@ -72,7 +72,8 @@ class EmbeddedStore:
 
         The record of a file that misses a row is not written: it would say that the file is complete.
         """
-        rejected = {row.id: why for row in rows if (why := faults(vectors.get(row.vector_key), self._dimension))}
+        check_dimension(vectors.values(), self._dimension)
+        rejected = {row.id: why for row in rows if (why := unusable(vectors.get(row.vector_key)))}
         accepted = [row for row in rows if row.id not in rejected]
         incomplete = {(row.timeline, row.born, row.chunk.path) for row in rows if row.id in rejected}
         complete = [file for file in files if (file.timeline, file.born, file.path) not in incomplete]
@@ -134,8 +135,10 @@ class EmbeddedStore:
     def recall(self, query: RecallQuery) -> Recall:
         """Return the candidates of every channel; exact k-NN over all that fits the filters."""
         check_filters(query.filters)
-        if query.vector is not None and (why := faults(query.vector, self._dimension)):
-            raise UsageError(f"the query can't be searched: {why}")
+        if query.vector is not None:
+            check_dimension([query.vector], self._dimension)
+            if why := unusable(query.vector):
+                raise UsageError(f"the query can't be searched: {why}")
         return self._read(lambda connection: self._recall(connection, query))
 
     def _recall(self, connection: apsw.Connection, query: RecallQuery) -> Recall:
@@ -164,7 +167,8 @@ class EmbeddedStore:
 
     def cache_vectors(self, vectors: Mapping[str, Vector]) -> None:
         """Keep vectors before any row uses them; WriteRejected names those that can't be."""
-        rejected = {key: why for key, vector in vectors.items() if (why := faults(vector, self._dimension))}
+        check_dimension(vectors.values(), self._dimension)
+        rejected = {key: why for key, vector in vectors.items() if (why := unusable(vector))}
         with self._database.writing() as connection:
             kept = {key: vector for key, vector in vectors.items() if key not in rejected}
             keep_vectors(connection, kept, self._vectors)
