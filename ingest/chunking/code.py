@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
+from codequarry.ingest.chunking.comments import MAX_DOC_CHARACTERS, shorten
 from codequarry.ingest.chunking.facts import (
     MAX_CALLS,
     MAX_DEFINES,
@@ -35,8 +36,8 @@ _MAX_USES = 12
 def code_pieces(spec: LanguageSpec, path: str, text: SourceText, sizes: Sizes) -> list[Piece] | None:
     """Cut a source file along its declarations; None when its grammar gives no tree in time."""
     grammar = load_grammar(spec)
-    tree = grammar.parse(text.data)
-    if tree is None:
+    tree = grammar.parse(text.data) if grammar is not None else None
+    if grammar is None or tree is None:
         return None
     root = tree.root_node
     declarations = Outliner(spec, text, sizes.target).declarations(root)
@@ -81,7 +82,8 @@ class _File:
             return replace(piece, kind="prologue" if item.declarations else None, doc=doc)
         kinds = {one.rule.kind for one in item.declarations}
         if len(item.declarations) > 1:
-            return replace(piece, kind=kinds.pop() if len(kinds) == 1 else None)
+            doc = shorten("\n".join(one.doc for one in item.declarations if one.doc), MAX_DOC_CHARACTERS)
+            return replace(piece, kind=kinds.pop() if len(kinds) == 1 else None, doc=doc)
         one = item.declarations[0]
         name = one.name[-1] if one.name else self._value_name(one)
         path = (*_scope_path(item.enclosing), *(one.name or ((name,) if name else ())))
@@ -115,7 +117,7 @@ class _File:
     def _exported(self, name: str, one: Declaration, item: Item) -> bool | None:
         """Ask the language's rule; where modules list their exports, what is on no list is not exported."""
         answer = self.spec.exported(name, one.signature, bool(one.exported))
-        if answer is not None or item.enclosing or not self.spec.export_wrappers or one.rule.reopens:
+        if answer is not None or item.enclosing or len(one.name) > 1 or not self.spec.export_wrappers:
             return answer
         return name in self.facts.exports.names
 

@@ -81,10 +81,14 @@ def collect_facts(
     captures: dict[str, list[Node]], spec: LanguageSpec, text: SourceText, outline: Sequence[Declaration]
 ) -> Facts:
     """Sort the captures of a file's query by place."""
-    named = [node for node in captures.get("def", ()) if text.data[node.start_byte : node.end_byte] != b"_"]
-    definitions = _marks(named, text)
+    others = _not_defining(outline)
+    named = [node for node in captures.get("def", ()) if not any(at <= node.start_byte < end for at, end in others)]
+    definitions = _marks(named, text, frozenset({"_"}))
     defined_at = set(definitions.starts)
     mentions = [node for node in captures.get("ref", ()) if node.start_byte not in defined_at]
+    mentions += [
+        node for node in captures.get("component", ()) if text.data[node.start_byte : node.start_byte + 1].isupper()
+    ]
     calls = captures.get("call", [])
     branches = sorted(node.start_byte for node in captures.get("branch", ()))
     imports = [
@@ -94,12 +98,25 @@ def collect_facts(
     ]
     return Facts(
         calls=_marks(calls, text),
-        references=_marks([*calls, *mentions], text),
+        references=_marks([*calls, *mentions], text, spec.builtins),
         definitions=definitions,
         exports=_exported(captures.get("export", ()), spec, text),
         branches=Marks(tuple(branches)),
         imports=tuple(one for one in imports if one.module),
     )
+
+
+def _not_defining(outline: Sequence[Declaration]) -> list[tuple[int, int]]:
+    """Return where names are no definitions: in imports, and in the heads of namespaces, which many files open."""
+    found: list[tuple[int, int]] = []
+    for one in outline:
+        if one.role is Role.SCOPE and one.body_byte is not None:
+            found.append((one.start_byte, one.body_byte))
+        if one.role in {Role.SCOPE, Role.TRANSPARENT}:
+            found += _not_defining(one.members)
+        elif one.role is Role.IMPORT:
+            found.append((one.start_byte, one.end_byte))
+    return found
 
 
 def _exported(nodes: Iterable[Node], spec: LanguageSpec, text: SourceText) -> Marks:
@@ -120,12 +137,13 @@ def _read_import(node: Node, spec: LanguageSpec, text: SourceText) -> list[Impor
     return spec.imports(node, text.data) if node.end_byte - node.start_byte < 100_000 else []
 
 
-def _marks(nodes: Iterable[Node], text: SourceText) -> Marks:
+def _marks(nodes: Iterable[Node], text: SourceText, without: frozenset[str] = frozenset()) -> Marks:
     data = text.data
     found = []
     for node in nodes:
         start, end = node.start_byte, node.end_byte
         if start < end <= start + _MAX_NAME:
-            found.append((start, data[start:end].decode("utf-8", "replace")))
+            name = data[start:end].decode("utf-8", "replace")
+            found += [(start, name)] if name not in without else []
     found.sort()
     return Marks(tuple(start for start, _ in found), tuple(name for _, name in found))

@@ -6,17 +6,19 @@ from functools import cache
 from typing import cast
 
 import tree_sitter_language_pack as language_pack
-from tree_sitter import Language, Node, Parser, Query, QueryCursor, Tree
+from tree_sitter import Language, Node, Parser, Query, QueryCursor, QueryError, Tree
 
 from codequarry.ingest.chunking.grammars.cfamily import CPP, C, looks_like_cpp
 from codequarry.ingest.chunking.grammars.csharp import CSHARP
 from codequarry.ingest.chunking.grammars.ecmascript import JAVASCRIPT, TSX, TYPESCRIPT
 from codequarry.ingest.chunking.grammars.golang import GO
-from codequarry.ingest.chunking.grammars.jvm import JAVA, KOTLIN, SCALA
+from codequarry.ingest.chunking.grammars.java import JAVA
+from codequarry.ingest.chunking.grammars.kotlin import KOTLIN
 from codequarry.ingest.chunking.grammars.php import PHP
 from codequarry.ingest.chunking.grammars.python import PYTHON
 from codequarry.ingest.chunking.grammars.ruby import RUBY
 from codequarry.ingest.chunking.grammars.rust import RUST
+from codequarry.ingest.chunking.grammars.scala import SCALA
 from codequarry.ingest.chunking.grammars.shell import BASH
 from codequarry.ingest.chunking.grammars.swift import SWIFT
 from codequarry.ingest.chunking.spec import LanguageSpec
@@ -105,7 +107,10 @@ def _load(name: str, query: str) -> tuple[Language, Query]:
     return language, Query(language, query)
 
 
-def load_grammar(spec: LanguageSpec) -> Grammar:
-    """Return the grammar of ``spec``, loaded once a process."""
-    language, query = _load(spec.grammar, spec.query)
+def load_grammar(spec: LanguageSpec) -> Grammar | None:
+    """Return the grammar of ``spec``, loaded once a process; None where this installation lacks it or has another."""
+    try:
+        language, query = _load(spec.grammar, spec.query)
+    except (LookupError, ImportError, OSError, QueryError):
+        return None
     return Grammar(spec, language, query)

@@ -182,7 +182,7 @@ class Outliner:
             name=name,
             signature=signature,
             body_byte=body_byte,
-            doc=self._doc(outer, body, pending),
+            doc=self._doc(rule, outer, body, pending),
             exported=self._spec.exported(name[-1], signature, read.exported) if name else (read.exported or None),
             members=tuple(self._inside(rule, node, body, depth)),
         )
@@ -239,10 +239,11 @@ class Outliner:
             return shorten(fold_signature(first_line), _MAX_STATEMENT_SIGNATURE)
         return fold_signature(self._text.slice(start, end))
 
-    def _doc(self, node: Node, body: Node | None, pending: list[Node]) -> str:
+    def _doc(self, rule: Rule, node: Node, body: Node | None, pending: list[Node]) -> str:
         """Return the doc string inside, or the comments right above without a blank line between."""
-        if self._spec.docstring is not None and body is not None:
-            inside = self._spec.docstring(body, self._data)
+        holder = node.parent if rule.kind == "docstring" else body
+        if self._spec.docstring is not None and holder is not None:
+            inside = self._spec.docstring(holder, self._data)
             if inside:
                 return shorten(inside, MAX_DOC_CHARACTERS)
         comments: list[str] = []

@@ -40,6 +40,11 @@ def field_name(node: Node, data: bytes) -> NamePath:
     return (node_text(named, data),) if named else ()
 
 
+def unnamed(node: Node, data: bytes) -> NamePath:
+    """Return no name."""
+    return ()
+
+
 def field_body(node: Node) -> Node | None:
     """Return the field ``body``."""
     return node.child_by_field_name("body")
@@ -156,5 +161,7 @@ class LanguageSpec:
     package: Callable[[Node, bytes, str], str | None] = lambda root, data, path: None
     names_package: bool = False
     """The package stands in the source, so that it is shown as context; else the path tells it already."""
+    builtins: frozenset[str] = frozenset()
+    """Names of the language itself: no reference to anything in a repository."""
     docstring: Callable[[Node, bytes], str] | None = None
     """Reads a doc string inside a body, where the language has them."""

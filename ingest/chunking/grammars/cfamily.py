@@ -4,13 +4,13 @@ import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, node_text
+from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, node_text, unnamed
 
 _QUERY = """
 (call_expression function: [(identifier) @call (field_expression field: (field_identifier) @call)])
 (type_identifier) @ref
 (function_declarator declarator: (identifier) @def)
-(preproc_def name: (identifier) @def)
+(preproc_def name: (identifier) @def value: (_))
 (preproc_function_def name: (identifier) @def)
 (type_definition declarator: (type_identifier) @def)
 (type_definition declarator: (_ declarator: (type_identifier) @def))
@@ -180,7 +180,7 @@ def _static_is_hidden(name: str, signature: str, wrapped: bool) -> bool | None:
     return False if signature.startswith("static ") else None
 
 
-_CONDITIONAL = Rule(Role.TRANSPARENT, body=lambda node: node, name=lambda node, data: ())
+_CONDITIONAL = Rule(Role.TRANSPARENT, body=lambda node: node, name=unnamed)
 _RULES = {
     "preproc_include": Rule(Role.IMPORT, "include"),
     "preproc_call": Rule(Role.IMPORT, "directive"),

@@ -4,7 +4,16 @@ import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, node_text, top_level
+from codequarry.ingest.chunking.spec import (
+    ImportedModule,
+    LanguageSpec,
+    NamePath,
+    Role,
+    Rule,
+    node_text,
+    top_level,
+    unnamed,
+)
 
 _QUERY = """
 (invocation_expression function: [(identifier) @call (generic_name (identifier) @call)
@@ -89,7 +98,7 @@ CSHARP = LanguageSpec(
         "extern_alias_directive": Rule(Role.IMPORT, "using"),
         "global_attribute": Rule(Role.IMPORT, "attribute"),
         "file_scoped_namespace_declaration": Rule(Role.IMPORT, "namespace"),
-        "namespace_declaration": Rule(Role.SCOPE, "namespace", name=lambda node, data: ()),
+        "namespace_declaration": Rule(Role.SCOPE, "namespace", name=unnamed),
         "class_declaration": Rule(Role.TYPE, "class", "class"),
         "struct_declaration": Rule(Role.TYPE, "struct", "class"),
         "record_declaration": Rule(Role.TYPE, "record", "class"),
@@ -111,9 +120,9 @@ CSHARP = LanguageSpec(
         "event_declaration": Rule(Role.VALUE, "event"),
         "preproc_region": Rule(Role.SKIP),
         "preproc_endregion": Rule(Role.SKIP),
-        "preproc_if": Rule(Role.TRANSPARENT, body=lambda node: node, name=lambda node, data: ()),
-        "preproc_else": Rule(Role.TRANSPARENT, body=lambda node: node, name=lambda node, data: ()),
-        "preproc_elif": Rule(Role.TRANSPARENT, body=lambda node: node, name=lambda node, data: ()),
+        "preproc_if": Rule(Role.TRANSPARENT, body=lambda node: node, name=unnamed),
+        "preproc_else": Rule(Role.TRANSPARENT, body=lambda node: node, name=unnamed),
+        "preproc_elif": Rule(Role.TRANSPARENT, body=lambda node: node, name=unnamed),
     },
     resolvers={"property_declaration": _property},
     wrappers={"global_statement": ""},

@@ -1,18 +1,20 @@
 """JavaScript and TypeScript, with and without JSX."""
 
 import re
+from collections.abc import Callable
 
 from tree_sitter import Node
 
+from codequarry.ingest.chunking.grammars import builtins
+from codequarry.ingest.chunking.grammars.ecmascript_modules import dependency, exported, exported_names, imported
 from codequarry.ingest.chunking.spec import (
-    ImportedModule,
     LanguageSpec,
     NamePath,
     Role,
     Rule,
-    child_of,
     first_named,
     node_text,
+    unnamed,
 )
 
 _COMMON_QUERY = """
@@ -20,8 +22,9 @@ _COMMON_QUERY = """
   (member_expression property: (private_property_identifier) @call)])
 (new_expression constructor: [(identifier) @call (member_expression property: (property_identifier) @call)])
 (decorator [(identifier) @call (call_expression function: (identifier) @call)])
-(jsx_opening_element name: [(identifier) @ref (member_expression property: (property_identifier) @ref)])
-(jsx_self_closing_element name: [(identifier) @ref (member_expression property: (property_identifier) @ref)])
+(jsx_opening_element name: [(identifier) @component (member_expression property: (property_identifier) @component)])
+(jsx_self_closing_element name: [(identifier) @component
+  (member_expression property: (property_identifier) @component)])
 (function_declaration name: (identifier) @def)
 (generator_function_declaration name: (identifier) @def)
 (method_definition name: [(property_identifier) (private_property_identifier)] @def)
@@ -35,8 +38,7 @@ _COMMON_QUERY = """
   (export_statement (lexical_declaration (variable_declarator name: (identifier) @def)))
   (export_statement (variable_declaration (variable_declarator name: (identifier) @def)))])
 (export_specifier name: (identifier) @export)
-(expression_statement (assignment_expression left: (member_expression object: (identifier)
-  property: (property_identifier)) right: [(identifier) (object)]) @export)
+(expression_statement (assignment_expression left: (member_expression)) @export)
 [(if_statement) (for_statement) (for_in_statement) (while_statement) (do_statement) (catch_clause) (switch_case)
  (ternary_expression)] @branch
 (binary_expression operator: ["&&" "||" "??"] @branch)
@@ -72,7 +74,6 @@ _TYPESCRIPT_QUERY = """
 """
 
 _FUNCTIONS = {"arrow_function", "function_expression", "generator_function", "function"}
-_CLASSES = {"class"}
 _TEST_CASES = {"it", "test", "specify", "bench", "fit", "xit"}
 
 
@@ -106,18 +107,17 @@ def _has_methods(node: Node) -> bool:
     )
 
 
-def _holder(node: Node, value: Node | None, name: object, plain: Rule) -> tuple[Node, Rule]:
-    """Classify something that holds a value by what the value is."""
-    namer = name if callable(name) else _key_name
+def _held(value: Node | None, name: Callable[[Node, bytes], NamePath], plain: Rule) -> Rule:
+    """Classify what holds a value by what the value is."""
     if value is None:
-        return node, plain
+        return plain
     if value.type in _FUNCTIONS:
-        return node, Rule(Role.CALLABLE, "function", "function", name=namer, body=_value_body)
-    if value.type in _CLASSES:
-        return node, Rule(Role.TYPE, "class", "class", name=namer, body=_value_body)
+        return Rule(Role.CALLABLE, "function", "function", name=name, body=_value_body)
+    if value.type == "class":
+        return Rule(Role.TYPE, "class", "class", name=name, body=_value_body)
     if value.type == "object" and _has_methods(value):
-        return node, Rule(Role.TYPE, "object", "class", name=namer, body=_value_body)
-    return node, plain
+        return Rule(Role.TYPE, "object", "class", name=name, body=_value_body)
+    return plain
 
 
 def _variable(node: Node, data: bytes) -> tuple[Node, Rule]:
@@ -130,15 +130,13 @@ def _variable(node: Node, data: bytes) -> tuple[Node, Rule]:
         function = value.child_by_field_name("function")
         if function is not None and node_text(function, data) == "require":
             return node, Rule(Role.IMPORT, "import")
-    if value is None:
-        return node, plain
-    _, rule = _holder(node, value, _key_name, plain)
+    rule = _held(value, _key_name, plain)
     return (node, plain) if rule is plain else (declarators[0], rule)
 
 
-def _member(node: Node, data: bytes) -> tuple[Node, Rule]:
+def _member(node: Node, data: bytes) -> Rule:
     """Classify a field of a class, or a pair of an object."""
-    return _holder(node, node.child_by_field_name("value"), _key_name, Rule(Role.VALUE, "field"))
+    return _held(node.child_by_field_name("value"), _key_name, Rule(Role.VALUE, "field"))
 
 
 def _expression(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule | None":
@@ -147,8 +145,8 @@ def _expression(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule | None":
     if inner is None:
         return None
     if inner.type == "assignment_expression":
-        found, rule = _holder(inner, inner.child_by_field_name("right"), _target_name, Rule(Role.BLOCK, "statement"))
-        return (found, rule) if _target_name(inner, data) or rule.role is Role.TYPE else None
+        rule = _held(inner.child_by_field_name("right"), _target_name, Rule(Role.BLOCK, "statement"))
+        return (inner, rule) if _target_name(inner, data) or rule.role is Role.TYPE else None
     if inner.type == "internal_module":
         return inner, Rule(Role.SCOPE, "namespace")
     if inner.type == "string":
@@ -165,90 +163,11 @@ def _call(node: Node, data: bytes) -> Rule | None:
     return Rule(Role.BLOCK, "test", opens=False) if re.split(r"\W", called, maxsplit=1)[0] in _TEST_CASES else None
 
 
-def _export(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule | None":
+def _export(node: Node, data: bytes) -> Rule:
     """Classify what is exported by default without a declaration, or from another module."""
     if node.child_by_field_name("source") is not None:
         return Rule(Role.IMPORT, "export")
-    return _holder(node, node.child_by_field_name("value"), lambda inner, text: (), Rule(Role.BLOCK, "export"))
-
-
-def imported(node: Node, data: bytes) -> list[ImportedModule]:
-    """Read an import, an export from, ``import()`` or ``require()``, with the names that it binds."""
-    source = node.child_by_field_name("source") or child_of(node, "import_require_clause")
-    if node.type == "call_expression":
-        return _required(node, data)
-    if source is None:
-        return []
-    clause = child_of(node, "import_clause")
-    names = tuple(_bound(clause, data)) if clause is not None else ()
-    return [ImportedModule(node_text(source, data).strip("\"'`"), names)]
-
-
-def _required(node: Node, data: bytes) -> list[ImportedModule]:
-    """Read ``require('x')`` and ``import('x')`` among the calls with a string."""
-    function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-    source = first_named(arguments) if arguments is not None else None
-    if function is None or source is None or node_text(function, data) not in {"require", "import"}:
-        return []
-    return [ImportedModule(node_text(source, data).strip("\"'`"), _required_names(node, data))]
-
-
-def _required_names(node: Node, data: bytes) -> NamePath:
-    """Return the names that ``const {a, b: c} = require(…)`` binds."""
-    holder = node.parent
-    while holder is not None and holder.type in {"member_expression", "await_expression", "call_expression"}:
-        holder = holder.parent
-    pattern = holder.child_by_field_name("name") if holder is not None else None
-    if pattern is None or holder is None or holder.type != "variable_declarator":
-        return ()
-    if pattern.type == "identifier":
-        return (node_text(pattern, data),)
-    return tuple(node_text(child.child_by_field_name("value") or child, data) for child in pattern.named_children)
-
-
-def _bound(clause: Node, data: bytes) -> list[str]:
-    """Return the local names of an import clause."""
-    names = []
-    for part in clause.named_children:
-        if part.type == "identifier":
-            names.append(node_text(part, data))
-        elif part.type == "namespace_import":
-            names += [node_text(child, data) for child in part.named_children]
-        else:
-            specifiers = (child for child in part.named_children if child.type == "import_specifier")
-            for child in specifiers:
-                local = child.child_by_field_name("alias") or child.child_by_field_name("name")
-                names += [node_text(local, data)] if local is not None else []
-    return names
-
-
-def _exported_names(node: Node, data: bytes) -> list[str]:
-    """Read one name of ``export {…}``, or those of ``module.exports = …``."""
-    if node.type != "assignment_expression":
-        return [node_text(node, data)]
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    if left is None or right is None or node_text(left, data) != "module.exports":
-        return []
-    keys = (
-        [right]
-        if right.type == "identifier"
-        else [one.child_by_field_name("key") or one for one in right.named_children]
-    )
-    return [node_text(key, data) for key in keys if key.type.endswith("identifier")]
-
-
-def dependency(module: str) -> str | None:
-    """Return the npm package: ``@scope/name`` or the first part; None for a relative path."""
-    if module.startswith((".", "/", "#")) or not module:
-        return None
-    parts = module.removeprefix("node:").split("/")
-    return "/".join(parts[:2]) if module.startswith("@") else parts[0]
-
-
-def _exported(name: str, signature: str, wrapped: bool) -> bool | None:
-    if wrapped:
-        return True
-    return False if name.startswith("#") or signature.startswith("private ") else None
+    return _held(node.child_by_field_name("value"), unnamed, Rule(Role.BLOCK, "export"))
 
 
 _COMMON_RULES = {
@@ -295,7 +214,11 @@ def _typescript(grammar: str) -> LanguageSpec:
     jsx = (
         _COMMON_QUERY
         if grammar == "tsx"
-        else "".join(line for line in _COMMON_QUERY.splitlines(keepends=True) if not line.startswith("(jsx_"))
+        else "".join(
+            line
+            for line in _COMMON_QUERY.splitlines(keepends=True)
+            if "jsx_" not in line and "@component)])" not in line
+        )
     )
     return LanguageSpec(
         grammar=grammar,
@@ -309,8 +232,9 @@ def _typescript(grammar: str) -> LanguageSpec:
         blocks=_BLOCKS,
         imports=imported,
         dependency=dependency,
-        exported=_exported,
-        exported_names=_exported_names,
+        exported=exported,
+        exported_names=exported_names,
+        builtins=builtins.ECMASCRIPT,
     )
 
 
@@ -326,8 +250,9 @@ JAVASCRIPT = LanguageSpec(
     blocks=_BLOCKS,
     imports=imported,
     dependency=dependency,
-    exported=_exported,
-    exported_names=_exported_names,
+    exported=exported,
+    exported_names=exported_names,
+    builtins=builtins.ECMASCRIPT,
 )
 TYPESCRIPT = _typescript("typescript")
 TSX = _typescript("tsx")

@@ -2,6 +2,7 @@
 
 from tree_sitter import Node
 
+from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.spec import (
     ImportedModule,
     LanguageSpec,
@@ -118,6 +119,7 @@ GO = LanguageSpec(
     resolvers={"type_declaration": _type, "type_spec": _spec, "type_alias": _spec},
     blocks=frozenset({"block", "statement_list"}),
     imports=_imported,
+    builtins=builtins.GO,
     dependency=_dependency,
     exported=lambda name, signature, wrapped: name[:1].isupper(),
     package=_package,

@@ -4,7 +4,16 @@ import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, Role, Rule, field_body, first_named, node_text
+from codequarry.ingest.chunking.spec import (
+    ImportedModule,
+    LanguageSpec,
+    Role,
+    Rule,
+    field_body,
+    first_named,
+    node_text,
+    unnamed,
+)
 
 _QUERY = r"""
 (function_call_expression function: [(name) @call (qualified_name (name) @call)])
@@ -42,7 +51,7 @@ _INCLUDED = re.compile(r"""["']([^"']+)["']""")
 def _namespace(node: Node, data: bytes) -> Rule:
     """Open a namespace with braces; one without is part of the prologue. Its name is in the package."""
     role = Role.SCOPE if field_body(node) is not None else Role.IMPORT
-    return Rule(role, "namespace", name=lambda inner, text: ())
+    return Rule(role, "namespace", name=unnamed)
 
 
 def _statement(node: Node, data: bytes) -> Rule | None:

@@ -6,7 +6,8 @@ import textwrap
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, Role, Rule, child_of, node_text, top_level
+from codequarry.ingest.chunking.grammars import builtins
+from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, Role, Rule, node_text, top_level
 
 _QUERY = """
 (call function: [(identifier) @call (attribute attribute: (identifier) @call)])
@@ -22,11 +23,9 @@ _QUERY = """
 (function_definition name: (identifier) @def)
 (class_definition name: (identifier) @def)
 (type_alias_statement left: (type (identifier) @def))
-(module (expression_statement (assignment left: [(identifier) @def
-  (pattern_list (identifier) @def) (tuple_pattern (identifier) @def)])))
-(module (expression_statement (assignment right: (assignment left: (identifier) @def))))
-(class_definition body: (block (expression_statement (assignment left: [(identifier) @def
-  (pattern_list (identifier) @def)]))))
+(module (assignment left: [(identifier) @def (pattern_list (identifier) @def) (tuple_pattern (identifier) @def)]))
+(module (assignment right: (assignment left: (identifier) @def)))
+(class_definition body: (block (assignment left: [(identifier) @def (pattern_list (identifier) @def)])))
 [(if_statement) (elif_clause) (for_statement) (while_statement) (except_clause) (case_clause) (boolean_operator)
  (conditional_expression) (for_in_clause) (if_clause)] @branch
 [(import_statement) (import_from_statement)] @import
@@ -43,16 +42,15 @@ _RULES = {
 _STRING_PREFIX = re.compile(r"^[rRuUbBfF]*")
 
 
-def _statement(node: Node, data: bytes) -> Rule | None:
-    """Take an assignment for a value, and a module's doc string for a part of its prologue."""
-    first = node.child(0)
-    if first is not None and first.type == "assignment":
-        left = first.child_by_field_name("left")
-        kind = "constant" if left is not None and node_text(left, data).isupper() else "variable"
-        return Rule(Role.VALUE, kind)
-    if first is not None and first.type == "string" and node.parent is not None and node.parent.type == "module":
-        return Rule(Role.IMPORT, "docstring")
-    return None
+def _assignment(node: Node, data: bytes) -> Rule:
+    """Tell constants from variables by their capitals."""
+    left = node.child_by_field_name("left")
+    return Rule(Role.VALUE, "constant" if left is not None and node_text(left, data).isupper() else "variable")
+
+
+def _string(node: Node, data: bytes) -> Rule | None:
+    """Take a module's doc string for a part of its prologue."""
+    return Rule(Role.IMPORT, "docstring") if node.parent is not None and node.parent.type == "module" else None
 
 
 def imported(node: Node, data: bytes) -> list[ImportedModule]:
@@ -87,10 +85,9 @@ def _package(root: Node, data: bytes, path: str) -> str:
 def docstring(body: Node, data: bytes) -> str:
     """Return the doc string that a block begins with, without quotes and indentation."""
     first = next((child for child in body.children if child.type != "comment"), None)
-    string = child_of(first, "string") if first is not None and first.type == "expression_statement" else None
-    if string is None:
+    if first is None or first.type != "string":
         return ""
-    literal = node_text(string, data)
+    literal = node_text(first, data)
     raw = _STRING_PREFIX.sub("", literal)
     quote = raw[:3] if raw[:3] in {'"""', "'''"} else raw[:1]
     text = raw.removeprefix(quote).removesuffix(quote)
@@ -113,10 +110,11 @@ PYTHON = LanguageSpec(
     grammar="python",
     query=_QUERY,
     rules=_RULES,
-    resolvers={"expression_statement": _statement},
+    resolvers={"assignment": _assignment, "string": _string},
     wrappers={"decorated_definition": "definition"},
     blocks=frozenset({"block"}),
     imports=imported,
+    builtins=builtins.PYTHON,
     dependency=top_level,
     exported=lambda name, signature, wrapped: not name.startswith("_"),
     package=_package,

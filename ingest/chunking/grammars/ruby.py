@@ -4,7 +4,7 @@ import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, node_text
+from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, node_text, unnamed
 
 _QUERY = """
 (call method: [(identifier) (constant)] @call)
@@ -92,7 +92,7 @@ RUBY = LanguageSpec(
     query=_QUERY,
     rules={
         "class": Rule(Role.TYPE, "class", "class", name=_scoped_name),
-        "singleton_class": Rule(Role.SCOPE, "singleton class", name=lambda node, data: ()),
+        "singleton_class": Rule(Role.SCOPE, "singleton class", name=unnamed),
         "method": Rule(Role.CALLABLE, "method", "function"),
         "singleton_method": Rule(Role.CALLABLE, "method", "function"),
         "alias": Rule(Role.VALUE, "alias"),

@@ -4,6 +4,7 @@ import re
 
 from tree_sitter import Node
 
+from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.spec import (
     ImportedModule,
     LanguageSpec,
@@ -42,6 +43,7 @@ _QUERY = """
 [(use_declaration) (extern_crate_declaration)] @import
 """
 
+_USE_TOKEN = re.compile(r"[{},]|\bas\b|[^{},\s]+")
 _WORD = re.compile(r"\w+")
 
 
@@ -58,15 +60,31 @@ def _bare(node: Node, data: bytes) -> str:
 
 
 def _imported(node: Node, data: bytes) -> list[ImportedModule]:
-    """Read a use declaration: its path as written before any group, and every name that ends a branch of it."""
+    """Read every path of a use declaration: ``std::{fmt, io::{self, Read as R}}`` names three."""
     argument = node.child_by_field_name("argument") or node.child_by_field_name("name")
-    if argument is None:
-        return []
-    text = " ".join(node_text(argument, data).split())
-    module = text.partition("{")[0].partition(" as ")[0].rstrip(":").removesuffix("::*")
-    leaves = (leaf.rsplit("::", 1)[-1].strip() for leaf in re.split(r"[{},]", text))
-    names = dict.fromkeys(leaf.rpartition(" as ")[2] for leaf in leaves)
-    return [ImportedModule(module, tuple(name for name in names if _WORD.fullmatch(name) and name != "self"))]
+    found: list[ImportedModule] = []
+    prefixes = [""]
+    path = ""
+    for token in _USE_TOKEN.findall(node_text(argument, data)) if argument is not None else ():
+        if token == "{":
+            prefixes.append(path)
+        if token in "{},":
+            found += _used(path) if token != "{" and path != prefixes[-1] else []
+            if token == "}" and len(prefixes) > 1:
+                prefixes.pop()
+            # After a closing brace the comma that follows has nothing left to name.
+            path = prefixes[-1]
+        else:
+            path += token.strip() if token.strip() != "as" else " as "
+    return found + (_used(path) if path != prefixes[-1] else [])
+
+
+def _used(path: str) -> list[ImportedModule]:
+    """Read one path: ``io::self`` is ``io``, a star binds no name that it says."""
+    module, _, alias = path.partition(" as ")
+    module = module.removesuffix("::self")
+    name = alias or module.rsplit("::", 1)[-1]
+    return [ImportedModule(module, (name,) if _WORD.fullmatch(name) else ())]
 
 
 def _dependency(module: str) -> str | None:
@@ -114,6 +132,7 @@ RUST = LanguageSpec(
     leading=frozenset({"attribute_item"}),
     blocks=frozenset({"block", "declaration_list"}),
     imports=_imported,
+    builtins=builtins.RUST,
     dependency=_dependency,
     exported=lambda name, signature, wrapped: signature.startswith("pub "),
     package=_package,

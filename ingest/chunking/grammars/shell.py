@@ -4,6 +4,7 @@ import re
 
 from tree_sitter import Node
 
+from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, Role, Rule, node_text
 
 _QUERY = """
@@ -40,5 +41,6 @@ BASH = LanguageSpec(
     resolvers={"command": _command},
     blocks=frozenset({"compound_statement", "do_group"}),
     imports=_imported,
+    builtins=builtins.SHELL,
     dependency=lambda module: None,
 )

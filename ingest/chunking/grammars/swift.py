@@ -4,6 +4,7 @@ import re
 
 from tree_sitter import Node
 
+from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, node_text, top_level
 
 _QUERY = """
@@ -95,6 +96,7 @@ SWIFT = LanguageSpec(
     annotations=frozenset({"attribute"}),
     blocks=frozenset({"statements"}),
     imports=_imported,
+    builtins=builtins.SWIFT,
     dependency=top_level,
     exported=_exported,
 )
