@@ -47,27 +47,27 @@ $(BIN)/python:
 
 # Dependency groups need pip 25.1; the one that comes with Python 3.11 is older.
 $(VENV)/.pip: | $(BIN)/python
-	@$(BIN)/python -m pip install -q --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install -qq --upgrade 'pip>=25.1'
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml $(VENV)/.pip
 	@echo "installing codequarry"
-	@$(BIN)/python -m pip install -q -e .
+	@$(BIN)/python -m pip install -qq -e .
 	@touch $@
 
 $(VENV)/.test: pyproject.toml $(VENV)/.pip
 	@echo "installing codequarry with what the tests need"
-	@$(BIN)/python -m pip install -q -e '.[node,onnx]' --group test
+	@$(BIN)/python -m pip install -qq -e '.[node,onnx]' --group test
 	@touch $(VENV)/.installed $@
 
 $(VENV)/.lint: pyproject.toml $(VENV)/.test
 	@echo "installing the linters"
-	@$(BIN)/python -m pip install -q --group lint
+	@$(BIN)/python -m pip install -qq --group lint
 	@touch $@
 
 # mypy and import-linter cannot follow an editable install, so they read the wheel that users get.
 build/typed/.built: $(SOURCES) $(VENV)/.lint
 	@rm -rf build/typed build/wheel build/lib build/bdist.*
 	@$(BIN)/python -m build --quiet --wheel --outdir build/wheel . 2>&1 | grep -v -e UserWarning -e '^  *warnings.warn' || true
-	@$(BIN)/python -m pip install -q --no-deps --target build/typed build/wheel/*.whl
+	@$(BIN)/python -m pip install -qq --no-deps --target build/typed build/wheel/*.whl
 	@touch $@

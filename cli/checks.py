@@ -138,8 +138,10 @@ def _check_store(place: "Workplace") -> Iterator[Check]:
     yield _guarded("imports", imports, _STORE_REMEDY)
     if place.settings.store == "opensearch":
         from codequarry.shared.store.opensearch.checks import check_cluster
+        from codequarry.shared.store.opensearch.store import OpenSearchStore
 
-        for finding in check_cluster(place.settings):
+        assert isinstance(place.store, OpenSearchStore)
+        for finding in check_cluster(place.store):
             yield Check(f"opensearch {finding.name}", finding.state, finding.message, finding.remedy)
 
 

@@ -64,6 +64,14 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def skips(reasons: Mapping[str, int]) -> str:
+    """Return how many files were skipped and why, most frequent reasons first."""
+    if not reasons:
+        return "none skipped"
+    listed = ", ".join(f"{number:,} {reason}" for reason, number in sorted(reasons.items(), key=lambda one: -one[1]))
+    return f"{sum(reasons.values()):,} skipped: {listed}"
+
+
 def size(number_of_bytes: float) -> str:
     """Return a number of bytes as people read it."""
     amount = float(number_of_bytes)

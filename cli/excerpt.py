@@ -1,6 +1,7 @@
 """Which lines of a hit are shown: the few that speak of the query. Pure."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,7 @@ def excerpt(hit: Mapping[str, Any], query: str, height: int) -> Excerpt:
     return Excerpt(hit["start_line"] + start, tuple(shown))
 
 
-def _best_start(lines: list[str], words: Collection[str], height: int) -> int:
+def _best_start(lines: list[str], words: AbstractSet[str], height: int) -> int:
     if len(lines) <= height or not words:
         return _first_filled(lines)
     found = [words & set(iter_tokens(line)) for line in lines]

@@ -1,13 +1,12 @@
 """`codequarry index`: a repository from git into the index."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from codequarry.cli import progress
-from codequarry.cli.console import count, duration, note, safe_line, write, write_json
+from codequarry.cli.console import count, duration, note, safe_line, skips, write, write_json
 from codequarry.cli.failures import INTERRUPTED
 from codequarry.cli.invocation import Json, load, workplace
 
@@ -72,24 +71,19 @@ def _show(report: "IndexReport") -> None:
         changed = count(report.files_changed + report.files_removed, "changed path")
         removed = f", {report.files_removed:,} of them removed" if report.files_removed else ""
         write(f"  since {report.previous_commit[:SHORT_COMMIT]}: only {changed}{removed}")
-    write(f"  files       {report.files_indexed:,} indexed{_skipped(report.skipped)}")
+    skipped = skips(report.skipped)
+    write(f"  files       {report.files_indexed:,} indexed{f', {skipped}' if skipped else ', none skipped'}")
     write(f"  chunks      {report.chunks_live:,}, {report.chunks_written:,} of them new")
     write(f"  embeddings  {report.embedded:,} made, {report.reused_embeddings:,} reused")
 
 
-def _skipped(reasons: Mapping[str, int]) -> str:
-    if not reasons:
-        return ", none skipped"
-    listed = ", ".join(f"{number:,} {reason}" for reason, number in sorted(reasons.items(), key=lambda one: -one[1]))
-    return f", {sum(reasons.values()):,} skipped: {listed}"
-
-
 def _estimate(request: "IndexRequest", workshop: "Workshop", as_json: bool) -> None:
+    from codequarry.cli.estimates import estimate_to_json, show_estimate
     from codequarry.ingest.estimate import estimate
 
     with progress.shown() as observe:
         found = estimate(request, workshop, observe)
     if as_json:
-        write_json(asdict(found))
-        return
-    write(str(found))
+        write_json(estimate_to_json(found))
+    else:
+        show_estimate(found)

@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from codequarry.cli import contents, doctor, failures, index, mcp, models, repos, search, serve, settings, status
+from codequarry.cli import (
+    contents,
+    doctor,
+    failures,
+    index,
+    mcp,
+    models,
+    opensearch,
+    repos,
+    search,
+    serve,
+    settings,
+    status,
+)
 from codequarry.cli.invocation import examples
 
 EPILOG = "Settings: codequarry config. Errors are one line on stderr; exit 1 means failed, 2 wrong use."
@@ -46,6 +59,7 @@ _add("files", contents.files, "files codequarry", "files codequarry --json")
 _add("chunks", contents.chunks, "chunks codequarry shared/ledger.py")
 app.add_typer(repos.app, name="repos")
 app.add_typer(models.app, name="models")
+app.add_typer(opensearch.app, name="opensearch")
 _add("status", status.status, "status --json")
 _add("doctor", doctor.doctor, "doctor", "doctor --json")
 _add("config", settings.config, "config --json", "--set embedding.model=minilm config")

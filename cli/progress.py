@@ -60,11 +60,12 @@ def shown() -> Iterator[Callable[["Progress"], None]]:
         yield PlainLines()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
 
     pace = Pace()
     console = Console(stderr=True, highlight=False)
-    with Progress(BarColumn(bar_width=24), TextColumn("{task.description}"), console=console, transient=True) as bar:
+    with Bar(BarColumn(bar_width=24), TextColumn("{task.description}"), console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
 
         def show(progress: "Progress") -> None:

@@ -32,8 +32,8 @@ def search(  # one parameter a flag: the signature is the documentation
         Names, typer.Option("--type", metavar="TYPE", help="Only function, method, class, documentation, …")
     ] = None,
     top_k: Annotated[
-        int, typer.Option("--top-k", "--topk", "-k", metavar="N", help="How many results, 1 to 200.")
-    ] = 10,
+        int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="How many results; 10, with --json 20.")
+    ] = None,
     other: Annotated[
         Names, typer.Option("--filter", metavar="FIELD=VALUE", help="Only chunks with this value (repeatable).")
     ] = None,
@@ -49,7 +49,7 @@ def search(  # one parameter a flag: the signature is the documentation
     """Search the indexed repositories."""
     filters = {"repo": repo, "language": language, "path": path, "symbol_type": symbol_type}
     options = {
-        "top_k": top_k if top_k is not None or as_json else RESULTS_FOR_A_PERSON,
+        "top_k": RESULTS_FOR_A_PERSON if top_k is None and not as_json else top_k,
         "max_per_file": max_per_file,
         "cursor": cursor,
         "explain": True if explain else None,
