@@ -216,7 +216,6 @@ def _character_class(inside: str) -> str:
 def _range(low: str, high: str) -> str:
     if low > high:
         raise UsageError(f"path glob: the range {low}-{high} runs backwards")
-    if not low <= "/" <= high:
-        return f"{_literal(low)}-{_literal(high)}"
-    below = f"{_literal(low)}-\\." if low < "/" else ""
-    return below + (f"0-{_literal(high)}" if high > "/" else "")
+    if low < "/" < high:
+        return f"{_literal(low)}-\\.0-{_literal(high)}"
+    return f"{_literal(low)}-{_literal(high)}"
