@@ -247,9 +247,10 @@ def language_of(path: str, first_line: str = "", mapping: Mapping[str, str] = _N
     """
     name = path.rsplit("/", 1)[-1].lower()
     suffixes = _suffixes(name)
+    mapped = {key.lower(): language.lower() for key, language in mapping.items()}
     for key in (name, *(f".{suffix}" for suffix in suffixes)):
-        if key in mapping:
-            return mapping[key].lower()
+        if key in mapped:
+            return mapped[key]
     if name in LANGUAGE_BY_NAME:
         return LANGUAGE_BY_NAME[name]
     for suffix in suffixes:

@@ -7,7 +7,7 @@ MAX_DOC_CHARACTERS = 2_000
 # Longer signatures are lists of parameters that no one reads in a search result.
 MAX_SIGNATURE_CHARACTERS = 500
 
-_OPENING = re.compile(r"^\s*(?:/\*+!?|<!--+|//[/!]*|#+!?|--+|;+)[ \t]?")
+_OPENING = re.compile(r"^\s*(?:/\*+(?!/)!?|<!--+|//[/!]*|#+!?|--+|;+)[ \t]?")
 _CLOSING = re.compile(r"\s*(?:\*+/|--+>)\s*$")
 _STAR = re.compile(r"^\s*\*+(?!/)[ \t]?")
 _PARAMETER = re.compile(r"""<(?:param|typeparam|exception)\s+(?:name|cref)="(?:[A-Z]:)?([^"]*)"\s*>""")
@@ -20,12 +20,12 @@ _TRAILER = re.compile(r"\s*(?:\{|:|=>|=|\bdo|;|\bthen)\s*$")
 
 def clean_comment(text: str) -> str:
     """Return the words of a comment without its marks, block or line comment alike."""
-    block = text.lstrip().startswith(("/*", "<!--"))
-    lines: list[str] = []
-    for line in _CLOSING.sub("", text).split("\n") if block else text.split("\n"):
-        cleaned = _OPENING.sub("", line) if not block or not lines else _STAR.sub("", line)
-        lines.append(cleaned.rstrip() if not block else cleaned.strip())
-    cleaned = "\n".join(lines).strip("\n")
+    if text.lstrip().startswith(("/*", "<!--")):
+        first, *others = _CLOSING.sub("", _OPENING.sub("", text, count=1)).split("\n")
+        lines = [first.strip(), *(_STAR.sub("", line).strip() for line in others)]
+    else:
+        lines = [_OPENING.sub("", line).rstrip() for line in text.split("\n")]
+    cleaned = "\n".join(lines)
     if "<" in cleaned:
         cleaned = _XML_TAG.sub("", _PARAMETER.sub(r"\1: ", _CREF.sub(r"\1", cleaned)))
     return cleaned.strip()

@@ -139,7 +139,7 @@ def _joined(items: list[Item], text: SourceText, sizes: Sizes) -> list[Item]:
 def _merge(last: Item, item: Item, text: SourceText, end: int, sizes: Sizes) -> Item | None:
     """Return both items as one if they belong together and fit, else None."""
     total = text.tokens(last.row, end)
-    if _opens(last, text.tokens(last.row, item.row)):
+    if last.family is not item.family and _opens(last, text.tokens(last.row, item.row)):
         return replace(item, row=last.row) if total <= sizes.maximum else None
     if _is_crumb(last, item, text.tokens(item.row, end)):
         return last if total <= sizes.maximum else None

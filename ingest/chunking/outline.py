@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.comments import MAX_DOC_CHARACTERS, doc_text, fold_signature, shorten
+from codequarry.ingest.chunking.reading import Reading, read_node
 from codequarry.ingest.chunking.spec import LanguageSpec, NamePath, Role, Rule
 from codequarry.ingest.chunking.text import SourceText
 
@@ -13,6 +14,8 @@ from codequarry.ingest.chunking.text import SourceText
 _MAX_DEPTH = 24
 # A statement's first line tells what it is; more of it stands in the text.
 _MAX_STATEMENT_SIGNATURE = 160
+# A comment of more tokens, not right above a declaration, speaks for itself.
+_LARGE_COMMENT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +56,6 @@ class _Pending:
         return taken
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A node after its wrappers are taken off."""
-
-    node: Node
-    head: Node
-    rule: Rule
-    exported: bool
-
-
 class Outliner:
     """Reads one file's tree by the rules of its language."""
 
@@ -90,7 +83,7 @@ class Outliner:
             if kind in self._spec.leading:
                 pending.nodes.append(child)
                 continue
-            read = self._read(child)
+            read = read_node(child, self._spec, self._data)
             if read is None or read.rule.role is Role.SKIP or self._is_condition(child, read, parent):
                 continue
             yield from self._detached(pending, child, first=last_row < 0 and depth == 0)
@@ -99,17 +92,33 @@ class Outliner:
             pending.nodes += _trailing_comments(child, read.rule, self._spec.comments)
 
     def _detached(self, pending: _Pending, node: Node, *, first: bool) -> Iterator[Declaration]:
-        """Part a file's own comment, divided by a blank line from what follows, from the first declaration."""
-        if not first or not pending.nodes:
-            return
+        """Part comments, divided by a blank line from what follows, from the next declaration.
+
+        Before the first declaration they are the file's own; elsewhere a few words stay with what they announce.
+        """
         followers = [*pending.nodes[1:], node]
         for index in reversed(range(len(pending.nodes))):
             if followers[index].start_point[0] - _end_row(pending.nodes[index]) > 1:
-                own, pending.nodes = pending.nodes[: index + 1], pending.nodes[index + 1 :]
-                yield self._file_comment(own)
+                own, rest = pending.nodes[: index + 1], pending.nodes[index + 1 :]
+                tokens = self._text.tokens(own[0].start_point[0], min(_end_row(own[-1]) + 1, self._text.rows))
+                if (first or tokens > _LARGE_COMMENT) and all(one.type in self._spec.comments for one in own):
+                    pending.nodes = rest
+                    yield self._comment(own, Role.IMPORT if first else Role.BLOCK)
                 return
 
-    def _is_condition(self, child: Node, read: _Read, parent: Node) -> bool:
+    def _comment(self, comments: list[Node], role: Role) -> Declaration:
+        first, last = comments[0], comments[-1]
+        return Declaration(
+            rule=Rule(role, "comment"),
+            row=first.start_point[0],
+            head_row=first.start_point[0],
+            end_row=_end_row(last),
+            start_byte=first.start_byte,
+            end_byte=last.end_byte,
+            doc=doc_text([self._text.slice(node.start_byte, node.end_byte) for node in comments]),
+        )
+
+    def _is_condition(self, child: Node, read: Reading, parent: Node) -> bool:
         """Tell the condition in the first row of ``#if X`` from the statements below it."""
         rule = self._spec.rules.get(parent.type)
         inside = rule is not None and rule.role is Role.TRANSPARENT and read.rule.role is Role.BLOCK
@@ -127,43 +136,7 @@ class Outliner:
             doc=doc_text([self._text.slice(node.start_byte, node.end_byte) for node in comments]),
         )
 
-    def _read(self, node: Node) -> _Read | None:
-        """Take the wrappers off a node and find its rule; None for punctuation."""
-        head, exported = node, False
-        for _ in range(4):
-            if head.type not in self._spec.wrappers:
-                break
-            inner = self._unwrapped(head)
-            if inner is None:
-                break
-            exported = exported or head.type in self._spec.export_wrappers
-            head = inner
-        found = self._resolved(head)
-        if found is None:
-            return _Read(node, node, Rule(Role.BLOCK, "statement"), exported) if node.is_named else None
-        inner, rule = found
-        return _Read(inner, head, rule, exported)
-
-    def _unwrapped(self, node: Node) -> Node | None:
-        """Return the declaration inside a wrapper: a field, or the first child that has a rule."""
-        name = self._spec.wrappers[node.type]
-        if name:
-            return node.child_by_field_name(name)
-        spec = self._spec
-        known = (spec.rules, spec.resolvers, spec.wrappers)
-        return next((child for child in node.named_children if any(child.type in table for table in known)), None)
-
-    def _resolved(self, node: Node) -> tuple[Node, Rule] | None:
-        resolver = self._spec.resolvers.get(node.type)
-        if resolver is None:
-            rule = self._spec.rules.get(node.type)
-            return (node, rule) if rule is not None else None
-        found = resolver(node, self._data)
-        if found is None or isinstance(found, tuple):
-            return found
-        return node, found
-
-    def _declaration(self, outer: Node, read: _Read, pending: list[Node], depth: int) -> Declaration:
+    def _declaration(self, outer: Node, read: Reading, pending: list[Node], depth: int) -> Declaration:
         """Build the declaration of ``outer`` from the node inside it."""
         rule, node = read.rule, read.node
         body = rule.body(node)

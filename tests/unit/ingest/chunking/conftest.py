@@ -1,0 +1,62 @@
+"""What the chunking tests share: realistic sample files, and chunks of them by name."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from codequarry.ingest.chunking.core import chunk_file
+from codequarry.ingest.languages import language_of
+from codequarry.ingest.source import SourceFile
+from codequarry.shared.config import ChunkingSettings
+from codequarry.shared.model import Chunk
+
+SAMPLES = Path(__file__).parent / "samples"
+
+# Small enough that the samples' classes are opened, large enough that no function is cut.
+OPENING = ChunkingSettings(target_tokens=60, max_tokens=400, overlap_tokens=20)
+
+
+class Chunks(list[Chunk]):
+    """A file's chunks in order."""
+
+    def named(self, qualified: str) -> Chunk:
+        """Return the one chunk with a qualified name."""
+        found = [chunk for chunk in self if chunk.qualified_name == qualified]
+        assert len(found) == 1, [chunk.qualified_name for chunk in self]
+        return found[0]
+
+    def defining(self, name: str) -> list[Chunk]:
+        """Return the chunks that define a name."""
+        return [chunk for chunk in self if name in chunk.defines]
+
+    @property
+    def names(self) -> list[str]:
+        """The qualified names, in order."""
+        return [chunk.qualified_name for chunk in self if chunk.qualified_name]
+
+
+Chunker = Callable[..., Chunks]
+
+
+@pytest.fixture(scope="session")
+def chunked() -> Chunker:
+    """Cut a text as the file at a path."""
+
+    def cut(path: str, text: str, settings: ChunkingSettings = ChunkingSettings(), **fields: object) -> Chunks:  # noqa: B008
+        first_line = text.split("\n", 1)[0]
+        source = SourceFile("acme/shop", path, "b10b", language_of(path, first_line) or "text", text, **fields)  # type: ignore[arg-type]
+        return Chunks(chunk_file(source, settings))
+
+    return cut
+
+
+@pytest.fixture(scope="session")
+def sample(chunked: Chunker) -> Callable[[str], Chunks]:
+    """Cut a sample file with settings that open its classes."""
+
+    def cut(name: str) -> Chunks:
+        text = (SAMPLES / name).read_bytes().decode()
+        return chunked(f"src/billing/{name}", text, OPENING)
+
+    return cut
