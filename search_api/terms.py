@@ -1,11 +1,11 @@
 """From the text of a query to weighted groups of index terms."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from codequarry.search_api.names import looks_like_identifier
-from codequarry.search_api.words import META_WORDS, SHORT_FORMS, STOP_WORDS, inflections
+from codequarry.search_api.words import SHORT_FORMS, STOP_WORDS, inflections
 from codequarry.shared.identifiers import iter_tokens
 
 # Beyond these a query is pasted code; more words make the engines slower and the ranking no better.
@@ -16,21 +16,23 @@ MAX_FORMS = 8
 _AROUND_WORDS = ".,;:!?()[]{}<>\"'`"
 
 # What another form of a word counts beside the word itself.
-INFLECTION_WEIGHT = 0.8
+INFLECTION_WEIGHT = 0.6
 SHORT_FORM_WEIGHT = 0.6
 # Two neighbouring words written as one name (`read page`, `readPage`): it adds to what its words give.
-JOINED_WEIGHT = 0.6
-# Words about code in general say little of what it does.
-META_WEIGHT = 0.3
+JOINED_WEIGHT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class TermGroup:
-    """One word of a query with the index terms that stand for it, each with its weight; the word itself has 1."""
+    """One word of a query with the index terms that stand for it, each with its weight; the word itself has 1.
+
+    A ``joined`` group is two neighbouring words as one name: what it finds is extra, and missing it costs nothing.
+    """
 
     word: str
     weight: float
     forms: tuple[tuple[str, float], ...]
+    joined: bool = False
 
 
 def term_groups(text: str) -> tuple[TermGroup, ...]:
@@ -39,18 +41,16 @@ def term_groups(text: str) -> tuple[TermGroup, ...]:
     telling = [word for word in words if word not in STOP_WORDS and (len(word) > 1 or not word.isascii())]
     kept = telling or words
     plain = _plain_words(text)
-    groups = [TermGroup(word, _weight(word, kept), tuple(_forms(word, word in plain))) for word in kept]
-    groups += [TermGroup(word, JOINED_WEIGHT, ((word, 1.0),)) for word in _joined(text) if word not in kept]
+    groups = [TermGroup(word, 1.0, tuple(_forms(word, word in plain))) for word in kept]
+    groups += [
+        TermGroup(word, JOINED_WEIGHT, ((word, 1.0),), joined=True) for word in _joined(text) if word not in kept
+    ]
     return _bounded(groups)
 
 
 def index_terms(groups: Iterable[TermGroup]) -> tuple[str, ...]:
     """Return every index term of the groups once."""
     return tuple(dict.fromkeys(term for group in groups for term, _ in group.forms))
-
-
-def _weight(word: str, kept: list[str]) -> float:
-    return META_WEIGHT if word in META_WORDS and any(other not in META_WORDS for other in kept) else 1.0
 
 
 def _plain_words(text: str) -> set[str]:
@@ -90,5 +90,5 @@ def _bounded(groups: list[TermGroup]) -> tuple[TermGroup, ...]:
         if group in kept:
             forms = group.forms[: 1 + max(left, 0)]
             left -= len(forms) - 1
-            bounded.append(TermGroup(group.word, group.weight, forms))
+            bounded.append(replace(group, forms=forms))
     return tuple(bounded)

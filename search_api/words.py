@@ -14,15 +14,6 @@ _STOP_WORDS = """
     while who whom whose why will with within without would yes you your yours
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-# Words with which people ask about code rather than about what it does. They count, but little: a project whose
-# subject is "functions" is still found by that word.
-_META_WORDS = """
-    class classes code codebase declaration declared defined definition file files find function functions handle
-    handled handles happen happens implement implementation implemented implements line located locate location logic
-    method methods module part place program project repository responsible show source thing way work working works
-"""
-META_WORDS = frozenset(_META_WORDS.split())
-
 # Pairs that programmers use for one another. Each word stands for all others of its line.
 _SHORT_FORMS = """
     address addr

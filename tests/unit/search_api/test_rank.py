@@ -8,7 +8,7 @@ from codequarry.search_api.signals import Signals
 from codequarry.shared.model import KINDS_OF_FILE
 
 SHARE = st.floats(0, 1)
-SIGNALS = st.builds(Signals, SHARE, SHARE, SHARE, SHARE, SHARE, SHARE)
+SIGNALS = st.builds(Signals, SHARE, SHARE, SHARE, SHARE, SHARE)
 
 
 @given(SIGNALS)
@@ -44,6 +44,12 @@ def test_tests_weigh_less_unless_asked_for(plan, make_candidate, make_recall):
     assert (first.candidate, second.kind_weight) == (source, KIND_WEIGHTS["test"])
     assert {item.kind_weight for item in rank(plan("test retry job"), recall)} == {1.0}
     assert {item.kind_weight for item in rank(plan("retry job kind:test"), recall)} == {1.0}
+
+
+def test_prose_weighs_less_than_code_with_the_same_words(plan, make_candidate, make_recall):
+    prose = make_candidate("retry the job\n", "src/a.md", symbol_type="documentation")
+    code = make_candidate("retry the job\n", "src/b.py")
+    assert rank(plan("retry job"), make_recall(prose, code))[0].candidate == code
 
 
 def test_a_phrase_found_comes_before_its_words(plan, make_candidate, make_recall):

@@ -3,7 +3,6 @@ import pytest
 from codequarry.search_api.names import Name
 from codequarry.search_api.signals import (
     definition_signal,
-    name_signal,
     path_signal,
     phrase_signal,
     semantic_signal,
@@ -18,7 +17,7 @@ def test_semantic_is_the_positive_cosine(cosine, signal):
 def test_a_definition_is_better_the_more_exact_its_name(make_chunk):
     asked = [Name("readPage")]
     signals = [
-        definition_signal(make_chunk(symbol_name=name), asked)
+        definition_signal(make_chunk(symbol_name=name, body_start_char=9), asked)
         for name in ("readPage", "readpage", "read_page", "readPages")
     ]
     assert signals == sorted(signals, reverse=True)
@@ -26,10 +25,23 @@ def test_a_definition_is_better_the_more_exact_its_name(make_chunk):
     assert signals[-1] == 0.0
 
 
-def test_the_first_part_of_a_split_symbol_is_its_definition(make_chunk):
-    first = definition_signal(make_chunk(symbol_name="f", symbol_part="1/3"), [Name("f")])
-    later = definition_signal(make_chunk(symbol_name="f", symbol_part="2/3"), [Name("f")])
-    assert first > later > 0
+def test_the_part_of_a_split_symbol_with_its_signature_is_its_definition(make_chunk):
+    fields = {"symbol_name": "flush", "signature": "def flush(self) -> None", "body_start_char": 9}
+    comment = make_chunk("# What it is for\n", symbol_part="1/3", **fields)
+    head = make_chunk("def flush(self) -> None:\n", symbol_part="2/3", **fields)
+    middle = make_chunk("self.file.flush()\n", symbol_part="3/3", **fields)
+    signals = [definition_signal(chunk, [Name("flush")]) for chunk in (head, comment, middle)]
+    assert signals == sorted(signals, reverse=True)
+    assert len(set(signals)) == 3
+
+
+def test_a_body_defines_more_than_a_prototype_and_more_than_a_class_that_lists_it(make_chunk):
+    body = definition_signal(make_chunk(symbol_name="Find", body_start_char=9), [Name("Find")])
+    prototype = definition_signal(make_chunk(symbol_name="Find"), [Name("Find")])
+    listed = definition_signal(
+        make_chunk(symbol_name="Tree", symbol_type="class", defines=("Tree", "Find")), [Name("Find")]
+    )
+    assert body > prototype > listed > 0
 
 
 def test_the_scope_that_was_asked_for_counts(make_chunk):
@@ -54,19 +66,10 @@ def test_no_name_no_definition(make_chunk):
     assert definition_signal(make_chunk(symbol_name="f"), []) == 0.0
 
 
-def test_name_is_the_share_of_the_symbols_words(make_chunk):
-    chunk = make_chunk(symbol_name="readNextPage")
-    assert name_signal(chunk, frozenset({"read", "page", "disk"})) == pytest.approx(2 / 3)
-    assert name_signal(make_chunk(), frozenset({"read"})) == 0.0
-
-
 def test_a_named_path_is_a_full_match():
-    assert path_signal("src/store/port.py", ("store/port.py",), frozenset()) == 1.0
-    assert path_signal("src/xport.py", ("port.py",), frozenset()) == 0.0
-
-
-def test_words_of_the_file_name_match_in_part():
-    assert path_signal("src/page_cache.go", (), frozenset({"cache"})) == 0.5
+    assert path_signal("src/store/Port.py", ("store/port.py",)) == 1.0
+    assert path_signal("port.py", ("port.py",)) == 1.0
+    assert path_signal("src/xport.py", ("port.py",)) == 0.0
 
 
 def test_phrases_are_matched_verbatim(make_candidate):

@@ -3,7 +3,6 @@ from codequarry.search_api.terms import (
     JOINED_WEIGHT,
     MAX_GROUPS,
     MAX_TERMS,
-    META_WEIGHT,
     SHORT_FORM_WEIGHT,
     index_terms,
     term_groups,
@@ -38,12 +37,8 @@ def test_parts_of_an_identifier_have_no_other_forms():
 def test_neighbouring_words_are_also_one_name():
     groups = by_word("read page from disk")
     assert groups["readpage"].weight == JOINED_WEIGHT
+    assert groups["readpage"].joined
     assert "pagefrom" not in groups
-
-
-def test_words_about_code_weigh_little_unless_alone():
-    assert by_word("function that retries")["function"].weight == META_WEIGHT
-    assert by_word("function")["function"].weight == 1.0
 
 
 def test_pasted_code_is_bounded():
