@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from codequarry.shared.model import FileRecord, Snapshot
     from codequarry.shared.store.port import Store
 
+# What stands beside a path or place for a person; --json has all of it.
+MOST_CHARACTERS = 60
+
 Repo = Annotated[str, typer.Argument(metavar="REPO", help="Name of an indexed repository (codequarry repos list).")]
 
 
@@ -34,7 +37,10 @@ def files(context: typer.Context, repo: Repo, as_json: Json = False) -> None:
     write_table([(record.path, record.language or "", size(record.size)) for record in indexed], right=(2,))
     if skipped:
         write("\nskipped:")
-        write_table([(record.path, record.verdict, record.detail, size(record.size)) for record in skipped], right=(3,))
+        write_table(
+            [(record.path, record.verdict, size(record.size), _shortened(record.detail)) for record in skipped],
+            right=(2,),
+        )
     note(f"{count(len(indexed), 'file')} indexed, {len(skipped):,} skipped")
 
 
@@ -109,6 +115,9 @@ def _skipped_to_json(record: "FileRecord") -> dict[str, Any]:
 
 
 def _summary(text: str) -> str:
-    """Return the first line of a chunk that says something, shortened to fit beside its place."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return line if len(line) <= 60 else line[:59] + "…"
+    """Return the first line of a chunk that says something, shortened."""
+    return _shortened(next((line.strip() for line in text.splitlines() if line.strip()), ""))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"

@@ -37,7 +37,10 @@ def show_estimate(found: "Estimate") -> None:
     if found.largest_files:
         write("largest files:")
         write_table(
-            [(f"  {path}", size(length), count(chunks, "chunk")) for path, length, chunks in found.largest_files],
+            [
+                (f"  {path}", size(length), count(chunks, "chunk") if chunks else "skipped")
+                for path, length, chunks in found.largest_files
+            ],
             right=(1, 2),
         )
     if found.most_skipped_folders:
