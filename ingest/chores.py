@@ -57,12 +57,20 @@ def _finish_undo(store: Store, head: Head, key: str, timeline: int, number: int)
 
 def _finish_purge(store: Store, head: Head, timeline: int, grace_seconds: float) -> None:
     state = head.timelines.get(timeline)
-    if timeline in head.defaults.values() or (state and not state.published):
-        return  # not replaced yet, or a draft that somebody may resume
+    if state and timeline in head.defaults.values():
+        if not _has_draft(head, state.repo):
+            store.delete_document(f"{PURGE}{timeline:010d}")  # what was to replace it was given up
+        return
+    if state and not state.published:
+        return  # a draft that somebody may resume
     if state:
         change_head(store, lambda newest: (_dropped(newest, timeline), None))
         time.sleep(grace_seconds)
     _purge(store, timeline)
+
+
+def _has_draft(head: Head, repo: str) -> bool:
+    return any(state.repo == repo and not state.published for state in head.timelines.values())
 
 
 def _dropped(head: Head, timeline: int) -> Head:

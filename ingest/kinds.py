@@ -1,7 +1,7 @@
 """What a path says about its file: test, example, documentation… and whose it is."""
 
 import re
-from pathlib import PurePosixPath
+from functools import lru_cache
 
 from codequarry.ingest.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES
 from codequarry.shared.model import KindOfFile
@@ -42,23 +42,34 @@ _SETUP_NAMES = frozenset({"jenkinsfile", "pom.xml", "procfile", "vagrantfile"})
 
 def kind_of_path(path: str, language: str | None = None) -> KindOfFile:
     """Return the kind of file that a path stands for; where several fit, the one that weighs least in a search."""
-    pure = PurePosixPath(path)
-    folders = {folder.lower() for folder in pure.parts[:-1]}
-    name = pure.name.lower()
+    folder, _, own_name = path.rpartition("/")
+    folders = _words_of(folder)
+    name = own_name.lower()
     if folders & VENDORED_FOLDERS:
         return "vendored"
     if GENERATED_NAME.search(path.lower()) or MINIFIED_NAME.search(name):
         return "generated"
     if name in LOCK_FILES:
         return "lock"
-    if folders & _TEST_FOLDERS or _TEST_NAME.match(pure.name):
+    if folders & _TEST_FOLDERS or _TEST_NAME.match(own_name):
         return "test"
     if folders & _EXAMPLE_FOLDERS:
         return "example"
     return _kind_of_text(name, language, folders)
 
 
-def _kind_of_text(name: str, language: str | None, folders: set[str]) -> KindOfFile:
+def is_minified_name(path: str) -> bool:
+    """Tell whether a path is named like the output of a minifier."""
+    return bool(MINIFIED_NAME.search(path.lower()))
+
+
+@lru_cache(maxsize=1024)
+def _words_of(folder: str) -> frozenset[str]:
+    """Return the names of the folders above a file; neighbours in a listing share them."""
+    return frozenset(folder.lower().split("/"))
+
+
+def _kind_of_text(name: str, language: str | None, folders: frozenset[str]) -> KindOfFile:
     if language in CONFIG_LANGUAGES | _SETUP_LANGUAGES or name in _SETUP_NAMES or (not language and name[:1] == "."):
         return "config"
     if language in PROSE_LANGUAGES or (language is None and folders & _DOCS_FOLDERS):

@@ -1,20 +1,19 @@
 """Which files count, and why the others don't: every skipped file keeps one of the reasons below."""
 
-import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
-from pathlib import PurePosixPath
 
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore import GitIgnorePatternError
 
 from codequarry.ingest.chunking.core import CHUNKER_VERSION
 from codequarry.ingest.git import SUBMODULE, SYMLINK, TreeEntry
-from codequarry.ingest.kinds import GENERATED_NAME, LOCK_FILES, MINIFIED_NAME, kind_of_path
+from codequarry.ingest.kinds import is_minified_name, kind_of_path
 from codequarry.ingest.languages import language_of
 from codequarry.ingest.source import PathLabels
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.config import ScanSettings, SettingsModel
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import KindOfFile
 
@@ -40,6 +39,8 @@ SKIP_REASONS: dict[str, str] = {
     "embedder-refused": "the embedding model refuses one of its chunks for good",
 }
 
+_REASON_OF_KIND: dict[KindOfFile, str] = {"vendored": "vendored", "lock": "lock-file", "generated": "generated"}
+
 
 @dataclass(frozen=True, slots=True)
 class FileTask:
@@ -47,7 +48,7 @@ class FileTask:
 
     ``skip`` is the reason where the path is enough, else None: then the content decides. ``rules`` is the hash of all
     but the blob that can change the outcome, so an equal blob and equal rules mean an equal outcome. ``wanted`` is
-    set where .codequarryignore names the file with ``!``: then no rule but its size skips it.
+    set where a pattern with ``!`` asks for the file: then neither its name nor a marker in it skips it.
     """
 
     path: str
@@ -73,48 +74,48 @@ class PathRules:
         self._exclude = _spec_of_setting("[scan] exclude", scan.exclude)
         self._include = _spec_of_setting("[scan] include", scan.include)
         self._labels = [(_spec_of_setting("[[path_rules]] glob", [rule.glob]), rule) for rule in settings.path_rules]
+        self._names_skipped = _names_skipped(scan)
         self._content_rules = _digest(
             SCANNER_VERSION,
             CHUNKER_VERSION,
-            settings.chunking.model_dump(),
-            (scan.skip_generated, scan.skip_minified),
+            settings.chunking.model_dump_json(),
+            scan.skip_generated,
+            scan.skip_minified,
         )
-        self.digest = _digest(
-            self._content_rules,
-            scan.model_dump(),
-            settings.languages.model_dump(),
-            [rule.model_dump() for rule in settings.path_rules],
-            list(ignore_lines),
-        )
+        self.digest = _rules_digest(settings, self._content_rules, ignore_lines)
 
     def decide(self, entry: TreeEntry) -> FileTask:
         """Decide what a path alone can decide."""
         wanted, ignored_by = self._asked(entry.path)
         language = language_of(entry.path, mapping=self._languages.map)
-        found = self._skip(entry, language, wanted, ignored_by)
+        kind = kind_of_path(entry.path, language)
+        found = self._skip(entry, kind, language, wanted, ignored_by)
         if found:
             reason, detail = found
-            return FileTask(
-                entry.path, entry.blob, entry.size, _digest(reason), skip=reason, detail=detail, language=language
-            )
-        kind, labels = kind_of_path(entry.path, language), self._labels_of(entry.path)
+            return FileTask(entry.path, entry.blob, entry.size, _digest(reason), reason, detail, language)
+        labels = self._labels_of(entry.path)
         # Where the name does not tell the language, the first line may, and then it can still be switched off.
         allowed = self._languages.only if language is None else None
-        rules = _digest(self._content_rules, language, allowed, kind, asdict(labels), wanted)
+        rules = _digest(self._content_rules, language, allowed, kind, labels, wanted)
         return FileTask(
             entry.path, entry.blob, entry.size, rules, language=language, kind=kind, labels=labels, wanted=wanted
         )
 
     def _asked(self, path: str) -> tuple[bool, str]:
-        """Return whether the ignore file wants the path by ``!``, and the pattern that leaves it out, if one does."""
-        for spec in (self._ignore, self._exclude):
+        """Return whether a pattern with ``!`` wants the path, and the pattern that leaves it out, if one does.
+
+        The settings are asked first: a repository can't bring in what whoever runs the index left out.
+        """
+        for spec in (self._exclude, self._ignore):
             verdict = spec.check_file(path) if spec else None
             if verdict and verdict.include is not None:
                 assert spec is not None and verdict.index is not None
                 return not verdict.include, str(spec.patterns[verdict.index].pattern) if verdict.include else ""
         return False, ""
 
-    def _skip(self, entry: TreeEntry, language: str | None, wanted: bool, ignored_by: str) -> tuple[str, str] | None:
+    def _skip(
+        self, entry: TreeEntry, kind: KindOfFile, language: str | None, wanted: bool, ignored_by: str
+    ) -> tuple[str, str] | None:
         if entry.mode == SUBMODULE:
             return "submodule", f"commit {entry.blob}"
         if entry.mode == SYMLINK:
@@ -123,23 +124,17 @@ class PathRules:
             return "excluded", ignored_by
         if self._include and not wanted and not self._include.match_file(entry.path):
             return "not-included", ""
-        reason = None if wanted else self._reason_of_name(entry.path, language)
+        reason = None if wanted else self._reason_of_name(entry.path, kind, language)
         if reason:
             return reason, ""
         if entry.size > self._scan.max_file_bytes:
             return "too-large", f"{entry.size} bytes, the limit is {self._scan.max_file_bytes}"
         return None
 
-    def _reason_of_name(self, path: str, language: str | None) -> str | None:
-        name = PurePosixPath(path).name.lower()
-        if self._scan.skip_vendored and kind_of_path(path) == "vendored":
-            return "vendored"
-        if self._scan.skip_lock_files and name in LOCK_FILES:
-            return "lock-file"
-        if self._scan.skip_minified and MINIFIED_NAME.search(name):
-            return "minified"
-        if self._scan.skip_generated and GENERATED_NAME.search(path.lower()):
-            return "generated"
+    def _reason_of_name(self, path: str, kind: KindOfFile, language: str | None) -> str | None:
+        reason = "minified" if kind == "generated" and is_minified_name(path) else _REASON_OF_KIND.get(kind)
+        if reason in self._names_skipped:
+            return reason
         if self._languages.only and language and language not in self._languages.only:
             return "language-off"
         return None
@@ -174,5 +169,24 @@ def _is_pattern(line: str) -> bool:
     return True
 
 
-def _digest(*parts: object) -> str:
-    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+def _names_skipped(scan: ScanSettings) -> frozenset[str]:
+    switches = {
+        "vendored": scan.skip_vendored,
+        "lock-file": scan.skip_lock_files,
+        "generated": scan.skip_generated,
+        "minified": scan.skip_minified,
+    }
+    return frozenset(reason for reason, is_on in switches.items() if is_on)
+
+
+def _rules_digest(settings: SettingsModel, content_rules: str, ignore_lines: Sequence[str]) -> str:
+    """Return the hash of all that decides about any file."""
+    path_rules = [rule.model_dump_json() for rule in settings.path_rules]
+    sections = (settings.scan.model_dump_json(), settings.languages.model_dump_json())
+    return _digest(content_rules, *sections, *path_rules, *ignore_lines)
+
+
+@lru_cache(maxsize=4096)
+def _digest(*parts: Hashable) -> str:
+    """Return the hash of values whose representation is the same in every run; most files share theirs with others."""
+    return sha256(repr(parts).encode()).hexdigest()[:16]

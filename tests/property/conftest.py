@@ -1,0 +1,88 @@
+"""A store that dies at a chosen moment."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from codequarry.shared.errors import StoreUnavailable
+from codequarry.shared.model import ChunkRow, FileRecord
+from codequarry.shared.store.port import Document, Store, Vector
+
+
+class DyingStore:
+    """Passes every call on until its ``calls``-th write, and dies before, in the middle of or after that one.
+
+    From then on nothing goes through, as from a process that was killed: no clean-up, no progress, no heartbeat.
+    """
+
+    def __init__(self, store: Store, calls: int, when: str) -> None:
+        self._store, self._left, self._when = store, calls, when
+        self.dead = False
+
+    def __getattr__(self, name: str) -> Any:
+        self._breathe()
+        return getattr(self._store, name)
+
+    def _breathe(self) -> None:
+        if self.dead:
+            raise StoreUnavailable("this process was killed")
+
+    def _dies(self) -> bool:
+        """Count a write, and tell whether this is the fatal one."""
+        self._breathe()
+        self._left -= 1
+        self.dead = self._left <= 0
+        if self.dead and self._when == "before":
+            self._breathe()
+        return self.dead
+
+    def write_document(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:
+        fatal = self._dies()
+        document = self._store.write_document(key, body, version)
+        if fatal:
+            self._breathe()
+        return document
+
+    def delete_document(self, key: str) -> None:
+        self._whole(self._store.delete_document, key)
+
+    def undo(self, timeline: int, number: int) -> None:
+        self._whole(self._store.undo, timeline, number)
+
+    def purge(self, timelines: Collection[int]) -> None:
+        self._whole(self._store.purge, timelines)
+
+    def cache_vectors(self, vectors: Mapping[str, Vector]) -> None:
+        self._whole(self._store.cache_vectors, vectors)
+
+    def create(self, rows: Sequence[ChunkRow], files: Sequence[FileRecord], vectors: Mapping[str, Vector]) -> None:
+        """Die with half of the rows written and no record, as a store without transactions may."""
+        if not self._dies():
+            self._store.create(rows, files, vectors)
+            return
+        self._store.create(rows[: len(rows) // 2] if self._when == "within" else rows, [], vectors)
+        if self._when == "after":
+            self._store.create([], files, {})
+        self._breathe()
+
+    def retire(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> int:
+        """Die with half of the paths retired."""
+        if not self._dies():
+            return self._store.retire(timeline, number, paths, aborted)
+        half = sorted(paths)[: len(paths) // 2] if self._when == "within" else paths
+        self._store.retire(timeline, number, half, aborted)
+        self._breathe()
+        raise AssertionError
+
+    def _whole(self, call: Callable[..., None], *arguments: Any) -> None:
+        fatal = self._dies()
+        call(*arguments)
+        if fatal:
+            self._breathe()
+
+
+@pytest.fixture
+def make_dying_store() -> Callable[[Store, int, str], DyingStore]:
+    """Return a function that wraps a store so that it dies ``before``, ``within`` or ``after`` its n-th write."""
+    return DyingStore
