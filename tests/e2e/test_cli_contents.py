@@ -1,9 +1,11 @@
 """Looking into an index through the command line: search, files, chunks, repos, status, doctor."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -193,3 +195,27 @@ def test_on_a_terminal_a_search_has_colours(indexed: Any) -> None:
     )  # fmt: skip
     assert "\x1b[" in done.stdout
     assert "retry_delay" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "section"),
+    [
+        (["index", "project"], "codequarry index"),
+        (["index", "project", "--dry-run", "--full"], "codequarry index"),
+        (["files", "project"], "codequarry files"),
+        (["chunks", "project", "src/retry.py"], "codequarry chunks"),
+        (["repos", "list"], "codequarry repos list"),
+        (["status"], "codequarry status"),
+        (["doctor"], "codequarry doctor"),
+        (["config"], "codequarry config"),
+        (["models"], "codequarry models"),
+    ],
+)
+def test_every_field_of_every_document_is_described(indexed: Any, arguments: list[str], section: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+    described = next(part for part in page.split("\n## ") if part.startswith(section))
+    named = set(re.findall(r"`(\w+)(?:\[\])?`", described))
+    body = indexed.run(*arguments, "--json").json
+    lists = {name: value for name, value in body.items() if isinstance(value, list) and name not in ("chunks", "repos")}
+    inner = {field for value in lists.values() for entry in value if isinstance(entry, dict) for field in entry}
+    assert (set(body) | inner) - named == set()
