@@ -88,7 +88,7 @@ def applied(columns: Columns, entries: Sequence[Entry]) -> Columns:
         columns = EMPTY
     added = [np.frombuffer(body, RECORD) for _, kind, _, body in entries if kind in (_ADDED, _FOLDED)]
     if added:
-        columns = _grown(columns, np.concatenate(added))
+        columns = _grown(columns, np.concatenate(added), entries[0][2] or 0)
     died, timeline = columns.died.copy(), columns.timeline.copy()
     for _, kind, number, body in entries:
         if kind == _DIED and number is not None:
@@ -98,8 +98,9 @@ def applied(columns: Columns, entries: Sequence[Entry]) -> Columns:
     return replace(columns, seq=entries[-1][0], died=died, timeline=timeline)
 
 
-def _grown(columns: Columns, records: Records) -> Columns:
-    size = max(len(columns.timeline), int(records["row"].max(initial=0)) + 1)
+def _grown(columns: Columns, records: Records, least: int) -> Columns:
+    """Return the columns with further rows; ``least`` is the length of arrays that a fold left out deleted rows of."""
+    size = max(len(columns.timeline), int(records["row"].max(initial=0)) + 1, least)
 
     def grown(name: str) -> NDArray[Any]:
         old = getattr(columns, name)
@@ -163,7 +164,7 @@ def _log(connection: apsw.Connection, kind: str, number: int | None, body: bytes
 def fold(connection: apsw.Connection, columns: Columns) -> None:
     """Replace the whole log by one entry that holds ``columns``."""
     connection.execute("DELETE FROM change")
-    _log(connection, _FOLDED, None, columns.records().tobytes())
+    _log(connection, _FOLDED, len(columns.timeline), columns.records().tobytes())
 
 
 def fold_if_long(connection: apsw.Connection, cache: ColumnCache) -> None:

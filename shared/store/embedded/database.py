@@ -20,6 +20,7 @@ _CHECKPOINT_PAGES = 4000
 _LOG_BYTES_KEPT = 64 * 1024 * 1024
 # Pages moved in one transaction when room is given back: some tens of milliseconds.
 _PAGES_AT_ONCE = 5000
+_RETRY_SECONDS = 0.02
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -44,16 +45,14 @@ class Database:
         while True:
             connection = self._connect()
             try:
-                prepare(connection, dimension)
+                with self._translated(connection):
+                    prepare(connection, dimension)
                 return connection
-            except apsw.BusyError:
+            except BaseException as error:
                 connection.close()
-                if time.monotonic() > deadline:
+                if not isinstance(error.__cause__, apsw.BusyError) or time.monotonic() > deadline:
                     raise
-                time.sleep(0.02)
-            except BaseException:
-                connection.close()
-                raise
+            time.sleep(_RETRY_SECONDS)
 
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(str(self.folder / "index.sqlite3"))
@@ -63,6 +62,8 @@ class Database:
             ("synchronous", "normal"),
             ("cache_size", _CACHE_KIB),
             ("temp_store", "memory"),
+            # What is purged is also overwritten, where that costs no further page.
+            ("secure_delete", "fast"),
             ("wal_autocheckpoint", _CHECKPOINT_PAGES),
             ("journal_size_limit", _LOG_BYTES_KEPT),
         ):

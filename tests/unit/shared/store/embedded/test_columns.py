@@ -1,0 +1,102 @@
+"""The arrays that follow the change log."""
+
+import numpy as np
+import pytest
+
+from codequarry.shared.snapshots import OPEN
+from codequarry.shared.store.embedded import columns as module
+from codequarry.shared.store.embedded.columns import (
+    EMPTY,
+    RECORD,
+    ColumnCache,
+    fold,
+    fold_if_long,
+    log_added,
+    log_deleted,
+    log_died,
+)
+
+
+def records(*rows, timeline=1):
+    made = np.zeros(len(rows), RECORD)
+    made["row"], made["timeline"], made["died"], made["first"] = rows, timeline, OPEN, True
+    made["lengths"] = np.array(rows)[:, None]
+    return made
+
+
+def described(columns):
+    return [(int(row), int(columns.died[row]), columns.lengths[row].tolist()) for row in columns.rows()]
+
+
+@pytest.fixture
+def history(connection):
+    """Write a history into the log: rows come, one is retired and revived, one is retired, one is deleted."""
+    log_added(connection, records(1, 2, 3))
+    log_died(connection, [1, 2], 7)
+    log_added(connection, records(5, 6))
+    log_died(connection, [1])
+    log_deleted(connection, [3, 5])
+    return [(1, OPEN, [1] * 5), (2, 7, [2] * 5), (6, OPEN, [6] * 5)]
+
+
+class TestLog:
+    def test_the_arrays_hold_what_the_log_says(self, connection, history):
+        assert described(ColumnCache().refreshed(connection)) == history
+
+    def test_refreshing_step_by_step_comes_to_the_same(self, connection):
+        cache, steps = ColumnCache(), []
+        log_added(connection, records(1, 2))
+        steps.append(cache.refreshed(connection))
+        log_died(connection, [2], 9)
+        steps.append(cache.refreshed(connection))
+        log_deleted(connection, [1])
+        steps.append(cache.refreshed(connection))
+        assert [one.died[2] for one in steps] == [OPEN, 9, 9]
+        assert [len(one.rows()) for one in steps] == [2, 2, 1]
+        assert described(steps[-1]) == described(ColumnCache().refreshed(connection))
+
+    def test_nothing_new_is_the_same_object(self, connection, history):
+        cache = ColumnCache()
+        assert cache.refreshed(connection) is cache.refreshed(connection)
+
+    def test_empty_changes_are_not_logged(self, connection):
+        log_died(connection, [], 3)
+        log_deleted(connection, [])
+        assert ColumnCache().refreshed(connection) is EMPTY
+
+    def test_own_changes_are_seen_but_not_kept(self, connection, history):
+        cache = ColumnCache()
+        assert described(cache.including_own_changes(connection)) == history
+        assert cache._columns is EMPTY
+
+
+class TestFold:
+    def test_a_folded_log_says_the_same_to_everyone(self, connection, history):
+        behind = ColumnCache()
+        log_added(connection, records(9))
+        fold(connection, ColumnCache().refreshed(connection))
+        assert connection.execute("SELECT count(*) FROM change").get == 1
+        fresh = ColumnCache().refreshed(connection)
+        assert described(fresh) == [*history, (9, OPEN, [9] * 5)]
+        assert described(behind.refreshed(connection)) == described(fresh)
+        log_died(connection, [9], 11)
+        assert described(behind.refreshed(connection))[-1] == (9, 11, [9] * 5)
+
+    def test_who_had_seen_half_of_it_starts_anew(self, connection, history):
+        half = ColumnCache()
+        half.refreshed(connection)
+        log_deleted(connection, [2])
+        fold(connection, ColumnCache().refreshed(connection))
+        assert described(half.refreshed(connection)) == [history[0], history[2]]
+
+    def test_a_long_log_is_folded(self, connection, monkeypatch):
+        monkeypatch.setattr(module, "FOLD_AFTER", 10)
+        for row in range(1, 40):
+            log_added(connection, records(row))
+            fold_if_long(connection, ColumnCache())
+            assert connection.execute("SELECT count(*) FROM change").get <= 12
+        assert len(ColumnCache().refreshed(connection).rows()) == 39
+
+    def test_an_empty_log_is_left_alone(self, connection):
+        fold_if_long(connection, ColumnCache())
+        assert ColumnCache().refreshed(connection) is EMPTY

@@ -1,0 +1,40 @@
+"""A chunk as bytes and back."""
+
+from dataclasses import fields
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codequarry.shared.model import Chunk, StrideInfo, Tokens
+from codequarry.shared.store.embedded.payload import decode, encode
+
+# Lone surrogates too: a file that is not quite UTF-8 may leave them in its text.
+TEXT = st.text(st.characters(), max_size=40)
+WORDS = st.lists(st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8), max_size=6).map(" ".join)
+MAYBE = st.none() | TEXT
+NUMBER = st.integers(0, 2**40)
+BY_TYPE = {
+    str: TEXT,
+    int: NUMBER,
+    bool: st.booleans(),
+    str | None: MAYBE,
+    bool | None: st.none() | st.booleans(),
+    int | None: st.none() | NUMBER,
+    float | None: st.none() | st.floats(allow_nan=False),
+    tuple[str, ...]: st.lists(TEXT, max_size=3).map(tuple),
+    StrideInfo | None: st.none() | st.builds(StrideInfo, TEXT, NUMBER, NUMBER, NUMBER, NUMBER),
+}
+CHUNKS = st.builds(Chunk, **{one.name: BY_TYPE.get(one.type, TEXT) for one in fields(Chunk)})
+TOKENS = st.builds(Tokens, WORDS, WORDS, WORDS, WORDS, WORDS)
+
+
+@given(CHUNKS, TOKENS)
+def test_every_field_comes_back(chunk, tokens):
+    assert decode(encode(chunk, tokens)) == (chunk, tokens)
+
+
+def test_a_typical_chunk_takes_less_than_half_of_its_text_and_tokens():
+    text = "def total(items):\n    return sum(item.price * item.count for item in items if item.valid)\n" * 12
+    words = "def total items return sum item price item count for item in items if item valid " * 12
+    chunk = Chunk("id", "repo", "a.py", "b" * 40, "python", "function", 1, 24, 0, len(text), text, "h" * 64)
+    assert len(encode(chunk, Tokens(body=words.strip()))) < (len(text) + len(words)) / 2

@@ -1,0 +1,245 @@
+"""What the embedded store does beside the contract: errors of the folder, incremental refresh, giving room back."""
+
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from codequarry.shared.errors import ModelMismatch, StoreUnavailable, UsageError
+from codequarry.shared.model import Filters, Layer, Snapshot
+from codequarry.shared.store.embedded import columns
+from codequarry.shared.store.embedded.store import EmbeddedStore
+from codequarry.shared.store.port import RecallQuery
+
+HEAD = Snapshot((Layer((1,), 1000),))
+DIMENSION = 8
+
+
+def vector_files(folder):
+    return sorted(path.name for path in folder.glob("vectors-*"))
+
+
+def found(store, *terms, vector=None):
+    return store.recall(RecallQuery(HEAD, terms=terms, vector=vector, vector_limit=1000, term_limit=1000))
+
+
+class TestFolder:
+    def test_it_is_made_with_its_parents(self, tmp_path):
+        EmbeddedStore(tmp_path / "a" / "b", DIMENSION).close()
+        assert (tmp_path / "a" / "b" / "index.sqlite3").exists()
+
+    def test_a_file_in_its_place_is_an_error(self, tmp_path):
+        (tmp_path / "file").write_text("not a folder")
+        for path in (tmp_path / "file", tmp_path / "file" / "store"):
+            with pytest.raises(StoreUnavailable, match="can't be read and written"):
+                EmbeddedStore(path, DIMENSION)
+
+    def test_a_folder_without_rights_is_an_error(self, tmp_path):
+        """Run as nobody where the tests run as root, whom rights don't stop."""
+        folder = tmp_path / "locked"
+        folder.mkdir(mode=0o500)
+        script = (
+            "import os, sys, pathlib\n"
+            "from codequarry.shared.store.embedded.store import EmbeddedStore\n"
+            "from codequarry.shared.errors import StoreUnavailable\n"
+            "if os.getuid() == 0: os.setuid(65534)\n"
+            "try: EmbeddedStore(pathlib.Path(sys.argv[1]), 8)\n"
+            "except StoreUnavailable as error: print(error)\n"
+        )
+        told = subprocess.run([sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=True)
+        assert f"the folder {folder} can't be read and written" in told.stdout
+
+    def test_a_damaged_database_is_an_error_that_says_what_to_do(self, folder):
+        folder.mkdir()
+        (folder / "index.sqlite3").write_bytes(b"no database at all\n" * 1000)
+        with pytest.raises(StoreUnavailable, match=r"damaged .* move it away and index again"):
+            EmbeddedStore(folder, DIMENSION)
+
+    @pytest.mark.parametrize("damage", ["missing", "short"])
+    def test_a_damaged_vector_file_is_an_error_that_says_what_to_do(self, open_store, make_row, put, folder, damage):
+        put(open_store(), make_row())
+        if damage == "missing":
+            (folder / "vectors-1.f32").unlink()
+        else:
+            (folder / "vectors-1.f32").write_bytes(b"short")
+        with pytest.raises(StoreUnavailable, match=r"vectors-1.f32 is .* move the folder away and index again"):
+            found(open_store(), vector=np.ones(DIMENSION, np.float32))
+
+    def test_another_dimension_is_refused(self, store, folder):
+        with pytest.raises(ModelMismatch, match="holds vectors of 8 numbers, the embedding model gives 9"):
+            EmbeddedStore(folder, 9)
+
+    def test_another_format_is_refused(self, store, folder):
+        with store._database.writing() as connection:
+            connection.pragma("user_version", 99)
+        with pytest.raises(StoreUnavailable, match="another version of Codequarry"):
+            EmbeddedStore(folder, DIMENSION)
+
+    def test_a_closed_store_says_so(self, open_store):
+        closed = open_store()
+        closed.close()
+        closed.close()
+        with pytest.raises(StoreUnavailable, match="closed"):
+            closed.read_document("head")
+
+    def test_a_query_of_zeros_is_refused(self, store):
+        with pytest.raises(UsageError):
+            found(store, vector=np.zeros(DIMENSION, np.float32))
+
+    def test_many_processes_may_make_the_store_at_once(self, folder):
+        script = (
+            "import sys, pathlib\n"
+            "from codequarry.shared.store.embedded.store import EmbeddedStore\n"
+            "store = EmbeddedStore(pathlib.Path(sys.argv[1]), 8)\n"
+            "store.write_document(sys.argv[2], {}, None)\n"
+            "store.close()\n"
+        )
+        runs = [subprocess.Popen([sys.executable, "-c", script, str(folder), str(n)]) for n in range(6)]
+        assert [run.wait() for run in runs] == [0] * 6
+        store = EmbeddedStore(folder, DIMENSION)
+        assert [document.key for document in store.list_documents("")] == [str(n) for n in range(6)]
+        store.close()
+
+
+class TestRefresh:
+    def test_two_objects_follow_each_other_step_by_step(self, open_store, make_row, put):
+        one, other = open_store(), open_store()
+        for number in range(1, 30):
+            writer, reader = (one, other) if number % 2 else (other, one)
+            put(writer, make_row(f"{number}.py", f"word own{number}", born=number))
+            if number % 3 == 0:
+                writer.retire(1, 500 + number, [f"{number}.py"], [])
+            if number % 5 == 0:
+                writer.undo(1, number)
+            left = {n for n in range(1, number + 1) if n % 3 and n % 5}
+            for store in (reader, writer):
+                answer = found(store, "word", f"own{number}")
+                assert {candidate.chunk.path for candidate in answer.candidates.values()} == {f"{n}.py" for n in left}
+                assert answer.document_frequencies == {"word": len(left), f"own{number}": int(number in left)}
+
+    def test_a_refresh_reads_only_what_changed(self, open_store, make_row, put):
+        one, other = open_store(), open_store()
+        put(one, *(make_row(f"{number}.py") for number in range(100)))
+        assert found(other, "word").live_chunks == 100
+        known = other._columns._columns
+        put(one, make_row("new.py"))
+        with other._database.reading() as connection:
+            entries = columns._entries_after(connection, known.seq)
+        assert [len(body) // columns.RECORD.itemsize for _, _, _, body in entries] == [1]
+        assert found(other, "word").live_chunks == 101
+
+    def test_who_slept_through_a_fold_follows_too(self, open_store, make_row, put, monkeypatch):
+        monkeypatch.setattr(columns, "FOLD_AFTER", 5)
+        one, other = open_store(), open_store()
+        put(one, make_row("first.py"))
+        assert found(other, "word").live_chunks == 1
+        for number in range(2, 20):
+            put(one, make_row(f"{number}.py", born=number))
+            one.retire(1, number + 1, [f"{number - 1}.py"], [])
+        answer = found(other, "word")
+        assert {one.chunk.path for one in answer.candidates.values()} == {"first.py", "19.py"}
+
+    def test_threads_of_one_object_read_while_one_writes(self, store, make_row, put):
+        failures = []
+        done = threading.Event()
+
+        def read():
+            try:
+                while not done.is_set():
+                    answer = found(store, "word", vector=np.ones(DIMENSION, np.float32))
+                    assert len(answer.by_vector) == len(answer.by_terms) == answer.live_chunks
+                    assert answer.document_frequencies["word"] == answer.live_chunks
+            except Exception as error:
+                failures.append(error)
+
+        readers = [threading.Thread(target=read) for _ in range(4)]
+        for reader in readers:
+            reader.start()
+        for number in range(1, 30):
+            put(store, *(make_row(f"{number}.py", born=number, ordinal=ordinal) for ordinal in range(5)))
+        done.set()
+        for reader in readers:
+            reader.join()
+        assert failures == []
+
+
+class TestRoom:
+    def test_a_vector_is_stored_once_however_many_rows_use_it(self, store, make_row, put, folder):
+        rows = [make_row("same.py", timeline=timeline, born=timeline) for timeline in range(1, 20)]
+        store.cache_vectors({rows[0].vector_key: np.ones(DIMENSION, np.float32)})
+        put(store, *rows)
+        assert (folder / "vectors-1.f32").stat().st_size == DIMENSION * 4
+
+    def test_a_purge_gives_room_and_words_back(self, open_store, make_row, put, folder):
+        store = open_store()
+        keep = make_row("keep.py", "word kept")
+        put(store, keep)
+        small = sum(path.stat().st_size for path in folder.iterdir())
+        text = " ".join(f"secretword{number}" for number in range(2000))
+        for number in range(20):
+            put(
+                store,
+                *(make_row(f"secretpath{n}.py", f"{text} {n}", timeline=9) for n in range(number * 5, number * 5 + 5)),
+            )
+        store.purge([9])
+        store.close()
+        assert vector_files(folder) == ["vectors-2.f32"]
+        assert (folder / "vectors-2.f32").stat().st_size == DIMENSION * 4
+        assert sum(path.stat().st_size for path in folder.iterdir()) < 2 * small
+        assert b"secret" not in (folder / "index.sqlite3").read_bytes()
+        assert list(found(open_store(), "kept").candidates) == [keep.chunk.id]
+
+    def test_few_unused_vectors_stay_where_they_are(self, store, make_row, put, folder):
+        put(store, *(make_row(f"{number}.py") for number in range(20)), make_row("gone.py", timeline=9))
+        store.purge([9])
+        assert vector_files(folder) == ["vectors-1.f32"]
+        assert store.cached_vectors([make_row("gone.py").vector_key]) == {}
+
+    def test_a_reader_of_the_old_vectors_goes_on(self, open_store, make_row, put, folder):
+        store, other = open_store(), open_store()
+        rows = [make_row(f"{number}.py", timeline=1 + 8 * (number % 2)) for number in range(40)]
+        put(store, *rows)
+        before = other.cached_vectors([rows[0].vector_key])[rows[0].vector_key]
+        with other._database.reading() as connection:
+            old = other._vectors.matrix(connection)
+            copied = old.copy()
+            store.purge([9])
+            assert vector_files(folder) == ["vectors-2.f32"]
+            np.testing.assert_array_equal(old, copied)
+        np.testing.assert_array_equal(other.cached_vectors([rows[0].vector_key])[rows[0].vector_key], before)
+        answer = found(other, "word", vector=before / np.linalg.norm(before))
+        assert answer.by_vector[0] == rows[0].chunk.id
+        assert answer.live_chunks == 20
+
+    def test_a_read_that_began_before_a_purge_begins_again(self, open_store, make_row, put):
+        store, other = open_store(), open_store()
+        rows = [make_row(f"{number}.py", timeline=1 + 8 * (number % 2)) for number in range(40)]
+        put(store, *rows)
+        attempts = []
+
+        def read(connection):
+            attempts.append(connection.execute("SELECT count(*) FROM chunk").get)
+            if len(attempts) == 1:
+                store.purge([9])
+            return len(other._vectors.matrix(connection))
+
+        assert other._read(read) == 20
+        assert attempts == [40, 20]
+
+    def test_what_a_crash_left_behind_the_last_slot_is_written_over(self, store, make_row, put, folder):
+        put(store, make_row("a.py"))
+        with (folder / "vectors-1.f32").open("ab") as file:
+            file.write(b"\xff" * 999)
+        put(store, make_row("b.py"))
+        keys = [make_row("a.py").vector_key, make_row("b.py").vector_key]
+        for vector in store.cached_vectors(keys).values():
+            assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+
+    def test_undone_rows_leave_the_lists_when_they_are_most_of_a_segment(self, store, make_row, put):
+        put(store, *(make_row(f"{number}.py", f"undoneword{number}") for number in range(50)))
+        store.undo(1, 2)
+        with store._database.reading() as connection:
+            assert connection.execute("SELECT count(*) FROM posting").get == 0
+        assert store.count(HEAD, Filters()) == 0
