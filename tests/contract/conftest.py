@@ -3,14 +3,19 @@
 import hashlib
 import uuid
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from codequarry.opensearch.node import Node
+from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.identifiers import tokenize
 from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Layer, Snapshot, StrideInfo, Tokens
+from codequarry.shared.store.embedded.store import EmbeddedStore
+from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import Store, Vector
 
 DIMENSION = 16
@@ -19,28 +24,38 @@ OpenStore = Callable[[], Store]
 
 
 @pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
-def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenStore]:
+def open_store(request: pytest.FixtureRequest) -> OpenStore:
     """Give a function that opens one more store object on this test's own data; all are closed at the end."""
+    opener: OpenStore = request.getfixturevalue(f"open_{request.param}_store")
+    return opener
+
+
+@pytest.fixture
+def open_embedded_store(tmp_path: Path) -> Iterator[OpenStore]:
+    """Give the opener of an embedded store in a folder of the test's own."""
+    with closing_all(lambda: EmbeddedStore(tmp_path / "store", DIMENSION)) as opener:
+        yield opener
+
+
+@pytest.fixture
+def open_opensearch_store(opensearch_node: Node) -> Iterator[OpenStore]:
+    """Give the opener of a store on the one real node, whose index names keep tests apart."""
+    settings = OpenSearchSettings(urls=(opensearch_node.url,), index=f"test_{uuid.uuid4().hex[:12]}")
+    with closing_all(lambda: OpenSearchStore(settings, DIMENSION)) as opener:
+        yield opener
+        opener().client.indices.delete(index=f"{settings.index}*")
+
+
+@contextmanager
+def closing_all(make: Callable[[], Store]) -> Iterator[OpenStore]:
+    """Give ``make``, and close all that it made."""
     opened: list[Store] = []
-    if request.param == "embedded":
-        from codequarry.shared.store.embedded.store import EmbeddedStore
 
-        def opener() -> Store:
-            opened.append(EmbeddedStore(tmp_path / "store", DIMENSION))
-            return opened[-1]
+    def opener() -> Store:
+        opened.append(make())
+        return opened[-1]
 
-        yield opener
-    else:
-        # Names of its own keep tests apart on the one node; the node's fixture deletes what begins with the prefix.
-        node = request.getfixturevalue("opensearch_node")
-        prefix = f"test-{uuid.uuid4().hex[:12]}"
-
-        def opener() -> Store:
-            opened.append(node.open_store(prefix, DIMENSION))
-            return opened[-1]
-
-        yield opener
-        node.delete_indices(prefix)
+    yield opener
     for store in opened:
         store.close()
 
