@@ -1,7 +1,7 @@
 """What of a chunk is searched: its lexical fields, and the text that is embedded."""
 
 from codequarry.ingest.chunking.comments import summary
-from codequarry.shared.identifiers import tokenize
+from codequarry.shared.identifiers import split_identifier, tokenize
 from codequarry.shared.model import Chunk, Tokens
 
 
@@ -18,11 +18,16 @@ def lexical_tokens(chunk: Chunk) -> Tokens:
 
 
 def embedded_text(chunk: Chunk) -> str:
-    """Return what is embedded: path, enclosing symbols, what it is, then the text.
+    """Return what is embedded: path, what is around it, its names and signature, its documentation, then the text.
 
     No repository, ref or line number is in it, so that the same chunk on another branch, in a fork or further down
-    its file is embedded once.
+    its file is embedded once. Names weigh more than any other words: with signature and split name before the text,
+    the first sentence of a doc comment found its own function (the comment taken out) with a mean reciprocal rank of
+    0.29 instead of 0.23 (flask), 0.17 instead of 0.13 (okio), 0.26 instead of 0.17 (gson), 0.20 instead of 0.17
+    (ripgrep) and 0.30 instead of 0.20 (Alamofire).
     """
     about = summary(chunk.doc) if chunk.doc and chunk.doc[:40] not in chunk.text[:400] else ""
-    lines = (chunk.path, chunk.context, chunk.qualified_name or "", about, chunk.commentary, chunk.text.rstrip())
+    words = " ".join(split_identifier(chunk.symbol_name or ""))
+    names = (chunk.qualified_name or "", chunk.signature or "", words if " " in words else "")
+    lines = (chunk.path, chunk.context, *names, about, chunk.commentary, chunk.text.rstrip())
     return "\n".join(filter(None, lines))

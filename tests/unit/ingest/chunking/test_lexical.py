@@ -34,6 +34,13 @@ def test_the_embedded_text_begins_with_path_and_context(sample):
     assert embedded_text(chunk).endswith(chunk.text.rstrip())
 
 
+def test_names_and_signature_come_before_the_text(sample):
+    chunk = sample("invoice.ts").named("applyFee")
+    expected = ["applyFee", "export const applyFee = (total: Money): Money", "apply fee"]
+    head = embedded_text(chunk).removesuffix(chunk.text.rstrip()).splitlines()
+    assert head[-3:] == expected
+
+
 def test_the_embedded_text_names_no_repository_blob_or_line(chunked):
     function = "def f(a):\n    b = a\n    c = b\n    return c\n"
     first = chunked("a.py", f"X = 1\n\n\n{function}").named("f")
