@@ -33,8 +33,9 @@ lint: $(VENV)/.lint build/typed/.built ## Check style, types and the direction o
 	MYPYPATH=build/typed $(BIN)/mypy $(PACKAGES:%=-p codequarry.%)
 	PYTHONPATH=build/typed $(BIN)/lint-imports
 
-bench: $(VENV)/.test ## Measure speed and quality on this machine (minutes; bench/README.md says what).
-	$(BIN)/python -m bench
+bench: $(VENV)/.test ## Measure speed on this machine (minutes); docs/measurements.md has more and its results.
+	$(BIN)/python -m bench.acceptance.speed --folders $$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
+	$(BIN)/python bench/embedded_store.py
 
 clean: ## Remove what the targets made: .venv, .demo, build and caches.
 	rm -rf $(VENV) .demo build dist codequarry.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
