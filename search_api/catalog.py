@@ -1,6 +1,6 @@
 """What the catalog says of the repositories, read once for many searches."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
@@ -35,21 +35,26 @@ class Publication:
 class Catalog:
     """Reads the catalog of one store, and keeps what can't have changed since."""
 
-    def __init__(self, store: Store, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, store: Store, on_read: Callable[[], None] = lambda: None, clock: Callable[[], float] = monotonic
+    ) -> None:
+        """Read from ``store``; ``on_read`` is called whenever the list is read anew, and may refuse by raising."""
         self._store = store
+        self._on_read = on_read
         self._clock = clock
         self._lock = Lock()
         self._repositories: Mapping[str, Repository] = {}
         self._read_at = float("-inf")
         self._publications: dict[tuple[int, int], Publication] = {}
 
-    def repositories(self, head: Head) -> Mapping[str, Repository]:
-        """Return the repositories by name, read anew where they are old or ``head`` has one that they lack."""
+    def repositories(self, head: Head, asked: Iterable[str] = ()) -> Mapping[str, Repository]:
+        """Return the repositories by name, read anew where they are old or lack one of ``head`` or one asked for."""
         now = self._clock()
         with self._lock:
             kept, age = self._repositories, now - self._read_at
-        if age <= MAX_AGE_SECONDS and all(name in kept for name in head.defaults):
+        if age <= MAX_AGE_SECONDS and all(name in kept for name in (*head.defaults, *asked)):
             return kept
+        self._on_read()
         read = {repository.name: repository for repository in list_repositories(self._store)}
         with self._lock:
             self._repositories, self._read_at = read, now

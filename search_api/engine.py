@@ -11,8 +11,8 @@ from codequarry.search_api.cursor import Cursor, decode_cursor, digest, encode_c
 from codequarry.search_api.diversify import Page, cut_page
 from codequarry.search_api.empty import Emptiness, why_empty
 from codequarry.search_api.plan import Plan, make_plan
-from codequarry.search_api.rank import Ranked, is_match, rank
-from codequarry.search_api.recall import embed, recall_query
+from codequarry.search_api.rank import Ranked, has_match, rank
+from codequarry.search_api.recall import embed, near_query, recall_query
 from codequarry.search_api.request import SearchRequest, parse_request
 from codequarry.search_api.scope import Scope, resolve
 from codequarry.search_api.states import RepositoryState, scope_states
@@ -21,6 +21,7 @@ from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import UsageError
 from codequarry.shared.ledger import published_transactions, read_head
 from codequarry.shared.repositories import Repository
+from codequarry.shared.store.identity import check_identity
 from codequarry.shared.store.port import Recall, Store
 
 __all__ = ["SearchAnswer", "SearchEngine", "SearchRequest", "parse_request"]
@@ -52,14 +53,15 @@ class SearchEngine:
         self.store = store
         self.embeds = True
         self._embedder = embedder
-        self._settings = settings
-        self._catalog = Catalog(store)
+        # Vectors of another model than the query's would be compared without a word.
+        self._catalog = Catalog(store, lambda: check_identity(store, embedder, settings.embedding.model))
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a request.
 
         Raise UsageError (and its kinds) for what is wrong with it, NotIndexed for a repository or version that the
-        index does not have, StoreUnavailable where the engine does not answer. A failing embedder only degrades.
+        index does not have, ModelMismatch where it has another model's vectors, StoreUnavailable where the engine does
+        not answer. A failing embedder only degrades.
         """
         watch = _Stopwatch()
         with watch.stage("parse"):
@@ -74,9 +76,9 @@ class SearchEngine:
             recall = self.store.recall(recall_query(plan, scope.snapshot, vector)) if scope.views else Recall({})
         with watch.stage("rank"):
             ranked = rank(plan, recall)
-            matching = ranked if any(is_match(item) for item in ranked) else []
+            found = ranked if has_match(plan, ranked) else []
             number = cursor.page if cursor else 0
-            page = cut_page(matching, request.top_k, request.max_per_file, number)
+            page = cut_page(found, request.top_k, request.max_per_file, number)
         with watch.stage("answer"):
             answer = self._answer(plan, scope, repositories, recall, page)
         return replace(
@@ -89,7 +91,7 @@ class SearchEngine:
 
     def _scope(self, plan: Plan, cursor: Cursor | None) -> tuple[Scope, Mapping[str, Repository]]:
         head = read_head(self.store)
-        repositories = self._catalog.repositories(head)
+        repositories = self._catalog.repositories(head, plan.selection.repos)
         scope = resolve(
             head,
             repositories,
@@ -108,7 +110,7 @@ class SearchEngine:
         states = list(scope_states(self._catalog, scope, repositories, shown))
         by_name = {state.name: state for state in states}
         results = [self._hit(plan, scope, recall, item, by_name) for item in page.hits]
-        why = Emptiness("") if results else self._why_empty(plan, scope, recall, states)
+        why = Emptiness("") if results else self._why_empty(plan, scope, states)
         return SearchAnswer(
             results=results,
             freshness=[state.freshness() for state in states],
@@ -123,9 +125,12 @@ class SearchEngine:
         explanation = explain(item, recall) if plan.request.explain else None
         return hit_json(item, scope.views.get(repo), states.get(repo), explanation)
 
-    def _why_empty(self, plan: Plan, scope: Scope, recall: Recall, states: Sequence[RepositoryState]) -> Emptiness:
-        near = recall.candidates.values()
-        return why_empty(plan, states, near, lambda filters: self.store.count(scope.snapshot, filters))
+    def _why_empty(self, plan: Plan, scope: Scope, states: Sequence[RepositoryState]) -> Emptiness:
+        """Say why nothing was found; only here are misspellings looked for, since it takes another round trip."""
+        near = self.store.recall(near_query(plan, scope.snapshot)) if scope.views else Recall({})
+        return why_empty(
+            plan, states, near.candidates.values(), lambda filters: self.store.count(scope.snapshot, filters)
+        )
 
 
 def _query_digest(request: SearchRequest) -> str:

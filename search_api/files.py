@@ -51,8 +51,9 @@ def read_file(
     if not chunks:
         raise _missing(store, snapshot, repo, path)
     lines = join_lines(chunks)
-    first, last = start_line or 1, min(end_line or len(lines), len(lines))
-    if not 1 <= first <= max(last, 1):
+    first = 1 if start_line is None else start_line
+    last = len(lines) if end_line is None else min(end_line, len(lines))
+    if not 1 <= first <= last:
         raise UsageError(f"{path} has lines 1 to {len(lines)}; asked for {first} to {end_line or last}")
     some = chunks[0]
     text = "".join(lines[first - 1 : last])

@@ -40,6 +40,12 @@ class Plan:
     kinds_asked: frozenset[KindOfFile]
 
     @property
+    def is_narrowed(self) -> bool:
+        """Tell whether the caller chose by filters what to look at."""
+        selection = self.selection
+        return bool(selection.filters.terms or selection.filters.paths.include or selection.repos)
+
+    @property
     def symbols(self) -> tuple[str, ...]:
         """What the symbol channel is asked for."""
         return symbol_queries(self.names)

@@ -46,8 +46,9 @@ KIND_WEIGHTS: Mapping[KindOfFile, float] = {
 # declarations seldom do a thing by themselves.
 TYPE_WEIGHTS: Mapping[SymbolType, float] = {"documentation": 0.7, "config": 0.7, "block": 0.9}
 # The k-NN always finds something. Where no candidate of a query shares a word with it and none is nearer than this,
-# the honest answer is that there is no match.
-MIN_SIMILARITY = 0.25
+# the honest answer is that there is no match. A single word has neighbours by chance.
+MIN_SIMILARITY = 0.35
+MIN_SIMILARITY_OF_ONE_WORD = 0.5
 # Stores compute a cosine with different rounding; beyond these digits scores would differ, and with them the order.
 SCORE_DIGITS = 4
 
@@ -75,10 +76,18 @@ def rank(plan: Plan, recall: Recall) -> list[Ranked]:
     return sorted(ranked, key=_order)
 
 
-def is_match(item: Ranked) -> bool:
-    """Tell whether a candidate has anything to do with the query: a word, a name, a path, or a near meaning."""
-    signals = item.signals
-    return bool(signals.lexical or signals.definition or signals.path) or signals.semantic >= MIN_SIMILARITY
+def has_match(plan: Plan, ranked: Iterable[Ranked]) -> bool:
+    """Tell whether any candidate has to do with the query: a word, a name, a path, or a near meaning.
+
+    Who filters has said what to look at, and sees it in the order of its score whatever the words.
+    """
+    if plan.is_narrowed:
+        return True
+    nearest = MIN_SIMILARITY if len(plan.text.split()) > 1 else MIN_SIMILARITY_OF_ONE_WORD
+    return any(
+        item.signals.lexical or item.signals.definition or item.signals.path or item.signals.semantic >= nearest
+        for item in ranked
+    )
 
 
 def _order(item: Ranked) -> tuple[float, str, str, int, str]:

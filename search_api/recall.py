@@ -1,9 +1,12 @@
 """The one stage that does input and output: embed the query and ask the store for candidates."""
 
+from collections.abc import Iterator
+
 from codequarry.search_api.plan import Plan
-from codequarry.search_api.terms import index_terms
+from codequarry.search_api.terms import MAX_TERMS, index_terms
 from codequarry.shared.embedding.port import Embedder, Vector
 from codequarry.shared.errors import EmbeddingError
+from codequarry.shared.identifiers import iter_tokens
 from codequarry.shared.model import Snapshot
 from codequarry.shared.store.port import RecallQuery
 
@@ -31,6 +34,28 @@ def recall_query(plan: Plan, snapshot: Snapshot, vector: Vector | None) -> Recal
         symbol_limit=narrow,
         path_limit=narrow,
     )
+
+
+def near_query(plan: Plan, snapshot: Snapshot) -> RecallQuery:
+    """Return what the store is asked for where nothing was found: the same words and slips of them, no filters."""
+    words = [name.last for name in plan.names] or plan.text.split()
+    terms = [token for word in words for token in iter_tokens(word)]
+    spellings = [near for token in dict.fromkeys(terms) for near in near_spellings(token)]
+    return RecallQuery(
+        snapshot=snapshot,
+        terms=tuple(dict.fromkeys((*terms, *spellings)))[:MAX_TERMS],
+        symbols=tuple(dict.fromkeys((*plan.symbols, *spellings)))[:MAX_TERMS],
+        term_limit=MIN_WIDE_LIMIT,
+        symbol_limit=MIN_WIDE_LIMIT,
+    )
+
+
+def near_spellings(word: str) -> Iterator[str]:
+    """Yield what ``word`` is where two letters were swapped, one was typed twice, or one of two was left out."""
+    for index in range(len(word)):
+        yield word[:index] + word[index + 1 :]
+        yield word[:index] + word[index : index + 2][::-1] + word[index + 2 :]
+        yield word[:index] + word[index] + word[index:]
 
 
 def embed(embedder: Embedder, text: str) -> Vector | None:

@@ -8,21 +8,24 @@ from codequarry.search_api.selection import Selection
 from codequarry.search_api.states import RepositoryState, scope_states
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.ledger import read_head
+from codequarry.shared.store.identity import read_identity
 from codequarry.shared.store.port import Store
 
 
-def describe(store: Store, settings: SettingsModel, catalog: Catalog | None = None) -> list[dict[str, Any]]:
+def describe(store: Store, settings: SettingsModel) -> list[dict[str, Any]]:
     """Return every repository of the catalog with its state, by name."""
-    known = catalog or Catalog(store)
+    known = Catalog(store)
     head = read_head(store)
     repositories = known.repositories(head)
     scope = resolve(head, repositories, Selection(), lambda _: ())
     everything = {*scope.views, *scope.pending}
     states = scope_states(known, scope, repositories, everything)
-    return [_to_json(state, settings.embedding.model) for state in sorted(states, key=lambda state: state.name)]
+    identity = read_identity(store)
+    model = identity.model if identity else None
+    return [_to_json(state, model) for state in sorted(states, key=lambda state: state.name)]
 
 
-def _to_json(state: RepositoryState, model: str) -> dict[str, Any]:
+def _to_json(state: RepositoryState, model: str | None) -> dict[str, Any]:
     return {
         "name": state.name,
         "origin": state.origin,

@@ -195,7 +195,7 @@ class RepositoryBody(Open):
     skipped: dict[str, int] = Field(description="files left out, by reason")
     state: State
     percent: int | None = Field(description="of a running first import")
-    model: str
+    model: str | None = Field(description="that made the vectors; null before the first import")
 
 
 class RepositoriesBody(Open):

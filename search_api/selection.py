@@ -73,7 +73,7 @@ def _fields(clause: Clause) -> list[tuple[str, str]]:
         name = split_name(clause.value)
         if name is None:
             raise UsageError(f"'symbol:{clause.value}' names no symbol")
-        return [("symbol_name", name.last), ("symbol", clause.value)]
+        return [("defines", name.last), ("symbol", clause.value)]
     return [(clause.word, clause.value)]
 
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codequarry.search_api.rank import KIND_WEIGHTS, is_match, rank, score
+from codequarry.search_api.rank import KIND_WEIGHTS, has_match, rank, score
 from codequarry.search_api.signals import Signals
 from codequarry.shared.model import KINDS_OF_FILE
 
@@ -77,5 +77,14 @@ def test_the_order_of_the_engine_does_not_matter(plan, make_candidate, make_reca
 
 
 def test_what_shares_nothing_with_the_query_is_no_match(plan, make_candidate, make_recall):
-    recall = make_recall(make_candidate("alpha\n", similarity=0.05), make_candidate("retry\n", "b.py", similarity=None))
-    assert [is_match(item) for item in rank(plan("retry"), recall)] == [True, False]
+    far, near = make_candidate("alpha\n", similarity=0.05), make_candidate("beta\n", "b.py", similarity=0.6)
+    word = make_candidate("retry\n", "c.py", similarity=None)
+
+    def is_found(query, candidate):
+        asked = plan(query)
+        return has_match(asked, rank(asked, make_recall(candidate)))
+
+    assert not is_found("retry later", far)
+    assert is_found("retry later", near)
+    assert is_found("retry", word)
+    assert is_found("gamma lang:python", far)

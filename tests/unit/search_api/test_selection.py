@@ -40,7 +40,7 @@ def test_contradicting_repositories_are_refused():
 
 def test_symbol_filters_by_its_last_part_and_keeps_the_scope_for_ranking():
     selection = select({}, [Clause("symbol", "Session.request")], include_tests=True)
-    assert selection.filters.terms == (("symbol_name", ("request",)),)
+    assert selection.filters.terms == (("defines", ("request",)),)
     assert selection.symbols == (Name("request", ("Session",)),)
 
 

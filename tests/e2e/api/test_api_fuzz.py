@@ -1,0 +1,67 @@
+"""The description of the API is true: whatever it allows is answered as it says, whatever it forbids is refused."""
+
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+]
+OPERATIONS = [("POST", "/search-code"), ("GET", "/repos"), ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics")]
+
+
+@pytest.fixture(scope="module")
+def api(app: Any, indexed: Any) -> Any:
+    """Give the schema as the application serves it."""
+    return schemathesis.openapi.from_wsgi("/openapi.json", app)
+
+
+def fuzz(api: Any, method: str, path: str, mode: GenerationMode) -> int:
+    """Send generated requests, the same ones in every run, and return how many."""
+    sent = 0
+
+    @settings(
+        max_examples=40,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=api[path][method].as_strategy(generation_mode=mode))
+    def send(case: Any) -> None:
+        nonlocal sent
+        sent += 1
+        case.call_and_validate(checks=CHECKS)
+
+    send()
+    return sent
+
+
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_what_the_description_allows_is_answered_as_it_says(api: Any, method: str, path: str) -> None:
+    assert fuzz(api, method, path, GenerationMode.POSITIVE) > 0
+
+
+def test_what_the_description_forbids_is_refused(api: Any) -> None:
+    assert fuzz(api, "POST", "/search-code", GenerationMode.NEGATIVE) > 10
+
+
+def test_every_operation_of_the_description_is_tried(api: Any) -> None:
+    described = {(result.ok().method.upper(), result.ok().path) for result in api.get_all_operations()}
+    assert described == set(OPERATIONS)

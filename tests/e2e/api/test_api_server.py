@@ -1,0 +1,80 @@
+"""`codequarry serve` as a person runs it: a real process under gunicorn."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+ADDRESS = re.compile(r"http://127\.0\.0\.1:[1-9]\d*")
+WAIT_SECONDS = 60
+
+
+@contextmanager
+def served(place, *arguments) -> Iterator[tuple[subprocess.Popen, str]]:
+    """Start the service on a free port, give process and address, and stop it where the test did not."""
+    command = [sys.executable, "-m", "codequarry.cli.main", *arguments, "serve", "--port", "0"]
+    process = subprocess.Popen(
+        command, cwd=place.folder, env=place.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        seen = []
+        for line in process.stderr:
+            seen.append(line)
+            if found := ADDRESS.search(line):
+                yield process, found.group()
+                break
+        else:
+            pytest.fail(f"the service did not start: {seen}")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def ask(address, path, body=None):
+    """Send a request and return status and body."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(address + path, data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as response:
+        return response.status, response.read().decode()
+
+
+def test_the_service_answers_and_ends_in_order(place, indexed):
+    with served(place) as (process, address):
+        status, body = ask(address, "/search-code", {"query": "retry_later"})
+        assert status == 200
+        assert json.loads(body)["results"][0]["path"] == "src/retry.py"
+        assert ask(address, "/readyz")[0] == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(WAIT_SECONDS) == 0
+
+
+def test_logs_are_json_lines_where_nobody_looks(place, indexed):
+    with served(place) as (process, address):
+        ask(address, "/search-code", {"query": "a private question"})
+        process.send_signal(signal.SIGTERM)
+        lines = [line for line in process.stderr.read().splitlines() if line.startswith("{")]
+    events = [json.loads(line) for line in lines]
+    request = next(event for event in events if event.get("route") == "/search-code")
+    assert (request["status"], request["method"], len(request["request_id"])) == (200, "POST", 32)
+    assert "private question" not in "".join(lines)
+
+
+def test_several_workers_count_together(place, indexed):
+    with served(place, "--set", "api.workers=2") as (_, address):
+        for _ in range(12):
+            ask(address, "/search-code", {"query": "retry"})
+        counts = {ask(address, "/metrics")[1] for _ in range(3)}
+    assert all('codequarry_searches_total{outcome="found"} 12.0' in text for text in counts)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
+def test_beyond_loopback_it_refuses_without_keys(place, host):
+    outcome = place.run("serve", "--host", host)
+    assert outcome.code == 2
+    assert "no key is configured" in outcome.err
