@@ -18,7 +18,7 @@ from codequarry.shared.errors import CodequarryError
 
 # The slowest real file of the largest allowed size takes a second. In seconds of processor time, so that a busy
 # machine changes no verdict.
-FILE_SECONDS = 30
+FILE_SECONDS = 30.0
 READY = "ready"
 
 
@@ -28,20 +28,21 @@ class Assignment:
 
     mirror: Mirror
     rules: ReadingRules
+    file_seconds: float = FILE_SECONDS
 
 
 def main() -> None:
     """Read tasks until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     inbox, outbox = _channels()
-    assignment = pickle.load(inbox)
+    assignment: Assignment = pickle.load(inbox)
     reader = FileReader(assignment.mirror, assignment.rules)
     _send(outbox, READY)
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
             for task in pickle.load(inbox):
                 # When the time is up the system itself ends the process: a loop inside a grammar hears no exception.
-                signal.setitimer(signal.ITIMER_VIRTUAL, FILE_SECONDS)
+                signal.setitimer(signal.ITIMER_VIRTUAL, assignment.file_seconds)
                 try:
                     result: object = reader.read(task)
                 except CodequarryError as error:

@@ -8,14 +8,13 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from itertools import islice
-from types import TracebackType
 from typing import Protocol
 
 from codequarry.ingest.reading import FileReader, ReadFile, failed
 from codequarry.ingest.scan import FileTask
-from codequarry.ingest.worker import FILE_SECONDS, READY, Assignment
+from codequarry.ingest.worker import READY, Assignment
 from codequarry.shared.errors import CodequarryError
 
 # Small enough that the workers finish together, large enough that handing over costs nothing.
@@ -63,6 +62,10 @@ class Crashed(Exception):
     """The process ended in the middle of a file."""
 
 
+class NotStarted(CodequarryError):
+    """The process ended before it was ready: no file is to blame."""
+
+
 class WorkerProcess:
     """One reading process."""
 
@@ -77,6 +80,7 @@ class WorkerProcess:
             env=dict(assignment.mirror.environment),
             start_new_session=True,
         )
+        self._seconds = assignment.file_seconds
         self._send(assignment)
         self._started = False
 
@@ -106,7 +110,7 @@ class WorkerProcess:
                 stream and stream.close()
         self._complaints.close()
         if code == -signal.SIGVTALRM:
-            return f"took more than {FILE_SECONDS} s of processor time"
+            return f"took more than {self._seconds:g} s of processor time"
         return f"crashed ({signal.Signals(-code).name if code < 0 else f'exit {code}'})"
 
     def _await_start(self) -> None:
@@ -115,7 +119,7 @@ class WorkerProcess:
         if not self._started:
             self._complaints.seek(0)
             last = self._complaints.read().decode(errors="replace").strip().rpartition("\n")[2]
-            raise CodequarryError(f"the reading process did not start: {last or 'it ended without a message'}")
+            raise NotStarted(f"the reading process did not start: {last or 'it ended without a message'}")
 
     def _send(self, message: object) -> None:
         assert self._process.stdin
@@ -131,7 +135,7 @@ class WorkerProcess:
             raise Crashed from error
 
 
-class WorkerProcesses(AbstractContextManager["WorkerProcesses"]):
+class WorkerProcesses:
     """A few reading processes, each with a thread that talks to it; they start at once, before there is work."""
 
     def __init__(self, assignment: Assignment, processes: int) -> None:
@@ -178,9 +182,6 @@ class WorkerProcesses(AbstractContextManager["WorkerProcesses"]):
         for worker in self._workers:
             worker.close()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
     def _serve(self, slot: int) -> None:
         """Hand batches to one process and its outcomes back, starting it again when it crashed."""
         try:
@@ -191,23 +192,33 @@ class WorkerProcesses(AbstractContextManager["WorkerProcesses"]):
                 self._outcomes.put(error)
 
     def _read_batch(self, slot: int, batch: list[FileTask]) -> None:
-        attempts = 0
+        attempts = starts = 0
         while batch and not self._closing:
             done = 0
             try:
                 for outcome in self._workers[slot].read(batch):
                     self._outcomes.put(outcome)
                     done += 1
+            except NotStarted:
+                starts += 1
+                if starts >= ATTEMPTS:
+                    raise
+                self._replace(slot)
             except Crashed:
                 if self._closing:
                     return
-                how = self._workers[slot].close()
-                self._workers[slot] = WorkerProcess(self._assignment)
+                how = self._replace(slot)
                 attempts = attempts + 1 if done == 0 else 1
                 if attempts >= ATTEMPTS or how.startswith("took"):
                     self._outcomes.put(failed(batch[done], how))
                     done, attempts = done + 1, 0
             batch = batch[done:]
+
+    def _replace(self, slot: int) -> str:
+        """Start a new process in the place of one that ended, and return how that was."""
+        how = self._workers[slot].close()
+        self._workers[slot] = WorkerProcess(self._assignment)
+        return how
 
 
 def _batched(tasks: Iterable[FileTask]) -> Iterator[list[FileTask]]:
