@@ -84,11 +84,12 @@ def applied(columns: Columns, entries: Sequence[Entry]) -> Columns:
     """Return the columns after further entries of the log."""
     if not entries:
         return columns
+    least = 0
     if entries[0][1] == _FOLDED:
-        columns = EMPTY
+        columns, least = EMPTY, entries[0][2] or 0
     added = [np.frombuffer(body, RECORD) for _, kind, _, body in entries if kind in (_ADDED, _FOLDED)]
     if added:
-        columns = _grown(columns, np.concatenate(added), entries[0][2] or 0)
+        columns = _grown(columns, np.concatenate(added), least)
     died, timeline = columns.died.copy(), columns.timeline.copy()
     for _, kind, number, body in entries:
         if kind == _DIED and number is not None:
