@@ -13,11 +13,13 @@ from codequarry.shared.store.port import Document, Store, Vector
 class DyingStore:
     """Passes every call on until its ``calls``-th write, and dies before, in the middle of or after that one.
 
+    ``only`` counts the writes of one method alone.
+
     From then on nothing goes through, as from a process that was killed: no clean-up, no progress, no heartbeat.
     """
 
-    def __init__(self, store: Store, calls: int, when: str) -> None:
-        self._store, self._left, self._when = store, calls, when
+    def __init__(self, store: Store, calls: int, when: str, only: str = "") -> None:
+        self._store, self._left, self._when, self._only = store, calls, when, only
         self.dead = False
 
     def __getattr__(self, name: str) -> Any:
@@ -28,9 +30,11 @@ class DyingStore:
         if self.dead:
             raise StoreUnavailable("this process was killed")
 
-    def _dies(self) -> bool:
+    def _dies(self, method: str) -> bool:
         """Count a write, and tell whether this is the fatal one."""
         self._breathe()
+        if self._only and method != self._only:
+            return False
         self._left -= 1
         self.dead = self._left <= 0
         if self.dead and self._when == "before":
@@ -38,7 +42,7 @@ class DyingStore:
         return self.dead
 
     def write_document(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:
-        fatal = self._dies()
+        fatal = self._dies("write_document")
         document = self._store.write_document(key, body, version)
         if fatal:
             self._breathe()
@@ -58,7 +62,7 @@ class DyingStore:
 
     def create(self, rows: Sequence[ChunkRow], files: Sequence[FileRecord], vectors: Mapping[str, Vector]) -> None:
         """Die with half of the rows written and no record, as a store without transactions may."""
-        if not self._dies():
+        if not self._dies("create"):
             self._store.create(rows, files, vectors)
             return
         self._store.create(rows[: len(rows) // 2] if self._when == "within" else rows, [], vectors)
@@ -68,7 +72,7 @@ class DyingStore:
 
     def retire(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> int:
         """Die with half of the paths retired."""
-        if not self._dies():
+        if not self._dies("retire"):
             return self._store.retire(timeline, number, paths, aborted)
         half = sorted(paths)[: len(paths) // 2] if self._when == "within" else paths
         self._store.retire(timeline, number, half, aborted)
@@ -76,13 +80,13 @@ class DyingStore:
         raise AssertionError
 
     def _whole(self, call: Callable[..., None], *arguments: Any) -> None:
-        fatal = self._dies()
+        fatal = self._dies(call.__name__)
         call(*arguments)
         if fatal:
             self._breathe()
 
 
 @pytest.fixture
-def make_dying_store() -> Callable[[Store, int, str], DyingStore]:
+def make_dying_store() -> Callable[..., DyingStore]:
     """Return a function that wraps a store so that it dies ``before``, ``within`` or ``after`` its n-th write."""
     return DyingStore
