@@ -34,7 +34,8 @@ lint: $(VENV)/.lint build/typed/.built ## Check style, types and the direction o
 	PYTHONPATH=build/typed $(BIN)/lint-imports
 
 bench: $(VENV)/.test ## Measure speed on this machine (minutes); docs/measurements.md has more and its results.
-	$(BIN)/python -m bench.acceptance.speed --folders $$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
+	$(BIN)/python bench/demo.py --libraries-only
+	$(BIN)/python -m bench.acceptance.speed --repo .demo/libraries/.git
 	$(BIN)/python bench/embedded_store.py
 
 clean: ## Remove what the targets made: .venv, .demo, build and caches.
