@@ -28,6 +28,8 @@ K1 = 1.2
 # The share of a word's worth that its first occurrence brings, whatever the length of the field. Of a question in plain
 # English, a chunk that has four words once answers more than one that has two of them often.
 PRESENCE = 0.4
+_WEIGHTS = tuple(FIELD_WEIGHTS[name] for name in TOKEN_FIELDS)
+_BS = tuple(FIELD_B[name] for name in TOKEN_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,75 +46,58 @@ class Statistics:
         return log(1 + max(self.chunks - count + 0.5, 0.5) / (count + 0.5))
 
 
-@dataclass(frozen=True, slots=True)
-class _WeightedTerm:
-    """An index term of a group, as the counting loop needs it: with a space on either side, and doubled."""
-
-    padded: str
-    doubled: str
-    plain: str
-    weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    weight: float
-    terms: tuple[_WeightedTerm, ...]
+Contribution = tuple[int, float]
+"""The group that a term counts for, and how much it counts there."""
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalScorer:
-    """A query's groups with their weights, ready to score any number of candidates."""
+    """A query weighed by the snapshot's counts, ready to score any number of candidates.
 
-    groups: tuple[_Group, ...]
-    lengths: tuple[float, ...]
+    ``weights`` has one number for each group; ``terms`` says for what a token counts; ``total`` is what a chunk gets
+    that has every word without end.
+    """
+
+    terms: Mapping[str, tuple[Contribution, ...]]
+    weights: tuple[float, ...]
     total: float
+    lengths: tuple[float, ...]
 
     def score(self, tokens: Tokens) -> float:
         """Return the lexical signal of one candidate."""
-        return self.score_groups(tokens)[0]
-
-    def score_groups(self, tokens: Tokens) -> tuple[float, tuple[float, ...]]:
-        """Return the signal, and for each group how far it is saturated (0 to 1), in the order of the groups."""
+        if not self.total:
+            return 0.0
+        frequencies = [0.0] * len(self.weights)
         fields = (tokens.symbol, tokens.signature, tokens.path, tokens.doc, tokens.body)
-        padded = tuple(f" {field} " for field in fields)
-        everything = "".join(padded)
-        factors = tuple(
-            weight / (1 - b + b * (field.count(" ") + 1) / average)
-            for field, average, weight, b in zip(
-                fields, self.lengths, FIELD_WEIGHTS.values(), FIELD_B.values(), strict=True
-            )
+        for field, average, weight, b in zip(fields, self.lengths, _WEIGHTS, _BS, strict=True):
+            words = field.split()
+            # One pass over the words for all terms of the query; the engine room of a search, hence no function calls.
+            for word in filter(self.terms.__contains__, words):
+                factor = weight / (1 - b + b * len(words) / average)
+                for group, share in self.terms[word]:
+                    frequencies[group] += share * factor
+        found = sum(
+            weight * (PRESENCE + (1 - PRESENCE) * frequency / (K1 + frequency))
+            for weight, frequency in zip(self.weights, frequencies, strict=True)
+            if frequency
         )
-        saturations = tuple(_saturation(group, everything, padded, factors) for group in self.groups)
-        found = sum(group.weight * value for group, value in zip(self.groups, saturations, strict=True))
-        return (min(found / self.total, 1.0) if self.total else 0.0), saturations
-
-
-def _saturation(group: _Group, everything: str, padded: Sequence[str], factors: Sequence[float]) -> float:
-    frequency = 0.0
-    for term in group.terms:
-        if term.padded in everything:
-            for field, factor in zip(padded, factors, strict=True):
-                frequency += term.weight * factor * _occurrences(field, term)
-    return PRESENCE + (1 - PRESENCE) * frequency / (K1 + frequency) if frequency else 0.0
-
-
-def _occurrences(field: str, term: _WeightedTerm) -> int:
-    """Count a token in a padded field. Neighbouring equal tokens share a space, so these are counted one by one."""
-    count = field.count(term.padded)
-    return field.split().count(term.plain) if count and term.doubled in field else count
+        return min(found / self.total, 1.0)
 
 
 def lexical_scorer(groups: Sequence[TermGroup], statistics: Statistics) -> LexicalScorer:
     """Weigh the groups of a query by how rare they are; index terms that no live chunk has are left out."""
-    weighed = tuple(_weigh(group, statistics) for group in groups)
-    lengths = tuple(max(statistics.lengths.get(name, 1.0), 1.0) for name in TOKEN_FIELDS)
-    total = sum(weight.weight for group, weight in zip(groups, weighed, strict=True) if not group.joined)
-    return LexicalScorer(weighed, lengths, total)
-
-
-def _weigh(group: TermGroup, statistics: Statistics) -> _Group:
-    known = [(term, weight) for term, weight in group.forms if statistics.frequencies.get(term)]
-    terms = tuple(_WeightedTerm(f" {term} ", f" {term} {term} ", term, weight) for term, weight in known)
-    idf = min((statistics.idf(term) for term, weight in known), default=statistics.idf(group.word))
-    return _Group(group.weight * idf, terms)
+    terms: dict[str, list[Contribution]] = {}
+    weights = []
+    for number, group in enumerate(groups):
+        known = [(term, share) for term, share in group.forms if statistics.frequencies.get(term)]
+        for term, share in known:
+            terms.setdefault(term, []).append((number, share))
+        # The most frequent form says how little the group tells; a word that nothing has counts as rare as can be.
+        idf = min((statistics.idf(term) for term, _ in known), default=statistics.idf(group.word))
+        weights.append(group.weight * idf)
+    return LexicalScorer(
+        terms={term: tuple(shares) for term, shares in terms.items()},
+        weights=tuple(weights),
+        total=sum(weight for group, weight in zip(groups, weights, strict=True) if not group.joined),
+        lengths=tuple(max(statistics.lengths.get(name, 1.0), 1.0) for name in TOKEN_FIELDS),
+    )
