@@ -2,9 +2,10 @@
 
 import os
 import subprocess
+import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,25 +23,29 @@ NOT_RUN = "can't be reached"
 NAME = "test-"
 
 
-@dataclass(frozen=True)
 class SharedNode:
-    """The running node, and stores on it."""
+    """The running node, and indices to borrow from it.
 
-    node: Node
+    To make and delete the four indices of a store takes a second; so emptied ones are given out again.
+    """
 
-    @property
-    def url(self) -> str:
-        return self.node.url
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.url = node.url
+        self._free: dict[int, list[OpenSearchSettings]] = defaultdict(list)
 
-    def open_store(self, index: str, dimension: int, **settings: object) -> OpenSearchStore:
-        """Open a store whose indices begin with ``index``: a name of its own keeps a test apart from the others."""
-        return OpenSearchStore(OpenSearchSettings(urls=(self.url,), index=index, **settings), dimension)
-
-    def delete_indices(self, index: str) -> None:
-        """Delete what a store with that ``index`` made."""
-        store = self.open_store(index, 1)
-        store.client.indices.delete(index=f"{index}-*", params={"ignore": 404})
+    @contextmanager
+    def empty_index(self, dimension: int) -> Iterator[OpenSearchSettings]:
+        """Give the settings of a store whose indices hold nothing; what a test writes there is removed."""
+        free = self._free[dimension]
+        settings = free.pop() if free else OpenSearchSettings(urls=(self.url,), index=f"test-{uuid.uuid4().hex[:12]}")
+        yield settings
+        store = OpenSearchStore(settings, dimension)
+        everything = {"query": {"match_all": {}}}
+        store.client.indices.refresh(index=f"{settings.index}*")
+        store.client.delete_by_query(index=f"{settings.index}*", body=everything, params={"refresh": "true"})
         store.close()
+        free.append(settings)
 
 
 @pytest.fixture(scope="session")

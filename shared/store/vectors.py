@@ -1,16 +1,25 @@
-"""What every store asks of a vector before it keeps it."""
+"""What every store asks of a vector."""
+
+from collections.abc import Iterable
 
 import numpy as np
 
+from codequarry.shared.errors import ModelMismatch
 from codequarry.shared.store.port import Vector
 
 
-def vector_fault(vector: Vector | None, dimension: int) -> str:
-    """Say what is wrong with a vector, in a few words; an empty text if nothing is."""
+def check_dimension(vectors: Iterable[Vector], dimension: int) -> None:
+    """Raise ModelMismatch if a vector is not of the index's length: it comes from another model."""
+    for vector in vectors:
+        if vector.shape != (dimension,):
+            raise ModelMismatch(
+                f"a vector of {vector.size} numbers was given to an index of {dimension}; "
+                "set embedding.model to the model that the index was made with"
+            )
+
+
+def unusable(vector: Vector | None) -> str:
+    """Say why a vector can't be searched, in a few words; an empty text if it can."""
     if vector is None:
         return "it has no vector"
-    if vector.shape != (dimension,):
-        return f"its vector has the shape {vector.shape}, the index {dimension} numbers"
-    if not np.isfinite(vector).all() or not vector.any():
-        return "its vector is zero or not finite"
-    return ""
+    return "" if np.isfinite(vector).all() and vector.any() else "its vector is zero or not finite"

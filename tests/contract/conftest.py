@@ -1,7 +1,6 @@
 """The store that every contract test runs against, and builders of what is put into it."""
 
 import hashlib
-import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from codequarry.opensearch.node import Node
-from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.identifiers import tokenize
 from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Layer, Snapshot, StrideInfo, Tokens
 from codequarry.shared.store.embedded.store import EmbeddedStore
@@ -38,12 +35,13 @@ def open_embedded_store(tmp_path: Path) -> Iterator[OpenStore]:
 
 
 @pytest.fixture
-def open_opensearch_store(opensearch_node: Node) -> Iterator[OpenStore]:
-    """Give the opener of a store on the one real node, whose index names keep tests apart."""
-    settings = OpenSearchSettings(urls=(opensearch_node.url,), index=f"test_{uuid.uuid4().hex[:12]}")
-    with closing_all(lambda: OpenSearchStore(settings, DIMENSION)) as opener:
+def open_opensearch_store(opensearch_node) -> Iterator[OpenStore]:
+    """Give the opener of a store on the one real node, whose indices are empty."""
+    with (
+        opensearch_node.empty_index(DIMENSION) as settings,
+        closing_all(lambda: OpenSearchStore(settings, DIMENSION)) as opener,
+    ):
         yield opener
-        opener().client.indices.delete(index=f"{settings.index}*")
 
 
 @contextmanager

@@ -12,13 +12,18 @@ from opensearchpy.helpers import streaming_bulk
 
 from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import StoreFull, WriteRejected
-from codequarry.shared.store.opensearch.connection import PASSING_STATUSES, is_disk_full, reason_of, store_error
+from codequarry.shared.store.opensearch.connection import (
+    FIRST_WAIT_SECONDS,
+    LONGEST_WAIT_SECONDS,
+    PASSING_STATUSES,
+    is_disk_full,
+    reason_of,
+    store_error,
+)
 from codequarry.shared.store.opensearch.rows import document_id
 
 # Documents in one request; its bytes are bounded by the settings.
 BULK_ACTIONS = 500
-FIRST_WAIT_SECONDS = 0.5
-LONGEST_WAIT_SECONDS = 15.0
 # "It is there already" (rule 2): a row is never written over, and a task that is delivered twice finds its work done.
 EXISTS = 409
 

@@ -81,12 +81,15 @@ def retired_clause(timeline: int, number: int) -> Clause:
 
 
 def retirable_clause(timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> Clause:
-    """Return the clause that holds for what is still to be retired on ``paths`` (rule 3)."""
+    """Return the clause that holds for what is still to be retired on ``paths`` (rule 3).
+
+    What ``number`` itself retired is done, even where a caller counts it among the aborted.
+    """
     return all_of(
         [
             {"term": {"timeline": timeline}},
             {"range": {"born": {"lt": number}}},
-            any_value("died", sorted({OPEN, *aborted})),
+            any_value("died", sorted({OPEN, *aborted} - {number})),
             any_value("path", sorted(paths)),
         ]
     )

@@ -2,11 +2,12 @@
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
+import stamina
 from opensearchpy import JSONSerializer, OpenSearch
 from opensearchpy.exceptions import ConnectionError as NoConnection
 from opensearchpy.exceptions import ConnectionTimeout, SSLError, TransportError
@@ -18,8 +19,12 @@ from codequarry.shared.errors import ModelMismatch, StoreError, StoreFull, Store
 PASSING_STATUSES = frozenset({429, 502, 503, 504})
 # How OpenSearch says that a disk is full: before it is (it then allows no more writes), and when it is.
 DISK_FULL = ("flood-stage", "read-only-allow-delete", "No space left on device")
+FIRST_WAIT_SECONDS = 0.5
+LONGEST_WAIT_SECONDS = 15.0
 # Connections kept open; gunicorn's threads share one store.
 CONNECTIONS = 16
+
+Result = TypeVar("Result")
 
 
 class Serializer(JSONSerializer):
@@ -53,8 +58,9 @@ def connect(settings: OpenSearchSettings) -> OpenSearch:
         http_auth=_account(settings),
         serializer=Serializer(),
         timeout=settings.timeout_seconds,
-        # Every write may be sent twice (rows by create, documents with their writer's mark), so retrying is safe.
-        max_retries=settings.max_retries,
+        # Another node, or the same one once more after a connection that was cut. Every write may be sent twice: rows
+        # by create, documents with their writer's mark.
+        max_retries=max(1, len(settings.urls) - 1),
         pool_maxsize=CONNECTIONS,
         **tls,
     )
@@ -87,6 +93,29 @@ def translated(settings: OpenSearchSettings) -> Iterator[None]:
         yield
     except TransportError as exc:
         raise store_error(exc, settings) from exc
+
+
+def patiently(settings: OpenSearchSettings, send: Callable[[], Result]) -> Result:
+    """Send a request again, with backoff, while the cluster is busy; raise one of our errors."""
+    with translated(settings):
+        for attempt in stamina.retry_context(
+            on=_is_passing,
+            attempts=settings.max_retries + 1,
+            timeout=None,
+            wait_initial=FIRST_WAIT_SECONDS,
+            wait_max=LONGEST_WAIT_SECONDS,
+        ):
+            with attempt:
+                answer = send()
+    return answer
+
+
+def _is_passing(exc: Exception) -> bool:
+    return (
+        isinstance(exc, TransportError)
+        and exc.status_code in PASSING_STATUSES
+        and not is_disk_full(reason_of(exc.info))
+    )
 
 
 def store_error(exc: TransportError, settings: OpenSearchSettings) -> StoreError:

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opensearchpy.exceptions import ConflictError, NotFoundError
+from opensearchpy.exceptions import ConflictError
 
 from codequarry.shared.errors import Conflict
-from codequarry.shared.store.opensearch.connection import translated
+from codequarry.shared.store.opensearch.connection import patiently
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import every_hit
 from codequarry.shared.store.opensearch.rows import document_id
@@ -38,22 +38,24 @@ class Catalog:
         else:
             params["if_seq_no"], params["if_primary_term"] = version.split(":")
         source = {"key": key, "writer": writer, "body": body}
-        with translated(self.indices.settings):
+        client, name = self.indices.client, self.indices.catalog
+
+        def send() -> Any:  # noqa: ANN401 - the server's answer
             try:
-                answer = self.indices.client.index(
-                    index=self.indices.catalog, id=document_id(key), body=source, params=params
-                )
+                return client.index(index=name, id=document_id(key), body=source, params=params)
             except ConflictError as exc:
-                answer = self._get(key)
+                found = self._get(key)
                 # An answer that got lost on its way makes the client send a write again, which then meets itself.
-                if answer is None or answer["_source"]["writer"] != writer:
+                if found is None or found["_source"]["writer"] != writer:
                     raise Conflict(f"document '{key}' changed since it was read") from exc
-        return Document(key, body, _version(answer))
+                return found
+
+        return Document(key, body, _version(patiently(self.indices.settings, send)))
 
     def delete(self, key: str) -> None:
         """Delete a document if it exists."""
-        with translated(self.indices.settings):
-            self.indices.client.delete(index=self.indices.catalog, id=document_id(key), params={"ignore": 404})
+        client, name = self.indices.client, self.indices.catalog
+        patiently(self.indices.settings, lambda: client.delete(index=name, id=document_id(key), params={"ignore": 404}))
 
     def list(self, prefix: str) -> Iterator[Document]:
         """Yield the documents whose key begins with ``prefix``, by key, every write that returned among them."""
@@ -63,12 +65,11 @@ class Catalog:
         return (_document(hit) for hit in every_hit(self.indices, self.indices.catalog, body))
 
     def _get(self, key: str) -> dict[str, Any] | None:
-        with translated(self.indices.settings):
-            try:
-                found: dict[str, Any] = self.indices.client.get(index=self.indices.catalog, id=document_id(key))
-            except NotFoundError:
-                return None
-        return found
+        client, name, params = self.indices.client, self.indices.catalog, {"ignore": 404}
+        answer: dict[str, Any] = patiently(
+            self.indices.settings, lambda: client.get(index=name, id=document_id(key), params=params)
+        )
+        return answer if answer.get("found") else None
 
 
 def _document(hit: Mapping[str, Any]) -> Document:

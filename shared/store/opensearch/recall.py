@@ -13,6 +13,7 @@ from codequarry.shared.store.opensearch.clauses import (
     search_clause,
     snapshot_clause,
 )
+from codequarry.shared.store.opensearch.lexical import LiveCounts, best_first
 from codequarry.shared.store.opensearch.rows import ENGINE_FIELDS, LOOKUP_OF_RANK, chunk_of, similarities, tokens_of
 from codequarry.shared.store.port import Recall, RecallQuery, Vector
 
@@ -22,6 +23,8 @@ Hit = Mapping[str, Any]
 # OpenSearch refuses more than 1,024 clauses in one query, those of filters included.
 MAX_QUERY_TERMS = 500
 VECTOR, TERMS, SYMBOL, PATH, LENGTHS, FREQUENCIES = "vector", "terms", "symbol", "path", "lengths", "frequencies"
+# OpenSearch returns no more hits to one search.
+MAX_HITS = 10_000
 HITS = {"_source": {"excludes": list(ENGINE_FIELDS)}, "track_total_hits": False}
 
 
@@ -31,7 +34,7 @@ def searches(query: RecallQuery, ef_search: int) -> dict[str, Search]:
     live_first = search_clause(query.snapshot, query.filters, FIRST_STRIDE)
     asked = {LENGTHS: _lengths(query), VECTOR: None, TERMS: None, SYMBOL: None, PATH: None, FREQUENCIES: None}
     if query.vector is not None and query.vector_limit:
-        asked[VECTOR] = nearest(query.vector, query.vector_limit, live_fit, ef_search)
+        asked[VECTOR] = nearest(query, query.vector_limit, ef_search)
     terms = query.terms[:MAX_QUERY_TERMS]
     if terms:
         asked[FREQUENCIES] = _frequencies(query, terms)
@@ -43,12 +46,13 @@ def searches(query: RecallQuery, ef_search: int) -> dict[str, Search]:
     return {channel: search for channel, search in asked.items() if search is not None}
 
 
-def nearest(vector: Vector, limit: int, clause: Clause, ef_search: int) -> Search:
+def nearest(query: RecallQuery, limit: int, ef_search: int) -> Search:
     """Return the k-NN search; the filter is inside, so that it returns ``limit`` rows where so many fit."""
+    assert query.vector is not None
     knn = {
-        "vector": vector.tolist(),
+        "vector": query.vector.tolist(),
         "k": limit,
-        "filter": clause,
+        "filter": search_clause(query.snapshot, query.filters),
         "method_parameters": {"ef_search": max(ef_search, limit)},
     }
     return {**HITS, "size": limit, "query": {"knn": {"embedding": knn}}}
@@ -112,6 +116,11 @@ class Answers:
         channels = (VECTOR, TERMS, SYMBOL, PATH)
         return {hit["_id"]: hit["_source"] for channel in channels for hit in self.hits(channel)}
 
+    def may_lack_chunks(self, rows: int, chunks: int) -> bool:
+        """Tell whether the ``rows`` nearest rows are fewer than ``chunks`` chunks although there may be more."""
+        found = len(self.hits(VECTOR))
+        return len(self.chunk_ids(VECTOR)) < chunks and rows <= found < MAX_HITS
+
     def strided_chunks(self) -> list[str]:
         """Return the ids of the chunks that were found and have several strides."""
         sources = self.rows().values()
@@ -127,17 +136,20 @@ class Answers:
 def recall_of(query: RecallQuery, answers: Answers, strides: Iterable[Hit]) -> Recall:
     """Return what was found; ``strides`` are all rows of the strided chunks among it."""
     rows = answers.rows() | {hit["_id"]: hit["_source"] for hit in strides}
+    candidates = {candidate.chunk.id: candidate for candidate in _candidates(list(rows.values()), query.vector)}
     lengths = answers.by_channel[LENGTHS]
     found = lengths.get("aggregations", {})
     averages = {name: float(found.get(name, {}).get("value") or 0) for name in TOKEN_FIELDS}
+    counts = LiveCounts(_read_frequencies(query, answers), int(lengths["hits"]["total"]["value"]), averages)
+    lexical = [candidates[one] for one in answers.chunk_ids(TERMS)]
     return Recall(
-        candidates={candidate.chunk.id: candidate for candidate in _candidates(list(rows.values()), query.vector)},
-        by_vector=answers.chunk_ids(VECTOR),
-        by_terms=answers.chunk_ids(TERMS),
+        candidates=candidates,
+        by_vector=answers.chunk_ids(VECTOR)[: query.vector_limit],
+        by_terms=tuple(one.chunk.id for one in best_first(lexical, counts)),
         by_symbol=answers.chunk_ids(SYMBOL),
         by_path=answers.chunk_ids(PATH),
-        document_frequencies=_read_frequencies(query, answers),
-        live_chunks=int(lengths["hits"]["total"]["value"]),
+        document_frequencies=counts.frequencies,
+        live_chunks=counts.chunks,
         average_lengths=averages,
     )
 

@@ -21,8 +21,8 @@ MAX_ID_BYTES = 512
 LOOKUP_OF_RANK = {3: "symbol", 2: "qualified", 1: "defined"}
 # What a row holds for its engine alone; nobody above the port sees it.
 ENGINE_FIELDS = ("embedding", "lookup", "lengths", "acl", "vector_key", "born", "died")
-# Filters ask for these by value, false included, so that they are written even where they are the default.
-ALWAYS_WRITTEN = frozenset({"masked", "derived", "kind_of_file"})
+# Filters ask for these by value and sorts go by them, so that they are written even where they are the default.
+ALWAYS_WRITTEN = frozenset({"masked", "derived", "kind_of_file", "ordinal"})
 
 _CHUNK_DEFAULTS: dict[str, Any] = {
     field.name: field.default for field in fields(Chunk) if field.default is not MISSING and field.name != "stride_info"
@@ -110,7 +110,7 @@ def encode_vector(vector: Vector) -> str:
 
 def decode_vector(text: str) -> Vector:
     """Return what ``encode_vector`` was given."""
-    return np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32, copy=False)
+    return np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32)
 
 
 def similarities(encoded: Sequence[str], query: Vector) -> list[float]:

@@ -23,11 +23,11 @@ from codequarry.shared.store.opensearch.connection import check_answer, connect,
 from codequarry.shared.store.opensearch.documents import Catalog
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import count_hits, every_hit
-from codequarry.shared.store.opensearch.recall import HITS, Answers, recall_of, searches
+from codequarry.shared.store.opensearch.recall import HITS, MAX_HITS, VECTOR, Answers, nearest, recall_of, searches
 from codequarry.shared.store.opensearch.rows import chunk_of, record_document, record_of, row_document
 from codequarry.shared.store.opensearch.sweeps import Sweeper
 from codequarry.shared.store.port import Document, Recall, RecallQuery, Tally, Vector
-from codequarry.shared.store.vectors import vector_fault
+from codequarry.shared.store.vectors import check_dimension, unusable
 
 # Paths in one request: OpenSearch takes more, but a request that is lost is asked again whole.
 PATHS_PER_REQUEST = 1_000
@@ -76,9 +76,9 @@ class OpenSearchStore:
 
     def create(self, rows: Sequence[ChunkRow], files: Sequence[FileRecord], vectors: Mapping[str, Vector]) -> None:
         """Create vectors, rows, and then the records of the files whose rows all got in."""
+        check_dimension(vectors.values(), self.indices.dimension)
         self.indices.ensure()
-        dimension = self.indices.dimension
-        rejected = {row.id: why for row in rows if (why := vector_fault(vectors.get(row.vector_key), dimension))}
+        rejected = {row.id: why for row in rows if (why := unusable(vectors.get(row.vector_key)))}
         accepted = [row for row in rows if row.id not in rejected]
         rejected |= self._cache.write({row.vector_key: vectors[row.vector_key] for row in accepted})
         rejected |= self._create(
@@ -98,9 +98,8 @@ class OpenSearchStore:
 
     def retire(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> int:
         """Set ``died = number`` on the rows and records of ``paths``, and return how many (rule 3)."""
-        hidden = sorted(aborted)
         return sum(
-            self._sweeper.retire(self._versioned, retirable_clause(timeline, number, part, hidden), number, hidden)
+            self._sweeper.retire(self._versioned, retirable_clause(timeline, number, part, aborted), number, aborted)
             for part in _parts(paths)
         )
 
@@ -160,9 +159,17 @@ class OpenSearchStore:
 
     def recall(self, query: RecallQuery) -> Recall:
         """Return the candidates of every channel under the snapshot filter and the field filters."""
-        if query.vector is not None and (why := vector_fault(query.vector, self.indices.dimension)):
-            raise UsageError(f"the query can't be searched: {why}")
+        if query.vector is not None:
+            check_dimension([query.vector], self.indices.dimension)
+            if why := unusable(query.vector):
+                raise UsageError(f"the query can't be searched: {why}")
         answers = Answers(self._search_all(searches(query, self.settings.ef_search)))
+        # One round trip is enough unless chunks have strides: then many rows may be few chunks.
+        wanted = query.vector_limit
+        while query.vector is not None and answers.may_lack_chunks(wanted, query.vector_limit):
+            wanted = min(2 * wanted, MAX_HITS)
+            more = self._search_all({VECTOR: nearest(query, wanted, self.settings.ef_search)})
+            answers = Answers({**answers.by_channel, **more})
         strided = answers.strided_chunks()
         return recall_of(query, answers, self._strides(query, strided) if strided else ())
 
@@ -198,9 +205,9 @@ class OpenSearchStore:
 
     def cache_vectors(self, vectors: Mapping[str, Vector]) -> None:
         """Keep vectors before any row uses them; WriteRejected names those that can't be."""
+        check_dimension(vectors.values(), self.indices.dimension)
         self.indices.ensure()
-        dimension = self.indices.dimension
-        rejected = {key: why for key, vector in vectors.items() if (why := vector_fault(vector, dimension))}
+        rejected = {key: why for key, vector in vectors.items() if (why := unusable(vector))}
         rejected |= self._cache.write({key: vector for key, vector in vectors.items() if key not in rejected})
         raise_if_rejected(rejected)
 

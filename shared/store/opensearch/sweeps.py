@@ -1,6 +1,6 @@
 """Changes of many rows at once: update-by-query and delete-by-query, in bounded steps, until nothing is left to do."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +10,15 @@ from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.opensearch.clauses import Clause
-from codequarry.shared.store.opensearch.connection import translated
+from codequarry.shared.store.opensearch.connection import patiently
 
 # A row takes about a millisecond, since it is written anew: a step stays far below any time limit.
 ROWS_PER_STEP = 2_000
 # A step that changes nothing although it finds rows loses to others each time; so many in a row mean a fault.
 MAX_FRUITLESS_STEPS = 100
 STEP_SECONDS = 300.0
+# An index that is not there yet is empty.
+IF_THERE = {"ignore_unavailable": "true", "allow_no_indices": "true"}
 
 # The check is inside the script: the query saw the row as it was at the last refresh (rule 3).
 RETIRE = (
@@ -36,19 +38,16 @@ class Sweeper:
 
     def refresh(self, *names: str) -> None:
         """Make what was written to the indices visible; StoreUnavailable if a shard failed."""
-        with translated(self.settings):
-            answer = self.client.indices.refresh(
-                index=",".join(names), params={"ignore_unavailable": "true", "allow_no_indices": "true"}
-            )
+        answer = patiently(self.settings, lambda: self.client.indices.refresh(index=",".join(names), params=IF_THERE))
         failed = answer["_shards"]["failed"]
         if failed:
             raise StoreUnavailable(
                 f"{failed} shards of {', '.join(names)} could not be refreshed; see `codequarry doctor`"
             )
 
-    def retire(self, names: Sequence[str], query: Clause, number: int, aborted: Sequence[int]) -> int:
+    def retire(self, names: Sequence[str], query: Clause, number: int, aborted: Collection[int]) -> int:
         """Set ``died`` where the script agrees, and return how often."""
-        script = {"source": RETIRE, "params": {"number": number, "open": OPEN, "aborted": list(aborted)}}
+        script = {"source": RETIRE, "params": {"number": number, "open": OPEN, "aborted": sorted(aborted)}}
         return self._until_done(names, {"query": query, "script": {"lang": "painless", **script}}, deleting=False)
 
     def revive(self, names: Sequence[str], query: Clause, number: int) -> int:
@@ -75,17 +74,13 @@ class Sweeper:
 
     def _step(self, names: Sequence[str], body: dict[str, Any], *, deleting: bool) -> dict[str, Any]:
         run = self.client.delete_by_query if deleting else self.client.update_by_query
-        with translated(self.settings):
-            answer: dict[str, Any] = run(
-                index=",".join(names),
-                body={**body, "max_docs": ROWS_PER_STEP},
-                params={
-                    "conflicts": "proceed",
-                    "ignore_unavailable": "true",
-                    "allow_no_indices": "true",
-                    "request_timeout": max(STEP_SECONDS, self.settings.timeout_seconds),
-                },
-            )
+        params = {
+            **IF_THERE,
+            "conflicts": "proceed",
+            "request_timeout": max(STEP_SECONDS, self.settings.timeout_seconds),
+        }
+        asked = {**body, "max_docs": ROWS_PER_STEP}
+        answer: dict[str, Any] = patiently(self.settings, lambda: run(index=",".join(names), body=asked, params=params))
         if answer["failures"] or answer["timed_out"]:
             raise StoreUnavailable(f"a change of {', '.join(names)} failed: {str(answer['failures'])[:300]}")
         return answer

@@ -1,0 +1,74 @@
+"""What there is in the cluster: its version, and our indices with their sizes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from codequarry.opensearch.bodies import KINDS, alias_of
+from codequarry.shared.store.opensearch.connection import translated
+from codequarry.shared.store.opensearch.store import OpenSearchStore
+
+FLAT_WITH_DEFAULTS = {"include_defaults": "true", "flat_settings": "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Which server answers."""
+
+    name: str
+    version: str
+    distribution: str
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The version as numbers, to be compared."""
+        return tuple(int(part) for part in self.version.split("-")[0].split(".") if part.isdigit())
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFacts:
+    """One of our indices; ``documents`` are those that are visible, ``settings`` the flat ones, defaults included."""
+
+    name: str
+    alias: str
+    documents: int
+    bytes: int
+    health: str
+    settings: dict[str, Any]
+
+
+def read_cluster(store: OpenSearchStore) -> Cluster:
+    """Ask the server who it is."""
+    with translated(store.settings):
+        answer = store.client.info()
+    version = answer["version"]
+    return Cluster(answer["cluster_name"], version["number"], version.get("distribution", "elasticsearch"))
+
+
+def read_indices(store: OpenSearchStore) -> list[IndexFacts]:
+    """Return our indices, by name; none where nothing was written yet."""
+    found = [facts for kind in KINDS for facts in _behind(store, alias_of(kind, store.settings))]
+    return sorted(found, key=lambda facts: facts.name)
+
+
+def _behind(store: OpenSearchStore, alias: str) -> list[IndexFacts]:
+    """Return the indices that an alias points to."""
+    client = store.client
+    with translated(store.settings):
+        if not client.indices.exists_alias(name=alias):
+            return []
+        settings = client.indices.get_settings(
+            index=alias, params={"include_defaults": "true", "flat_settings": "true"}
+        )
+        stats = client.indices.stats(index=alias, metric="docs,store")["indices"]
+        health = client.cluster.health(index=alias, params={"level": "indices"})["indices"]
+    return [
+        IndexFacts(
+            name,
+            alias,
+            stats[name]["primaries"]["docs"]["count"],
+            stats[name]["total"]["store"]["size_in_bytes"],
+            health[name]["status"],
+            {**body.get("defaults", {}), **body["settings"]},
+        )
+        for name, body in settings.items()
+    ]
