@@ -142,7 +142,7 @@ class WorkerProcesses:
         self._assignment = assignment
         self._batches: queue.SimpleQueue[list[FileTask] | None] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[ReadFile | BaseException] = queue.SimpleQueue()
-        self._closing = False
+        self._closing = threading.Event()
         self._workers = [WorkerProcess(assignment) for _ in range(processes)]
         self._threads = [
             threading.Thread(target=self._serve, args=(slot,), name=f"reader-{slot}", daemon=True)
@@ -172,7 +172,7 @@ class WorkerProcesses:
 
     def close(self) -> None:
         """End all processes, whatever they are at."""
-        self._closing = True
+        self._closing.set()
         for _ in self._threads:
             self._batches.put(None)
         for worker in self._workers:
@@ -185,15 +185,15 @@ class WorkerProcesses:
     def _serve(self, slot: int) -> None:
         """Hand batches to one process and its outcomes back, starting it again when it crashed."""
         try:
-            while not self._closing and (batch := self._batches.get()) is not None:
+            while not self._closing.is_set() and (batch := self._batches.get()) is not None:
                 self._read_batch(slot, batch)
         except BaseException as error:
-            if not self._closing:
+            if not self._closing.is_set():
                 self._outcomes.put(error)
 
     def _read_batch(self, slot: int, batch: list[FileTask]) -> None:
         attempts = starts = 0
-        while batch and not self._closing:
+        while batch and not self._closing.is_set():
             done = 0
             try:
                 for outcome in self._workers[slot].read(batch):
@@ -205,7 +205,7 @@ class WorkerProcesses:
                     raise
                 self._replace(slot)
             except Crashed:
-                if self._closing:
+                if self._closing.is_set():
                     return
                 how = self._replace(slot)
                 attempts = attempts + 1 if done == 0 else 1

@@ -1,0 +1,196 @@
+"""Runs one after the other, as a repository lives: what each says, and what is left when one is removed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.removal import remove_repository
+from codequarry.shared.errors import GitError, LeaseHeld, NotIndexed
+from codequarry.shared.ledger import change_head, read_head
+from codequarry.shared.model import Filters
+from codequarry.shared.repositories import list_repositories, read_progress, read_repository
+from codequarry.shared.snapshots import begin, head_snapshot
+from codequarry.shared.store.identity import read_identity
+
+FILES = {f"src/f{number}.py": f"def f{number}():\n    return {number}\n" for number in range(40)}
+
+
+def live(workshop) -> set[str]:
+    return {file.path for file in workshop.store.files(head_snapshot(read_head(workshop.store)))}
+
+
+@pytest.mark.parametrize("processes", [0, 2])
+def test_a_second_run_touches_only_what_changed_and_says_so(make_repository, make_workshop, processes):
+    repository = make_repository(files=FILES)
+    workshop = make_workshop(processes=processes)
+    request = IndexRequest(repository.origin)
+    first = index_repository(request, workshop)
+    assert (first.repo, first.ref, first.previous_commit) == ("project", "main", "")
+    assert (first.files_changed, first.chunks_written, first.embedded) == (40, 40, 40)
+    repository.write("src/f1.py", "def g():\n    return 1\n")
+    repository.remove("src/f2.py")
+    repository.write("src/new.py", "x = 1\n")
+    tip = repository.commit()
+    second = index_repository(request, workshop)
+    assert (second.commit, second.previous_commit) == (tip, first.commit)
+    assert (second.files_changed, second.files_removed, second.chunks_written) == (2, 1, 2)
+    assert (second.files_indexed, second.chunks_live) == (40, 40)
+    third = index_repository(request, workshop)
+    assert not third.changed
+    assert (third.files_changed, third.chunks_written, third.chunks_live) == (0, 0, 40)
+    assert live(workshop) == FILES.keys() - {"src/f2.py"} | {"src/new.py"}
+
+
+def test_a_file_that_comes_back_pays_for_no_embedding(make_repository, make_workshop):
+    repository = make_repository(files=FILES)
+    workshop = make_workshop()
+    request = IndexRequest(repository.origin)
+    index_repository(request, workshop)
+    repository.remove("src/f1.py")
+    repository.commit()
+    index_repository(request, workshop)
+    repository.write("src/f1.py", FILES["src/f1.py"])
+    repository.commit()
+    report = index_repository(request, workshop)
+    assert (report.embedded, report.reused_embeddings) == (0, 1)
+
+
+def test_progress_is_told_and_forgotten(make_repository, make_workshop):
+    workshop = make_workshop(indexing={"batch_files": 10})
+    states = []
+    index_repository(IndexRequest(make_repository(files=FILES).origin), workshop, states.append)
+    assert list(dict.fromkeys(state.phase for state in states)) == ["fetching", "scanning", "indexing", "publishing"]
+    indexing = [state for state in states if state.phase == "indexing" and state.files_total]
+    assert [state.files_done for state in indexing] == [0, 10, 20, 30, 40]
+    assert indexing[-1].chunks_done == 40
+    assert read_progress(workshop.store, "project") is None
+
+
+def test_a_failed_run_leaves_its_progress_and_a_note_of_where_it_came_from(
+    make_repository, make_workshop, make_workshop_that_fails
+):
+    repository = make_repository(files=FILES)
+    workshop = make_workshop(indexing={"batch_files": 10})
+    with pytest.raises(ValueError, match="the model is ill"):
+        index_repository(IndexRequest(repository.origin), make_workshop_that_fails(workshop))
+    progress = read_progress(workshop.store, "project")
+    assert progress is not None
+    assert (progress.files_done, progress.files_total) == (0, 40)
+    assert read_repository(workshop.store, "project").origin == repository.origin
+    assert live(workshop) == set()
+    assert index_repository(IndexRequest(repository.origin), workshop).resumed
+
+
+@pytest.fixture
+def make_workshop_that_fails():
+    """Return a function that gives a workshop a model that raises."""
+
+    class Ill:
+        def __init__(self, embedder):
+            self._embedder = embedder
+
+        def __getattr__(self, name):
+            return getattr(self._embedder, name)
+
+        def embed_documents(self, texts):
+            raise ValueError("the model is ill")
+
+    return lambda workshop: replace(workshop, embedder=Ill(workshop.embedder))
+
+
+def test_another_branch_moves_the_repository_and_stays_chosen(make_repository, make_workshop):
+    repository = make_repository(files=FILES)
+    repository.git("checkout", "--quiet", "-b", "dev")
+    repository.write("dev.py", "x = 1\n")
+    dev = repository.commit()
+    repository.git("checkout", "--quiet", "main")
+    workshop = make_workshop()
+    index_repository(IndexRequest(repository.origin), workshop)
+    assert index_repository(IndexRequest(repository.origin, branch="dev"), workshop).files_changed == 1
+    report = index_repository(IndexRequest(repository.origin), workshop)
+    assert (report.ref, report.commit, report.changed) == ("dev", dev, False)
+
+
+def test_without_a_chosen_branch_the_head_of_the_origin_is_followed(make_repository, make_workshop):
+    repository = make_repository(files=FILES)
+    workshop = make_workshop()
+    index_repository(IndexRequest(repository.origin), workshop)
+    repository.git("branch", "--move", "main", "trunk")
+    assert index_repository(IndexRequest(repository.origin), workshop).ref == "trunk"
+
+
+def test_two_origins_with_one_base_name_are_told_apart(make_repository, make_workshop):
+    one, two = make_repository("one/app", FILES), make_repository("two/app", {"a.py": "a = 1\n"})
+    workshop = make_workshop()
+    first, second = (index_repository(IndexRequest(each.origin), workshop) for each in (one, two))
+    assert (first.repo, first.name_note) == ("app", "")
+    assert second.repo == "two-app"
+    assert "so this one is 'two-app'" in second.name_note
+    assert len(live(workshop)) == 41
+
+
+def test_a_removed_repository_leaves_nothing(make_repository, make_workshop):
+    one, two = make_repository("one", FILES), make_repository("two", {"a.py": "a = 1\n"})
+    workshop = make_workshop()
+    for repository in (one, two):
+        index_repository(IndexRequest(repository.origin), workshop)
+    remove_repository("one", workshop.store, workshop.settings)
+    assert live(workshop) == {"a.py"}
+    assert [repository.name for repository in list_repositories(workshop.store)] == ["two"]
+    mirrors = [path.name for path in Path(workshop.settings.home, "mirrors").iterdir()]
+    assert not [name for name in mirrors if name.startswith("one-")]
+    remove_repository("two", workshop.store, workshop.settings)
+    assert read_identity(workshop.store) is None, "an empty index takes any model"
+    assert [document.key for document in workshop.store.list_documents("")] == ["head"]
+    again = index_repository(IndexRequest(one.origin), workshop)
+    assert (again.chunks_live, again.embedded) == (40, 40), "its vectors had gone too"
+
+
+def test_removing_what_is_not_there_says_what_is(make_repository, make_workshop):
+    workshop = make_workshop()
+    with pytest.raises(NotIndexed, match="'x' is not indexed; there is nothing yet"):
+        remove_repository("x", workshop.store, workshop.settings)
+    index_repository(IndexRequest(make_repository(files=FILES).origin), workshop)
+    with pytest.raises(NotIndexed, match="there is project"):
+        remove_repository("x", workshop.store, workshop.settings)
+
+
+def test_removing_while_a_run_is_open_stops_that_run(make_repository, make_workshop):
+    repository = make_repository(files=FILES)
+    workshop = make_workshop(indexing={"batch_files": 10})
+    states = []
+
+    def remove_in_the_middle(state):
+        states.append(state)
+        if state.files_done == 20:
+            remove_repository("project", workshop.store, workshop.settings)
+
+    # Whichever it misses first: its lease or its mirror.
+    with pytest.raises((LeaseHeld, GitError)):
+        index_repository(IndexRequest(repository.origin), workshop, remove_in_the_middle)
+    assert list_repositories(workshop.store) == []
+    assert live(workshop) == set()
+    assert index_repository(IndexRequest(repository.origin), workshop).chunks_live == 40
+
+
+def test_a_run_that_finds_another_one_alive_says_who(make_repository, make_workshop):
+    repository = make_repository(files=FILES)
+    workshop = make_workshop(indexing={"lease_seconds": 0.3})
+    index_repository(IndexRequest(repository.origin), workshop)
+    timeline = read_head(workshop.store).defaults["project"]
+    change_head(workshop.store, lambda head: begin(head, timeline, "elsewhere"))
+    report = index_repository(IndexRequest(repository.origin), workshop)
+    assert not report.changed, "nothing new has to wait for nobody"
+    repository.commit("new")
+    phases = []
+    report = index_repository(IndexRequest(repository.origin), workshop, lambda state: phases.append(state.phase))
+    assert report.resumed, "after its lease had expired"
+    assert "waiting for elsewhere" in phases
+
+
+def test_the_count_of_the_store_is_that_of_the_report(make_repository, make_workshop):
+    workshop = make_workshop()
+    report = index_repository(IndexRequest(make_repository(files=FILES).origin), workshop)
+    assert workshop.store.count(head_snapshot(read_head(workshop.store)), Filters()) == report.chunks_live
