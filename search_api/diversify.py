@@ -46,15 +46,18 @@ def _take(left: Sequence[tuple[Ranked, int]], top_k: int, max_per_file: int) -> 
 def _crowding(ranked: Sequence[Ranked]) -> list[int]:
     """Say of each candidate which one of its file it is, from 1; what repeats a better one is LAST."""
     seen: dict[tuple[str, str], list[Chunk]] = defaultdict(list)
+    texts: set[tuple[str, str]] = set()
     crowding = []
     for item in ranked:
         chunk = item.candidate.chunk
-        others = seen[chunk.repo, chunk.path]
-        if any(is_redundant(chunk, other) for other in others):
+        others, text = seen[chunk.repo, chunk.path], (chunk.repo, chunk.content_hash)
+        is_copy = text in texts and not item.signals.definition
+        if is_copy or any(is_redundant(chunk, other) for other in others):
             crowding.append(LAST)
-        else:
-            others.append(chunk)
-            crowding.append(len(others))
+            continue
+        texts.add(text)
+        others.append(chunk)
+        crowding.append(len(others))
     return crowding
 
 

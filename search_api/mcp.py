@@ -23,7 +23,7 @@ Find code by meaning or by name in the indexed repositories; use it instead of g
 words. Returns the best places as `repo path:from-to` with their code, best first.
 
 query: a question or description in plain words, or an identifier, whose definition then comes first. In it may stand
-repo:NAME, lang:python, path:GLOB, symbol:NAME, kind:function, "an exact phrase" and -word."""
+repo:NAME, lang:python, path:GLOB, symbol:NAME, kind:function (a - before one excludes) and "an exact phrase"."""
 READ = """\
 Read lines of an indexed file, numbered, as they are at the indexed commit. Paths are those that search_code returns.
 Without lines the file's first 400 lines come; ask for start_line and end_line to read on."""

@@ -11,7 +11,12 @@ def make_ranked(make_candidate):
 
     def make(*places):
         return [
-            Ranked(make_candidate("x\n" * 3, path, start_line=line), 1 - rank / 100, Signals(), 1.0)
+            Ranked(
+                make_candidate("x\n" * 3, path, start_line=line, content_hash=f"{path}:{line}"),
+                1 - rank / 100,
+                Signals(),
+                1.0,
+            )
             for rank, (path, line) in enumerate(places)
         ]
 
@@ -55,6 +60,17 @@ def test_what_repeats_a_better_hit_comes_last(make_ranked):
     lines = [(item.candidate.chunk.path, item.candidate.chunk.start_line) for item in cut_page(ranked, 3, 2, 0).hits]
     assert lines == [("a", 1), ("b", 1), ("a", 11)]
     assert len(cut_page(ranked, 4, 2, 0).hits) == 4
+
+
+def test_a_copy_of_a_better_hit_in_the_same_repository_comes_last(make_candidate):
+    places = [("core", "v1/a", "same"), ("core", "v2/a", "same"), ("fork", "v1/a", "same"), ("core", "b", "other")]
+    ranked = [
+        Ranked(make_candidate("x\n", path, repo=repo, id=f"{repo}/{path}", content_hash=text), 1.0, Signals(), 1.0)
+        for repo, path, text in places
+    ]
+    assert [item.id for item in cut_page(ranked, 3, 2, 0).hits] == ["core/v1/a", "fork/v1/a", "core/b"]
+    named = [Ranked(item.candidate, 1.0, Signals(definition=1.0), 1.0) for item in ranked]
+    assert [item.id for item in cut_page(named, 2, 2, 0).hits] == ["core/v1/a", "core/v2/a"]
 
 
 def test_nothing_ranked_is_an_empty_page():
