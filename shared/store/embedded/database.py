@@ -127,14 +127,17 @@ class Database:
         if isinstance(error, apsw.CorruptError | apsw.NotADBError):
             return StoreUnavailable(f"the index in {self.folder} is damaged ({error}); move it away and index again")
         if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError | apsw.IOError | OSError):
-            return StoreUnavailable(f"the folder {self.folder} can't be read and written ({error}); check its rights")
+            return StoreUnavailable(
+                f"the folder {self.folder} can't be read and written ({error}); it must be on a local disk and writable"
+            )
         return None
 
     def give_room_back(self) -> None:
         """Return unused pages to the file system, some at a time, so that other writers get their turn."""
-        unused = 1
-        while unused:
+        before, unused = 1, 0
+        while unused < before:
             with self.writing() as connection:
+                before = connection.pragma("freelist_count")
                 connection.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
                 unused = connection.pragma("freelist_count")
 

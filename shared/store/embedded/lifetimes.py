@@ -21,6 +21,8 @@ _RETIRABLE = (
     f"timeline = ? AND path IN (SELECT id FROM path WHERE path IN {LISTED})"
     f" AND born < ? AND (died = {OPEN} OR died IN {LISTED})"
 )
+# The last condition is what the partial indices are made with.
+_RETIRED = f"timeline = ? AND died = ? AND died < {OPEN}"
 
 # A purge rewrites the vector file when more than this share of its slots is unused, or it would grow for ever.
 _MAX_UNUSED_SHARE = 0.2
@@ -55,8 +57,7 @@ def tally(
 def undo(connection: apsw.Connection, timeline: int, number: int) -> None:
     """Delete what ``number`` wrote and let live again what it retired."""
     _delete(connection, "timeline = ? AND born = ?", (timeline, number))
-    # The second condition is what the partial indices are made with.
-    statement = f"SET died = {OPEN} WHERE timeline = ? AND died = ? AND died < {OPEN} RETURNING row"
+    statement = f"SET died = {OPEN} WHERE {_RETIRED} RETURNING row"
     revived = {table: fetch_first(connection, f"UPDATE {table} {statement}", (timeline, number)) for table in _TABLES}
     log_died(connection, revived["chunk"])
 

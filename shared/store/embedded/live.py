@@ -60,8 +60,8 @@ def _view(connection: apsw.Connection, columns: Columns, snapshot: Snapshot) -> 
     averages = columns.lengths[first].sum(axis=0, dtype=np.int64) / max(chunks, 1)
     by_field = dict(zip(TOKEN_FIELDS, averages.tolist(), strict=True))
     weights = np.array([RECALL_WEIGHTS[name] for name in TOKEN_FIELDS], np.float32)
-    average = float(averages @ weights) or 1.0
-    return View(columns, live, chunks, by_field, (columns.lengths @ weights) / np.float32(average))
+    lengths = columns.lengths.astype(np.float32) @ weights
+    return View(columns, live, chunks, by_field, lengths / np.float32(averages @ weights or 1))
 
 
 def _path_ids(connection: apsw.Connection, layer: Layer) -> list[int]:

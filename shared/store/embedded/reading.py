@@ -13,6 +13,10 @@ from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch, fetch_f
 # The columns in the order of FileRecord's fields.
 _RECORD = "repo, path.path, blob, verdict, rows, rules, timeline, born, language, size, lines, detail"
 _FILES = f"SELECT {_RECORD} FROM file JOIN path ON path.id = file.path"
+_BODIES = (
+    "SELECT payload.body FROM chunk JOIN path ON path.id = chunk.path JOIN payload ON payload.row = chunk.row"
+    " WHERE path.path = ? AND stride = 0"
+)
 
 
 def live_files(connection: apsw.Connection, snapshot: Snapshot, paths: Collection[str] | None) -> Iterator[FileRecord]:
@@ -40,13 +44,9 @@ def _records(rows: Collection[tuple[Any, ...]]) -> Iterator[FileRecord]:
 
 def chunks_of(connection: apsw.Connection, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
     """Return the live chunks of a file in file order, the first stride of each."""
-    query = (
-        "SELECT payload.body FROM chunk JOIN path ON path.id = chunk.path JOIN payload ON payload.row = chunk.row"
-        " WHERE path.path = ? AND stride = 0 AND "
-    )
     bodies: dict[bytes, None] = {}
     for layer in snapshot.layers:
         clause, values = live_clause(layer)
-        bodies |= dict.fromkeys(fetch_first(connection, query + clause, (path, *values)))
+        bodies |= dict.fromkeys(fetch_first(connection, f"{_BODIES} AND {clause}", (path, *values)))
     chunks = {chunk.id: chunk for chunk, _ in map(decode, bodies) if chunk.repo == repo}
     return sorted(chunks.values(), key=lambda chunk: (chunk.ordinal, chunk.start_char, chunk.symbol_part or ""))

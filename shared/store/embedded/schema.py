@@ -25,7 +25,7 @@ CREATE TABLE chunk (
     slot INTEGER NOT NULL,
     UNIQUE (id, timeline, born, stride)
 );
-CREATE INDEX chunk_path ON chunk (timeline, path);
+CREATE INDEX chunk_path ON chunk (timeline, path, born);
 CREATE INDEX chunk_born ON chunk (timeline, born);
 CREATE INDEX chunk_died ON chunk (timeline, died) WHERE died < {OPEN};
 CREATE TABLE payload (row INTEGER PRIMARY KEY, body BLOB NOT NULL);

@@ -26,10 +26,11 @@ class PathNames:
         self._fitting: OrderedDict[PathGlobs, Bools] = OrderedDict()
         self._lock = Lock()
 
-    def fitting(self, connection: apsw.Connection, globs: PathGlobs) -> Bools:
-        """Return by path id which paths fit."""
+    def fitting(self, connection: apsw.Connection, globs: PathGlobs, largest: int) -> Bools:
+        """Return by path id, up to ``largest`` or further, which paths fit; one that was purged fits nothing."""
         with self._lock:
             self._refresh(connection)
+            self._names.extend([None] * (largest + 1 - len(self._names)))
             known = self._fitting.get(globs, np.zeros(0, np.bool_))
             fresh = [name is not None and path_matches(globs, name) for name in self._names[len(known) :]]
             fitting = np.concatenate([known, np.array(fresh, np.bool_)]) if fresh else known
@@ -62,7 +63,7 @@ class Selector:
         for name, values in filters.excluded:
             fitting = fitting & ~self._having(connection, len(live), name, values)
         if filters.paths.include or filters.paths.exclude:
-            fitting = fitting & self._paths.fitting(connection, filters.paths)[columns.path]
+            fitting = fitting & self._paths.fitting(connection, filters.paths, int(columns.path.max()))[columns.path]
         return fitting
 
     def _having(self, connection: apsw.Connection, size: int, name: str, values: Sequence[str]) -> Bools:

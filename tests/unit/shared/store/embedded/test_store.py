@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from codequarry.shared.errors import ModelMismatch, StoreUnavailable, UsageError
-from codequarry.shared.model import Filters, Layer, Snapshot
+from codequarry.shared.model import Filters, Layer, PathGlobs, Snapshot
 from codequarry.shared.store.embedded import columns
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.port import RecallQuery
@@ -33,7 +33,7 @@ class TestFolder:
     def test_a_file_in_its_place_is_an_error(self, tmp_path):
         (tmp_path / "file").write_text("not a folder")
         for path in (tmp_path / "file", tmp_path / "file" / "store"):
-            with pytest.raises(StoreUnavailable, match="can't be read and written"):
+            with pytest.raises(StoreUnavailable, match=r"can't be read and written .* on a local disk"):
                 EmbeddedStore(path, DIMENSION)
 
     def test_a_folder_without_rights_is_an_error(self, tmp_path):
@@ -227,6 +227,17 @@ class TestRoom:
 
         assert other._read(read) == 20
         assert attempts == [40, 20]
+
+    def test_paths_that_were_purged_fit_no_glob(self, open_store, make_row, put):
+        store = open_store()
+        put(store, make_row("src/a.py"), *(make_row(f"src/{number}.py", timeline=9) for number in range(10)))
+        globs = Filters(paths=PathGlobs(("src/",)))
+        both = Snapshot((Layer((1, 9), 1000),))
+        assert store.count(both, globs) == 11
+        store.purge([9])
+        assert store.count(both, globs) == open_store().count(both, globs) == 1
+        put(store, make_row("src/b.py"))
+        assert store.count(both, globs) == open_store().count(both, globs) == 2
 
     def test_what_a_crash_left_behind_the_last_slot_is_written_over(self, store, make_row, put, folder):
         put(store, make_row("a.py"))
