@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import pytest
@@ -181,3 +182,9 @@ def test_chunks_carry_what_path_and_encoding_say():
 @pytest.mark.parametrize(("data", "lines"), [(b"", 0), (b"a", 1), (b"a\n", 1), (b"a\nb", 2), (b"\n\n", 2)])
 def test_lines_are_counted_as_editors_do(data, lines):
     assert judge(decide("a.txt"), data, ReadingRules("r")).lines == lines
+
+
+def test_the_documentation_lists_every_reason():
+    page = (Path(__file__).parents[3] / "docs" / "versioned-index.md").read_text()
+    documented = dict(re.findall(r"^\| `([a-z-]+)` \| (.+) \|$", page, re.M))
+    assert {reason: meaning.replace("`", "") for reason, meaning in documented.items()} == SKIP_REASONS
