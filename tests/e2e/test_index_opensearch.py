@@ -1,0 +1,104 @@
+"""The same runs on the real OpenSearch: the same contents as in the embedded store, whatever happened before."""
+
+import random
+
+import pytest
+
+from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.ingest.removal import remove_repository
+from codequarry.shared.errors import LimitExceeded, StoreUnavailable
+from codequarry.shared.ledger import read_head
+from codequarry.shared.model import Filters
+from codequarry.shared.snapshots import head_snapshot
+from codequarry.shared.store.factory import open_store
+
+pytestmark = pytest.mark.opensearch
+STEPS = 6
+
+
+@pytest.fixture
+def workshops(opensearch_node, make_workshop, embedder):
+    """Return a workshop on OpenSearch and one on the embedded store."""
+    embedded = make_workshop("embedded", indexing={"batch_files": 5})
+    with opensearch_node.empty_index(embedder.dimension) as opensearch:
+        settings = embedded.settings.model_copy(update={"store": "opensearch", "opensearch": opensearch})
+        store = open_store(settings, embedder.dimension)
+        yield Workshop(store, embedder, settings), embedded
+        store.close()
+
+
+def contents(store) -> dict[str, object]:
+    snapshot = head_snapshot(read_head(store))
+    found = {
+        file.path: (file.blob, file.verdict, file.rows, store.chunks(snapshot, file.path, file.repo))
+        for file in store.files(snapshot)
+    }
+    assert store.count(snapshot, Filters()) == sum(len(facts[3]) for facts in found.values())
+    return found
+
+
+class Killed:
+    """A store that answers a number of calls and then none."""
+
+    def __init__(self, store, calls: int) -> None:
+        self._store, self._calls = store, calls
+
+    def __getattr__(self, name):
+        self._calls -= 1
+        if self._calls < 0:
+            raise StoreUnavailable("this process was killed")
+        return getattr(self._store, name)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_any_history_of_runs_and_crashes_leaves_the_same_on_both_stores(make_repository, workshops, seed):
+    chance = random.Random(seed)
+    opensearch, embedded = workshops
+    files = {f"src/d{n % 3}/f{n}.py": f"def f{n}():\n    return {n}\n" for n in range(25)}
+    repository = make_repository(files=files | {"docs/größe.md": "# Größe\n\nText.\n", "x.bin": b"\0", "empty.py": ""})
+    request = IndexRequest(repository.origin)
+    for _ in range(STEPS):
+        try:
+            index_repository(request, Workshop(Killed(opensearch.store, chance.randint(5, 60)), *_rest(opensearch)))
+        except StoreUnavailable:
+            if chance.random() < 0.3:
+                _edit(repository, chance)
+        reports = [index_repository(request, each) for each in workshops]
+        assert reports[0].chunks_live == reports[1].chunks_live
+        assert dict(reports[0].skipped) == dict(reports[1].skipped)
+        assert contents(opensearch.store) == contents(embedded.store)
+        assert not read_head(opensearch.store).open
+        _edit(repository, chance)
+    rebuilt = index_repository(IndexRequest(repository.origin, full=True), opensearch)
+    index_repository(request, embedded)
+    assert rebuilt.full
+    assert contents(opensearch.store) == contents(embedded.store)
+
+
+def test_a_limit_and_a_removal_leave_nothing(make_repository, workshops):
+    opensearch, _ = workshops
+    repository = make_repository(files={f"f{n}.py": f"x = {n}\n" for n in range(20)})
+    with pytest.raises(LimitExceeded):
+        index_repository(IndexRequest(repository.origin, max_chunks=8), opensearch)
+    (number,) = read_head(opensearch.store).aborted
+    opensearch.store.refresh()
+    assert opensearch.store.tally(1, number, [], []).rows == 0
+    assert index_repository(IndexRequest(repository.origin), opensearch).chunks_live == 20
+    remove_repository("project", opensearch.store, opensearch.settings)
+    assert contents(opensearch.store) == {}
+    assert [document.key for document in opensearch.store.list_documents("")] == ["head"]
+
+
+def _rest(workshop: Workshop):
+    return workshop.embedder, workshop.settings
+
+
+def _edit(repository, chance: random.Random) -> None:
+    paths = sorted(repository.listing())
+    for path in chance.sample(paths, 5):
+        if chance.random() < 0.3:
+            repository.remove(path)
+        else:
+            repository.write(path, f"def g{chance.randint(0, 9)}():\n    pass\n")
+    repository.write(f"new{chance.randint(0, 99)}.py", "y = 1\n")
+    repository.commit()
