@@ -10,7 +10,8 @@ from collections.abc import Iterator
 # Unicode letters and digits with underscores between them; everything else separates.
 _NAME = re.compile(r"[^\W_]+(?:_+[^\W_]+)*")
 _ASCII_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_CAPS_THEN_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
+# Only the place between them is matched: a run of capitals as long as a file must not take its square.
+_CAPS_THEN_WORD = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])")
 
 # Longer runs are hashes, base64 and minified names: no one searches for them, and they would fill the term index.
 MAX_TOKEN_CHARACTERS = 64
@@ -19,7 +20,7 @@ MAX_TOKEN_CHARACTERS = 64
 def split_identifier(name: str) -> list[str]:
     """Split one identifier into its lower-case words: camelCase, snake_case, digits."""
     if name.isascii():
-        return [word.lower() for word in _ASCII_WORD.findall(_CAPS_THEN_WORD.sub(r"\1_\2", name))]
+        return [word.lower() for word in _ASCII_WORD.findall(_CAPS_THEN_WORD.sub("_", name))]
     return [word.lower() for word in _unicode_words(name)]
 
 
