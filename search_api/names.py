@@ -14,6 +14,8 @@ _PATH = re.compile(
 _URL = re.compile(r"\w+://\S+")
 # More names than this in one query is pasted code: its words are searched, its names are not looked up one by one.
 MAX_NAMES = 16
+# Nobody names things further on; what is longer is pasted code.
+MAX_READ_CHARACTERS = 1_000
 # A question with no more words than this may be nothing but a name, however plain it looks.
 MAX_BARE_NAME_WORDS = 1
 
@@ -35,7 +37,7 @@ def find_names(text: str) -> tuple[Name, ...]:
     """Return the identifiers in a query, in order; a query of one bare word is taken for a name too."""
     is_bare = len(text.split()) <= MAX_BARE_NAME_WORDS
     found: dict[Name, None] = {}
-    for match in _CHAIN.finditer(text):
+    for match in _CHAIN.finditer(text[:MAX_READ_CHARACTERS]):
         written = match.group()
         called = text[match.end() : match.end() + 1] == "("
         if is_bare or called or looks_like_identifier(written):
@@ -63,7 +65,9 @@ def split_name(written: str) -> Name | None:
 
 def find_paths(text: str) -> tuple[str, ...]:
     """Return what looks like file names or path tails, lower-case, in order."""
-    found = {match.group().strip("./").lower(): None for match in _PATH.finditer(_URL.sub(" ", text))}
+    found = {
+        match.group().strip("./").lower(): None for match in _PATH.finditer(_URL.sub(" ", text[:MAX_READ_CHARACTERS]))
+    }
     return tuple(path for path in found if path)[:MAX_NAMES]
 
 

@@ -78,3 +78,12 @@ def test_beyond_loopback_it_refuses_without_keys(place, host):
     outcome = place.run("serve", "--host", host)
     assert outcome.code == 2
     assert "no key is configured" in outcome.err
+
+
+def test_any_wsgi_server_can_have_the_application(place, indexed):
+    asked = "app.test_client().get('/repos').get_json()['repos'][0]['name']"
+    code = f"from codequarry.search_api.wsgi import app; print({asked})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=place.environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "core"
