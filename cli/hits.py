@@ -50,6 +50,8 @@ def explained(hit: Mapping[str, Any]) -> str:
     signals = [f"{name} {value:.2f}" for name, value in explanation["signals"].items() if value]
     if explanation["kind_weight"] != 1:
         signals.append(f"kind of file × {explanation['kind_weight']:.2f}")
+    if explanation["repeat_weight"] != 1:
+        signals.append(f"more of one file × {explanation['repeat_weight']:.2f}")
     channels = [f"{name} #{rank}" for name, rank in explanation["channels"].items()]
     return f"{', '.join(signals)}; recalled by {', '.join(channels)}"
 

@@ -88,5 +88,6 @@ def explain(item: Ranked, recall: Recall) -> dict[str, Any]:
     return {
         "signals": signals,
         "kind_weight": item.kind_weight,
+        "repeat_weight": item.repeat_weight,
         "channels": {name: ids.index(item.id) + 1 for name, ids in channels.items() if item.id in ids},
     }

@@ -1,14 +1,16 @@
 """From candidates to a ranked list with scores from 0 to 1.
 
 relevance    a weighted mean of what a chunk says (lexical) and means (semantic), less for prose and settings
-score        relevance, lifted by what names the chunk, and lowered for kinds of files nobody asked for
+score        relevance, lifted by what names the chunk, and lowered for kinds of files nobody asked for and for
+             chunks of a file that has a better one
 
 Every lift closes a share of what is missing to 1, so that a score stays between 0 and 1, grows with every signal, and
 means the same for every query: how far the hit is everything that was asked for.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from codequarry.search_api.lexical import Statistics, lexical_scorer
 from codequarry.search_api.plan import Plan
@@ -49,18 +51,25 @@ TYPE_WEIGHTS: Mapping[SymbolType, float] = {"documentation": 0.7, "config": 0.7,
 # the honest answer is that there is no match. A single word has neighbours by chance.
 MIN_SIMILARITY = 0.35
 MIN_SIMILARITY_OF_ONE_WORD = 0.5
+# What each further chunk of a file weighs against the one before it, unless it was asked for by name or verbatim: it
+# says less that is new than the first of another file. On the 74 development questions 0.92 instead of 0.88 have the
+# right file in the first ten hits; anything from 0.5 to 0.7 does the same, 0.8 and 0.85 gave 0.91.
+REPEAT_WEIGHT = 0.7
+# A search within one file keeps telling its chunks apart by their own scores.
+MOST_REPEATS = 2
 # Stores compute a cosine with different rounding; beyond these digits scores would differ, and with them the order.
 SCORE_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its score, the signals behind it and what its kind of file weighs."""
+    """A candidate with its score, the signals behind it, and what its kind of file and its turn in its file weigh."""
 
     candidate: Candidate
     score: float
     signals: Signals
     kind_weight: float
+    repeat_weight: float = 1.0
 
     @property
     def id(self) -> str:
@@ -73,7 +82,22 @@ def rank(plan: Plan, recall: Recall) -> list[Ranked]:
     candidates = list(recall.candidates.values())
     signals = _signals(plan, recall, candidates)
     ranked = [_ranked(plan, candidate, signal) for candidate, signal in zip(candidates, signals, strict=True)]
-    return sorted(ranked, key=_order)
+    return sorted(_spread(sorted(ranked, key=_order)), key=_order)
+
+
+def _spread(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Lower what comes after better chunks of its file, so that the first hits show more of the places there are."""
+    better: Counter[tuple[str, str]] = Counter()
+    spread = []
+    for item in ranked:
+        file = (item.candidate.chunk.repo, item.candidate.chunk.path)
+        repeats = min(better[file], MOST_REPEATS)
+        better[file] += 1
+        if repeats and not item.signals.definition and not item.signals.phrase:
+            weight = REPEAT_WEIGHT**repeats
+            item = replace(item, score=round(item.score * weight, SCORE_DIGITS), repeat_weight=round(weight, 4))
+        spread.append(item)
+    return spread
 
 
 def has_match(plan: Plan, ranked: Iterable[Ranked]) -> bool:

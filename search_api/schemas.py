@@ -110,6 +110,7 @@ class Explanation(Open):
 
     signals: dict[str, Score]
     kind_weight: Score
+    repeat_weight: Score
     channels: dict[str, int]
 
 

@@ -50,7 +50,12 @@ def test_a_part_of_a_split_symbol_says_so() -> None:
 
 
 def test_an_explanation_names_the_signals_that_count_and_the_channels() -> None:
-    explanation = {"signals": {"semantic": 0.512, "path": 0.0}, "kind_weight": 0.6, "channels": {"vector": 3}}
+    explanation = {
+        "signals": {"semantic": 0.512, "path": 0.0},
+        "kind_weight": 0.6,
+        "repeat_weight": 1.0,
+        "channels": {"vector": 3},
+    }
     assert hits.explained(HIT | {"explain": explanation}) == (
         "semantic 0.51, kind of file × 0.60; recalled by vector #3"
     )

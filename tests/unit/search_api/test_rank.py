@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codequarry.search_api.rank import KIND_WEIGHTS, has_match, rank, score
+from codequarry.search_api.rank import KIND_WEIGHTS, REPEAT_WEIGHT, has_match, rank, score
 from codequarry.search_api.signals import Signals
 from codequarry.shared.model import KINDS_OF_FILE
 
@@ -46,6 +46,24 @@ def test_tests_weigh_less_unless_asked_for(plan, make_candidate, make_recall):
     assert {item.kind_weight for item in rank(plan("retry job kind:test"), recall)} == {1.0}
 
 
+def test_a_second_chunk_of_a_file_makes_room_for_other_files(plan, make_candidate, make_recall):
+    best = make_candidate("retry the job again job\n", "src/a.py", start_line=1)
+    again = make_candidate("retry the job at once\n", "src/a.py", start_line=20)
+    other = make_candidate("retry a job some other time of day\n", "src/b.py")
+    ranked = rank(plan("retry job"), make_recall(best, again, other))
+    assert [item.candidate.chunk.path for item in ranked] == ["src/a.py", "src/b.py", "src/a.py"]
+    assert [item.repeat_weight for item in ranked] == [1.0, 1.0, REPEAT_WEIGHT]
+
+
+def test_definitions_asked_for_are_not_lowered_for_being_in_one_file(plan, make_candidate, make_recall):
+    overloads = [
+        make_candidate(f"void flush(int a{line});\n", "src/a.java", start_line=line, symbol_name="flush")
+        for line in (1, 20, 40)
+    ]
+    ranked = rank(plan("flush"), make_recall(*overloads))
+    assert {item.repeat_weight for item in ranked} == {1.0}
+
+
 def test_prose_weighs_less_than_code_with_the_same_words(plan, make_candidate, make_recall):
     prose = make_candidate("retry the job\n", "src/a.md", symbol_type="documentation")
     code = make_candidate("retry the job\n", "src/b.py")
@@ -67,7 +85,8 @@ def test_equal_scores_are_ordered_by_place(plan, make_candidate, make_recall):
         (item.candidate.chunk.repo, item.candidate.chunk.path, item.candidate.chunk.start_line)
         for item in rank(plan("retry"), make_recall(*candidates))
     ]
-    assert order == [("other", "b.py", 1), ("quarry", "a.py", 1), ("quarry", "a.py", 9), ("quarry", "b.py", 1)]
+    # The second chunk of a.py has the words of the first, and weighs less for coming after it.
+    assert order == [("other", "b.py", 1), ("quarry", "a.py", 1), ("quarry", "b.py", 1), ("quarry", "a.py", 9)]
 
 
 def test_the_order_of_the_engine_does_not_matter(plan, make_candidate, make_recall):
