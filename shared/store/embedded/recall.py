@@ -1,10 +1,11 @@
 """One search of the embedded store: masks, channels, and the chunks that they found."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from codequarry.shared.model import Candidate, Chunk, Tokens
 from codequarry.shared.store.embedded.batch import SYMBOL, TAIL, TERM
@@ -17,48 +18,52 @@ from codequarry.shared.store.embedded.sql import fetch
 from codequarry.shared.store.embedded.vectors import Matrix
 from codequarry.shared.store.port import Recall, RecallQuery
 
+_NONE: Rows = np.empty(0, np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A query and what it is answered from: ``allowed`` are the live rows that fit its filters.
+
+    ``matrix`` has the slots; None if no vector is asked.
+    """
+
+    query: RecallQuery
+    view: View
+    allowed: Bools
+    matrix: Matrix | None
+
+    def cosines(self, rows: Rows) -> NDArray[np.float32] | None:
+        """Return how near each row is to the query; None if no vector is asked."""
+        if self.matrix is None or self.query.vector is None:
+            return None
+        cosines: NDArray[np.float32] = self.matrix[self.view.columns.slot[rows]] @ self.query.vector
+        return cosines.clip(-1, 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The rows of each channel, best first, one a chunk."""
+    """The rows of each channel, best first, one a chunk; and in how many live chunks each term is."""
 
     vector: Rows
     terms: Rows
     symbols: Rows
     paths: Rows
+    frequencies: Mapping[str, int]
 
     def rows(self) -> Rows:
         """Return the rows of all channels."""
         return np.concatenate([self.vector, self.terms, self.symbols, self.paths])
 
 
-def recall(
-    connection: apsw.Connection,
-    view: View,
-    allowed: Bools,
-    matrix: Matrix | None,
-    postings: PostingReader,
-    query: RecallQuery,
-) -> Recall:
-    """Answer ``query``; ``allowed`` are the live rows that fit its filters, ``matrix`` the slots if it has a vector."""
-    columns = view.columns
-    terms = postings.read(connection, TERM, query.terms)
-    frequencies = {term: int(np.count_nonzero(view.live[posting.rows])) for term, posting in terms.items()}
-    symbols = postings.read(connection, SYMBOL, query.symbols)
-    tails = postings.read(connection, TAIL, query.paths)
-    no_rows = np.empty(0, np.intp)
-    found = Found(
-        no_rows
-        if matrix is None or query.vector is None
-        else nearest(columns, allowed, matrix, query.vector, query.vector_limit),
-        best_terms(view, allowed, list(terms.values()), list(frequencies.values()), query.term_limit),
-        best_weights(allowed, list(symbols.values()), query.symbol_limit),
-        best_weights(allowed, list(tails.values()), query.path_limit),
-    )
-    candidates = _candidates(connection, view, allowed, matrix, query, found.rows())
+def recall(connection: apsw.Connection, postings: PostingReader, search: Search) -> Recall:
+    """Answer a search: every channel's rows first, then the chunks of those rows."""
+    found = _found(connection, postings, search)
+    candidates = _candidates(connection, search, found.rows())
 
     def ids(rows: Rows) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(candidates[key].chunk.id for key in columns.chunk[rows].tolist()))
+        chunks = search.view.columns.chunk[rows].tolist()
+        return tuple(dict.fromkeys(candidates[key].chunk.id for key in chunks))
 
     return Recall(
         candidates={candidate.chunk.id: candidate for candidate in candidates.values()},
@@ -66,45 +71,53 @@ def recall(
         by_terms=ids(found.terms),
         by_symbol=ids(found.symbols),
         by_path=ids(found.paths),
-        document_frequencies=frequencies,
-        live_chunks=view.live_chunks,
-        average_lengths=view.average_lengths,
+        document_frequencies=found.frequencies,
+        live_chunks=search.view.live_chunks,
+        average_lengths=search.view.average_lengths,
     )
 
 
-def _candidates(
-    connection: apsw.Connection,
-    view: View,
-    allowed: Bools,
-    matrix: Matrix | None,
-    query: RecallQuery,
-    found: Rows,
-) -> dict[int, Candidate]:
+def _found(connection: apsw.Connection, postings: PostingReader, search: Search) -> Found:
+    query, view, allowed = search.query, search.view, search.allowed
+    terms = postings.read(connection, TERM, query.terms)
+    frequencies = {term: int(np.count_nonzero(view.live[posting.rows])) for term, posting in terms.items()}
+    symbols = postings.read(connection, SYMBOL, query.symbols)
+    tails = postings.read(connection, TAIL, query.paths)
+    vector = _NONE
+    if search.matrix is not None and query.vector is not None:
+        vector = nearest(view.columns, allowed, search.matrix, query.vector, query.vector_limit)
+    return Found(
+        vector,
+        best_terms(view, allowed, list(terms.values()), list(frequencies.values()), query.term_limit),
+        best_weights(allowed, list(symbols.values()), query.symbol_limit),
+        best_weights(allowed, list(tails.values()), query.path_limit),
+        frequencies,
+    )
+
+
+def _candidates(connection: apsw.Connection, search: Search, found: Rows) -> dict[int, Candidate]:
     """Return the candidates by the hash of their ids: the best stride of each, with the tokens of the first."""
-    columns = view.columns
-    rows = strides_of(columns, allowed, found)
-    similarities: list[float | None] = [None] * len(rows)
-    # Without a query vector the first stride, which has the lowest place here, stands for its chunk.
-    order = np.argsort(~columns.first[rows], kind="stable")
-    if matrix is not None and query.vector is not None:
-        cosines = np.clip(matrix[columns.slot[rows]] @ query.vector, -1, 1)
-        similarities = cosines.tolist()
-        order = np.argsort(-cosines, kind="stable")
+    columns = search.view.columns
+    rows = strides_of(columns, search.allowed, found)
+    cosines = search.cosines(rows)
+    # Without a query vector the first stride stands for its chunk.
+    order = np.argsort(~columns.first[rows] if cosines is None else -cosines, kind="stable")
     best: dict[int, int] = {}
     for place in order.tolist():
         best.setdefault(int(columns.chunk[rows[place]]), place)
-    firsts = {int(columns.chunk[row]): int(row) for row in rows[columns.first[rows]].tolist()}
+    firsts = {int(columns.chunk[row]): row for row in rows[columns.first[rows]].tolist()}
     shown = {key: int(rows[place]) for key, place in best.items()}
-    decoded = _decoded(connection, {*shown.values(), *(firsts[key] for key in shown if key in firsts)})
+    decoded = _decoded(connection, {*shown.values(), *firsts.values()})
     candidates = {}
     for key, row in shown.items():
         chunk = decoded[row][0]
         tokens = decoded[firsts.get(key, row)][1]
-        candidates[key] = Candidate(chunk, tokens, similarities[best[key]], chunk.stride_info is not None)
+        similarity = None if cosines is None else float(cosines[best[key]])
+        candidates[key] = Candidate(chunk, tokens, similarity, chunk.stride_info is not None)
     return candidates
 
 
-def _decoded(connection: apsw.Connection, rows: Sequence[int] | set[int]) -> dict[int, tuple[Chunk, Tokens]]:
+def _decoded(connection: apsw.Connection, rows: Collection[int]) -> dict[int, tuple[Chunk, Tokens]]:
     """Read and decode the payloads of ``rows``."""
     places = ", ".join(map(str, sorted(rows)))
     query = f"SELECT row, body FROM payload WHERE row IN ({places})"

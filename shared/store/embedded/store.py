@@ -16,7 +16,7 @@ from codequarry.shared.store.embedded.columns import ColumnCache, fold_if_long
 from codequarry.shared.store.embedded.database import Database
 from codequarry.shared.store.embedded.live import View, ViewCache
 from codequarry.shared.store.embedded.postings import PostingReader
-from codequarry.shared.store.embedded.recall import recall
+from codequarry.shared.store.embedded.recall import Search, recall
 from codequarry.shared.store.embedded.segments import rewrite, with_deleted
 from codequarry.shared.store.embedded.selection import Selector
 from codequarry.shared.store.embedded.vectors import GenerationGone, VectorFile, check_dimension, unusable
@@ -145,7 +145,7 @@ class EmbeddedStore:
         view = self._view(connection, query.snapshot)
         allowed = self._selector.mask(connection, view.columns, query.filters, view.live)
         matrix = self._vectors.matrix(connection) if query.vector is not None else None
-        return recall(connection, view, allowed, matrix, self._postings, query)
+        return recall(connection, self._postings, Search(query, view, allowed, matrix))
 
     def count(self, snapshot: Snapshot, filters: Filters) -> int:
         """Count the live chunks that fit the filters."""
