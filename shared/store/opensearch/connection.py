@@ -13,7 +13,14 @@ from opensearchpy.exceptions import ConnectionError as NoConnection
 from opensearchpy.exceptions import ConnectionTimeout, SSLError, TransportError
 
 from codequarry.shared.config import OpenSearchSettings
-from codequarry.shared.errors import ModelMismatch, StoreError, StoreFull, StoreUnavailable
+from codequarry.shared.errors import (
+    CodequarryError,
+    ModelMismatch,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+    UsageError,
+)
 
 # Statuses of a cluster that is busy or starting, not of a request that is wrong.
 PASSING_STATUSES = frozenset({429, 502, 503, 504})
@@ -118,7 +125,7 @@ def _is_passing(exc: Exception) -> bool:
     )
 
 
-def store_error(exc: TransportError, settings: OpenSearchSettings) -> StoreError:
+def store_error(exc: TransportError, settings: OpenSearchSettings) -> CodequarryError:
     """Return our error for one of the client's; it says what to do and names no password."""
     place = f"OpenSearch at {shown_urls(settings)}"
     if isinstance(exc, SSLError):
@@ -146,8 +153,10 @@ def check_answer(answer: Mapping[str, Any], settings: OpenSearchSettings) -> Non
         raise StoreUnavailable(f"a shard of OpenSearch at {shown_urls(settings)} did not answer; try again")
 
 
-def _refusal(exc: TransportError, place: str) -> StoreError:
+def _refusal(exc: TransportError, place: str) -> CodequarryError:
     status, reason = exc.status_code, reason_of(exc.info) or str(exc.error)
+    if "too_complex_to_determinize" in reason:
+        return UsageError("a path glob is too complex to search with; use fewer ? and * in one name")
     if is_disk_full(reason):
         return StoreFull(f"{place} has no room left on its disk; make room, nothing was published ({reason})")
     if status == 401:

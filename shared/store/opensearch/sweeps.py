@@ -7,10 +7,10 @@ from typing import Any
 from opensearchpy import OpenSearch
 
 from codequarry.shared.config import OpenSearchSettings
-from codequarry.shared.errors import StoreUnavailable
+from codequarry.shared.errors import StoreFull, StoreUnavailable
 from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.opensearch.clauses import Clause
-from codequarry.shared.store.opensearch.connection import patiently
+from codequarry.shared.store.opensearch.connection import is_disk_full, patiently, reason_of
 
 # A row takes about a millisecond, since it is written anew: a step stays far below any time limit.
 ROWS_PER_STEP = 2_000
@@ -39,10 +39,11 @@ class Sweeper:
     def refresh(self, *names: str) -> None:
         """Make what was written to the indices visible; StoreUnavailable if a shard failed."""
         answer = patiently(self.settings, lambda: self.client.indices.refresh(index=",".join(names), params=IF_THERE))
-        failed = answer["_shards"]["failed"]
-        if failed:
+        shards = answer["_shards"]
+        if shards["failed"]:
             raise StoreUnavailable(
-                f"{failed} shards of {', '.join(names)} could not be refreshed; see `codequarry doctor`"
+                f"{shards['failed']} of {shards['total']} shards of {', '.join(names)} could not be refreshed; "
+                "see `codequarry doctor`"
             )
 
     def retire(self, names: Sequence[str], query: Clause, number: int, aborted: Collection[int]) -> int:
@@ -82,5 +83,11 @@ class Sweeper:
         asked = {**body, "max_docs": ROWS_PER_STEP}
         answer: dict[str, Any] = patiently(self.settings, lambda: run(index=",".join(names), body=asked, params=params))
         if answer["failures"] or answer["timed_out"]:
-            raise StoreUnavailable(f"a change of {', '.join(names)} failed: {str(answer['failures'])[:300]}")
+            reason = next(iter(map(_reason, answer["failures"])), "it took too long")
+            kind = StoreFull if is_disk_full(reason) else StoreUnavailable
+            raise kind(f"a change of {', '.join(names)} failed and can be repeated: {reason}")
         return answer
+
+
+def _reason(failure: dict[str, Any]) -> str:
+    return reason_of(failure.get("cause") or failure.get("reason")) or str(failure)[:300]

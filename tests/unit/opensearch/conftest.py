@@ -9,16 +9,17 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 Answer = tuple[int, dict[str, str], bytes]
-Reply = Callable[[str, str, bytes], Answer]
+Reply = Callable[..., Answer]
 Serve = Callable[..., str]
 
 
 @contextmanager
-def running(reply: Reply, tls: ssl.SSLContext | None) -> Iterator[str]:
+def running(reply: Reply, tls: ssl.SSLContext | None, with_headers: bool) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            status, headers, content = reply(self.command, self.path, body)
+            known = ({name.lower(): value for name, value in self.headers.items()},) if with_headers else ()
+            status, headers, content = reply(self.command, self.path, body, *known)
             self.send_response(status)
             for name, value in {"Content-Length": str(len(content)), **headers}.items():
                 self.send_header(name, value)
@@ -46,6 +47,6 @@ def running(reply: Reply, tls: ssl.SSLContext | None) -> Iterator[str]:
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Start an HTTP server that answers what a function (method, path, body) returns; give its URL."""
+    """Start an HTTP server that answers what a function (method, path, body[, headers]) returns; give its URL."""
     with ExitStack() as stack:
-        yield lambda reply, tls=None: stack.enter_context(running(reply, tls))
+        yield lambda reply, tls=None, with_headers=False: stack.enter_context(running(reply, tls, with_headers))

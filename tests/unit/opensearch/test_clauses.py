@@ -1,0 +1,100 @@
+"""Snapshots and filters as query clauses, against the definition in ``snapshots.is_live``."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codequarry.shared.errors import UnknownName
+from codequarry.shared.model import Filters, Layer, PathGlobs, Snapshot
+from codequarry.shared.snapshots import OPEN, is_live
+from codequarry.shared.store.opensearch.clauses import (
+    MAX_TERMS,
+    any_value,
+    filter_clauses,
+    retirable_clause,
+    snapshot_clause,
+)
+
+NUMBERS = st.integers(1, 12)
+PATHS = st.sampled_from(["a", "b/a", "c"])
+
+
+def holds(clause: dict[str, Any], row: dict[str, Any]) -> bool:
+    """Evaluate the few kinds of clauses that snapshots are made of, as the engine does."""
+    ((kind, body),) = clause.items()
+    if kind == "match_none":
+        return False
+    if kind in ("term", "terms"):
+        ((field, wanted),) = body.items()
+        return row[field] in (wanted if kind == "terms" else [wanted])
+    if kind == "range":
+        ((field, bounds),) = body.items()
+        tests = {"lte": row[field].__le__, "lt": row[field].__lt__, "gt": row[field].__gt__}
+        return all(tests[name](bound) for name, bound in bounds.items())
+    assert kind == "bool" and set(body) <= {"filter", "must_not", "should", "minimum_should_match"}
+    should = [holds(one, row) for one in body.get("should", ())]
+    return (
+        all(holds(one, row) for one in body.get("filter", ()))
+        and not any(holds(one, row) for one in body.get("must_not", ()))
+        and sum(should) >= body.get("minimum_should_match", 0)
+    )
+
+
+layers = st.builds(
+    Layer,
+    st.lists(NUMBERS, max_size=3).map(tuple),
+    NUMBERS,
+    st.frozensets(NUMBERS, max_size=4),
+    st.frozensets(PATHS, max_size=2),
+)
+rows = st.fixed_dictionaries(
+    {"timeline": NUMBERS, "born": NUMBERS, "died": st.one_of(NUMBERS, st.just(OPEN)), "path": PATHS}
+)
+
+
+@given(st.lists(layers, max_size=2), rows)
+def test_the_clause_holds_for_what_is_live_and_nothing_else(layers: list[Layer], row: dict[str, Any]) -> None:
+    expected = any(is_live(layer, **row) for layer in layers)
+    assert holds(snapshot_clause(Snapshot(tuple(layers))), row) == expected
+
+
+@given(NUMBERS, NUMBERS, st.frozensets(PATHS), st.frozensets(NUMBERS), rows)
+def test_what_is_to_be_retired_is_older_and_alive_or_killed_by_an_aborted_one(
+    timeline, number, paths, aborted, row
+) -> None:
+    expected = (
+        row["timeline"] == timeline
+        and row["path"] in paths
+        and row["born"] < number
+        and (row["died"] == OPEN or row["died"] in aborted - {number})
+    )
+    assert holds(retirable_clause(timeline, number, paths, aborted), row) == expected
+
+
+def test_more_values_than_one_clause_takes_become_several() -> None:
+    many = list(range(2 * MAX_TERMS + 1))
+    clause = any_value("timeline", many)
+    assert [len(one["terms"]["timeline"]) for one in clause["bool"]["should"]] == [MAX_TERMS, MAX_TERMS, 1]
+    assert all(holds(clause, {"timeline": value}) for value in (many[0], many[MAX_TERMS], many[-1]))
+    assert not holds(any_value("timeline", []), {"timeline": 1})
+
+
+def test_filters_become_clauses_that_must_and_must_not_hold() -> None:
+    filters = Filters(
+        terms=(("language", ("config",)), ("exported", ("true",))),
+        excluded=(("repo", ("old",)),),
+        paths=PathGlobs(include=("src/", "lib/"), exclude=("*.min.js",)),
+    )
+    required, refused = filter_clauses(filters)
+    assert "yaml" in required[0]["terms"]["language"]
+    assert required[1] == {"terms": {"exported": ("true",)}} or required[1] == {"terms": {"exported": ["true"]}}
+    assert len(required[2]["bool"]["should"]) == 2
+    assert refused[0] == {"terms": {"repo": ["old"]}}
+    assert refused[1]["regexp"]["path"]["flags"] == "NONE"
+
+
+def test_an_unknown_filter_is_named() -> None:
+    with pytest.raises(UnknownName, match="colour"):
+        filter_clauses(Filters(terms=(("colour", ("red",)),)))
