@@ -103,15 +103,10 @@ class _File:
         """Return what a constant or variable defines, unless it defines several names side by side."""
         if one.role is not Role.VALUE:
             return None
-        marks, data = self.facts.definitions, self.text.data
-        places = [
-            (start, name)
-            for start, name in zip(marks.starts, marks.names, strict=True)
-            if one.start_byte <= start < one.end_byte
-        ]
+        places = self.facts.definitions.places(one.start_byte, one.end_byte)
         if not places:
             return None
-        depths = [_indentation(data, start) for start, _ in places]
+        depths = [_indentation(self.text.data, start) for start, _ in places]
         return places[0][1] if all(depth > depths[0] for depth in depths[1:]) else None
 
     def _exported(self, name: str, one: Declaration, item: Item) -> bool | None:

@@ -1,8 +1,9 @@
 """What a file's code says: the names it calls, mentions, defines, imports and exports, each at its place."""
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tree_sitter import Node
@@ -16,6 +17,7 @@ MAX_CALLS = 200
 MAX_REFERENCES = 300
 MAX_DEFINES = 300
 MAX_IMPORTS = 100
+MAX_FILE_IMPORTS = 2_000
 # Longer names are mangled or minified.
 _MAX_NAME = 200
 
@@ -32,6 +34,11 @@ class Marks:
     def between(self, start: int, end: int) -> tuple[str, ...]:
         """Return the names that begin in a byte range, each once."""
         return tuple(dict.fromkeys(self.names[bisect_left(self.starts, start) : bisect_left(self.starts, end)]))
+
+    def places(self, start: int, end: int) -> list[tuple[int, str]]:
+        """Return where each name in a byte range begins, and the name."""
+        first, last = bisect_left(self.starts, start), bisect_left(self.starts, end)
+        return list(zip(self.starts[first:last], self.names[first:last], strict=True))
 
     def count(self, start: int, end: int) -> int:
         """Count the captures that begin in a byte range."""
@@ -58,18 +65,31 @@ class Facts:
     exports: Marks
     branches: Marks
     imports: tuple[Import, ...]
+    importing: Mapping[str, tuple[Import, ...]]
+    """The imports that bind a name."""
 
     def imports_in(self, start: int, end: int, text: str) -> list[Import]:
         """Return the imports written in a byte range, and those whose names ``text`` uses, reduced to these names."""
-        words = set(_WORD.findall(text)) if self.imports else set()
-        found = []
-        for one in self.imports:
-            if start <= one.start < end:
-                found.append(one)
-            elif one.scope[0] < end and start < one.scope[1]:
-                used = tuple(name for name in one.names if name in words)
-                found += [replace(one, names=used)] if used else []
-        return found[:MAX_IMPORTS]
+        if not self.imports:
+            return []
+        first, last = (bisect_left(self.imports, at, key=lambda one: one.start) for at in (start, end))
+        written = list(self.imports[first:last])
+        used: dict[tuple[int, str], Import] = {}
+        for name in sorted(self.importing.keys() & set(_WORD.findall(text)), key=text.find):
+            for one in self.importing[name]:
+                if not start <= one.start < end and one.scope[0] < end and start < one.scope[1]:
+                    known = used.get((one.start, one.module))
+                    used[one.start, one.module] = replace(one, names=(*known.names, name) if known else (name,))
+        return [*written, *(used[key] for key in sorted(used))][:MAX_IMPORTS]
+
+
+def _by_name(imports: Iterable[Import]) -> dict[str, tuple[Import, ...]]:
+    """Index imports by the names that they bind; the same one twice in one scope counts once."""
+    found: dict[str, dict[tuple[str, tuple[int, int]], Import]] = {}
+    for one in imports:
+        for name in one.names:
+            found.setdefault(name, {}).setdefault((one.module, one.scope), one)
+    return {name: tuple(known.values()) for name, known in found.items()}
 
 
 def last_part(module: str) -> str:
@@ -82,7 +102,9 @@ def collect_facts(
 ) -> Facts:
     """Sort the captures of a file's query by place."""
     others = _not_defining(outline)
-    named = [node for node in captures.get("def", ()) if not any(at <= node.start_byte < end for at, end in others)]
+    holders = (node.child_by_field_name("name") for node in captures.get("holder", ()))
+    defining = [*captures.get("def", ()), *(name for name in holders if name is not None and name.type == "identifier")]
+    named = [node for node in defining if not _is_inside(node.start_byte, others)]
     definitions = _marks(named, text, frozenset({"_"}))
     defined_at = set(definitions.starts)
     mentions = [node for node in captures.get("ref", ()) if node.start_byte not in defined_at]
@@ -91,18 +113,20 @@ def collect_facts(
     ]
     calls = captures.get("call", [])
     branches = sorted(node.start_byte for node in captures.get("branch", ()))
-    imports = [
+    imports = tuple(
         Import(node.start_byte, one.module, one.names, _scope(outline, node.start_byte, (0, len(text.data))))
         for node in sorted(captures.get("import", ()), key=lambda node: node.start_byte)
         for one in _read_import(node, spec, text)
-    ]
+        if one.module
+    )[:MAX_FILE_IMPORTS]
     return Facts(
         calls=_marks(calls, text),
         references=_marks([*calls, *mentions], text, spec.builtins),
         definitions=definitions,
         exports=_exported(captures.get("export", ()), spec, text),
         branches=Marks(tuple(branches)),
-        imports=tuple(one for one in imports if one.module),
+        imports=imports,
+        importing=_by_name(imports),
     )
 
 
@@ -126,11 +150,18 @@ def _exported(nodes: Iterable[Node], spec: LanguageSpec, text: SourceText) -> Ma
 
 def _scope(outline: Sequence[Declaration], at: int, around: tuple[int, int]) -> tuple[int, int]:
     """Return the bytes of the innermost function, type or module around a place; of the whole file if there is none."""
-    for one in outline:
-        if one.start_byte <= at < one.end_byte:
-            own = one.role in {Role.CALLABLE, Role.TYPE, Role.SCOPE}
-            return _scope(one.members, at, (one.start_byte, one.end_byte) if own else around)
-    return around
+    index = bisect_right(outline, at, key=lambda one: one.start_byte) - 1
+    if index < 0 or at >= outline[index].end_byte:
+        return around
+    one = outline[index]
+    own = one.role in {Role.CALLABLE, Role.TYPE, Role.SCOPE}
+    return _scope(one.members, at, (one.start_byte, one.end_byte) if own else around)
+
+
+def _is_inside(at: int, ranges: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether a place is in one of the ranges, which are in order and apart."""
+    index = bisect_right(ranges, (at, sys.maxsize)) - 1
+    return index >= 0 and at < ranges[index][1]
 
 
 def _read_import(node: Node, spec: LanguageSpec, text: SourceText) -> list[ImportedModule]:
@@ -145,5 +176,5 @@ def _marks(nodes: Iterable[Node], text: SourceText, without: frozenset[str] = fr
         if start < end <= start + _MAX_NAME:
             name = data[start:end].decode("utf-8", "replace")
             found += [(start, name)] if name not in without else []
-    found.sort()
+    found = sorted(set(found))
     return Marks(tuple(start for start, _ in found), tuple(name for _, name in found))

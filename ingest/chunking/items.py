@@ -16,6 +16,8 @@ _SMALL_TOKENS = 40
 _LARGE_VALUE_TOKENS = 80
 # Fewer tokens are no chunk: a package clause and an import, `main()` at the end of a script, `impl Foo {`.
 _TINY_TOKENS = 25
+# A row with more declarations is minified: one more says nothing more of it.
+_MAX_FUSED = 200
 
 
 class Family(Enum):
@@ -105,7 +107,9 @@ def _fused(items: Iterator[Item]) -> list[Item]:
             last = fused[-1]
             family = item.family if last.family is Family.GLUE else last.family
             enclosing = item.enclosing if last.family is Family.GLUE else last.enclosing
-            declarations = item.declarations if last.family is Family.GLUE else last.declarations + item.declarations
+            declarations = item.declarations if last.family is Family.GLUE else last.declarations
+            if last.family is not Family.GLUE and len(declarations) < _MAX_FUSED:
+                declarations += item.declarations
             fused[-1] = Item(last.row, family, declarations, enclosing, last.alone or item.alone)
         else:
             fused.append(item)

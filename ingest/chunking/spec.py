@@ -132,7 +132,8 @@ class LanguageSpec:
     """One language.
 
     ``query`` captures ``@call @ref @def @branch @import @export`` anywhere in the tree. It has no predicates: they ask
-    the tree for its text, which it does not have.
+    the tree for its text, which it does not have. ``@holder`` captures something whose name is defined only because
+    of what it holds; two patterns that capture one name at different moments take quadratic time.
     """
 
     grammar: str

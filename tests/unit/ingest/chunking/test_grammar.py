@@ -71,3 +71,18 @@ def test_only_a_header_is_guessed_to_be_cpp():
 
 def test_a_language_without_a_row_has_no_spec():
     assert spec_for("cobol", "a.cob", "x") is None
+
+
+@pytest.mark.parametrize(("path", "piece"), [("a.java", "x=>\n"), ("a.ts", "a<b,"), ("a.kt", "/*"), ("a.swift", "/* ")])
+def test_a_file_that_repeats_itself_thousands_of_times_is_not_parsed(chunked, path, piece):
+    """Error recovery would take minutes in one step that nothing can stop."""
+    text = piece * 30_000
+    chunks = chunked(path, text)
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert {chunk.symbol_type for chunk in chunks} <= {"block", "file"}
+
+
+def test_source_code_with_a_pattern_is_parsed(chunked):
+    text = "".join(f"const Kind{number} = {number * 37}\n" for number in range(2000))
+    assert not grammar.is_repetitive(text.encode())
+    assert chunked("kinds.go", f"package x\n\n{text}").defining("Kind7")
