@@ -31,6 +31,8 @@ def why_empty(plan: Plan, states: Sequence[RepositoryState], near: Iterable[Cand
     if importing and not ready:
         far = ", ".join(f"{state.name} {state.percent or 0} %" for state in importing)
         return Emptiness(f"importing: {far}", "ask again when the import is done")
+    if not states and plan.selection.excluded_repos:
+        return Emptiness(f"filter leaves nothing: repo is not {', '.join(plan.selection.excluded_repos)}")
     if not ready:
         return Emptiness("not indexed yet", "index a repository: codequarry index PATH_OR_URL")
     guess = did_you_mean(plan, near)

@@ -1,7 +1,7 @@
 """Names of symbols and files in a query, by how they look."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 # A dotted, arrowed or scoped chain of identifiers: `Foo::bar`, `user.save`, `a->b`, `Array#map`, `$var`, `save!`.
@@ -14,6 +14,13 @@ _PATH = re.compile(
 _URL = re.compile(r"\w+://\S+")
 # More names than this in one query is pasted code: its words are searched, its names are not looked up one by one.
 MAX_NAMES = 16
+# What makes `util.go` a file and not the member `go` of something called `util`.
+_EXTENSIONS = """
+c cc cfg clj cmake conf cpp cs css csv cxx dart ex exs fs go gradle h hpp hs htm html ini ipynb java js json jsx kt kts
+less lock lua m md mjs mm mod php pl proto ps1 py pyi rb rs rst scala scss sh sql sum svelte swift tf toml ts tsx txt
+vue xml yaml yml zig
+"""
+EXTENSIONS = frozenset(_EXTENSIONS.split())
 # Nobody names things further on; what is longer is pasted code.
 MAX_READ_CHARACTERS = 1_000
 # A question with no more words than this may be nothing but a name, however plain it looks.
@@ -41,10 +48,23 @@ def find_names(text: str) -> tuple[Name, ...]:
         written = match.group()
         called = text[match.end() : match.end() + 1] == "("
         if is_bare or called or looks_like_identifier(written):
-            name = split_name(written)
-            if name is not None:
-                found[name] = None
+            found |= dict.fromkeys(_readings(written, is_bare))
     return tuple(found)[:MAX_NAMES]
+
+
+def _readings(written: str, is_bare: bool) -> Iterator[Name]:
+    """Yield what a name may be: at the end of a question its mark is one of the question, or of Ruby's `empty?`."""
+    asked = (written,) if is_bare else tuple(dict.fromkeys((written.rstrip("!?"), written)))
+    for reading in asked:
+        name = split_name(reading)
+        if name is not None and (is_bare or not _is_file_or_abbreviation(name)):
+            yield name
+
+
+def _is_file_or_abbreviation(name: Name) -> bool:
+    """Tell `util.go` and `e.g.` from qualified names."""
+    last = name.last.rstrip("!?").lower()
+    return bool(name.scope) and (len(last) == 1 or (len(name.scope) == 1 and last in EXTENSIONS))
 
 
 def looks_like_identifier(word: str) -> bool:

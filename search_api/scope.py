@@ -76,7 +76,7 @@ def resolve(
 
 def _chosen(head: Head, catalog: Mapping[str, Repository], selection: Selection) -> list[str]:
     known = sorted({*head.defaults, *catalog})
-    for name in selection.repos:
+    for name in (*selection.repos, *selection.excluded_repos):
         if name not in known:
             raise NotIndexed(f"repository '{name}' is not indexed; indexed: {_listed(known) or 'none'}")
     return [name for name in selection.repos or known if name not in selection.excluded_repos]

@@ -17,6 +17,10 @@ def test_nothing_indexed(plan):
     assert reason(plan("x"), []).reason == "not indexed yet"
 
 
+def test_every_repository_excluded(plan):
+    assert reason(plan("x -repo:core"), []).reason == "filter leaves nothing: repo is not core"
+
+
 def test_a_first_import_says_how_far_it_is(plan):
     assert reason(plan("x"), [IMPORTING]).reason == "importing: site 43 %"
 

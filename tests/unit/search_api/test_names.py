@@ -34,6 +34,15 @@ def test_a_question_names_nothing():
     assert find_names("how are failed jobs retried") == ()
 
 
+def test_files_and_abbreviations_are_no_names():
+    assert find_names("what is in util.go and README.md, e.g. about Node.js?") == ()
+    assert find_names("where is user.save called") == (Name("save", ("user",)),)
+
+
+def test_a_question_mark_may_belong_to_the_question_or_to_the_name():
+    assert find_names("who calls parse_header?") == (Name("parse_header"), Name("parse_header?"))
+
+
 def test_names_are_bounded():
     assert len(find_names(" ".join(f"someName{index}" for index in range(100)))) == 16
 

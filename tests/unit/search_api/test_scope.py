@@ -48,8 +48,9 @@ def test_repositories_chosen_and_excluded():
 
 
 def test_an_unknown_repository_is_refused_with_what_there_is():
-    with pytest.raises(NotIndexed, match=r"'nope'.*core"):
-        scope(repos=("nope",))
+    for wanted in ({"repos": ("nope",)}, {"excluded_repos": ("nope",)}):
+        with pytest.raises(NotIndexed, match=r"'nope'.*core"):
+            scope(**wanted)
 
 
 def test_a_branch_narrows_to_the_repositories_that_stand_on_it():
