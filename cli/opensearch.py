@@ -1,5 +1,6 @@
 """`codequarry opensearch`: a node on this machine, and the index in whatever cluster the settings name."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -122,7 +123,8 @@ def init(
     dimension = embedder.dimension
     embedder.close()
     if only_print:
-        write_json(index_bodies(settings.opensearch, dimension))
+        bodies = index_bodies(settings.opensearch, dimension)
+        write(json.dumps(bodies, indent=2))
         return
     with _store(settings, dimension) as store:
         made = store.indices.ensure()

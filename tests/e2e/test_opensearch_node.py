@@ -2,14 +2,17 @@
 
 import json
 import os
+import shutil
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from codequarry.cli import main as cli
 from codequarry.opensearch.node import NodePlan, find, start, stop
 
 pytestmark = pytest.mark.opensearch
@@ -66,3 +69,52 @@ def test_stopping_a_node_leaves_the_others_alone_and_can_remove_its_data(opensea
     assert not Path(node.folder).exists()
     assert find(NodePlan(second.folder, Path(opensearch_node.node.folder).name)) == opensearch_node.node
     assert stop(second) is None
+
+
+@pytest.fixture
+def command(opensearch_node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> Iterator[Callable[..., Any]]:
+    """Give a function that runs `codequarry opensearch … --json` on a folder of its own that has the node's parts."""
+    assembled = next(Path(opensearch_node.node.folder).parent.glob("opensearch-*"))
+    folder = assembled.parent / f"cli-{os.getpid()}"
+    folder.mkdir()
+    (folder / assembled.name).symlink_to(assembled)
+    monkeypatch.setenv("CODEQUARRY_HOME", str(tmp_path))
+
+    def run(*arguments: str, url: str = "") -> Any:
+        if url:
+            monkeypatch.setenv("CODEQUARRY_OPENSEARCH__URLS", url)
+        own = ("--folder", str(folder)) if arguments[0] != "init" else ()
+        assert cli.run(["opensearch", *arguments, *own, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    yield run
+    stop(NodePlan(folder), remove_data=True)
+    shutil.rmtree(folder)
+
+
+def test_the_commands_start_show_prepare_and_stop_a_node(command: Callable[..., Any]) -> None:
+    node = command("start", "--port", "0", "--heap", "512m")
+    assert command("start", "--port", "0") == node
+    status = command("status", url=node["url"])
+    assert (status["node"], status["cluster"]["version"], status["indices"]) == (node, node["version"], [])
+    printed = command("init", "--print")
+    assert list(printed) == command("init")["made"]
+    assert command("init") == {"made": []}
+    shown = command("status")["indices"]
+    assert [index["name"] for index in shown] == sorted(printed)
+    assert {index["documents"] for index in shown} == {0}
+    assert command("stop") == {"stopped": True, "node": node}
+    assert command("stop") == {"stopped": False, "node": None}
+
+
+def test_a_cluster_that_does_not_answer_is_one_line_and_exit_1(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setenv("CODEQUARRY_OPENSEARCH__URLS", "http://127.0.0.1:9")
+    assert cli.run(["opensearch", "status"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "codequarry opensearch start" in said
+
+
+@pytest.mark.parametrize("arguments", [["start", "--port", "70000"], ["start", "--heap", "much"], ["begin"], []])
+def test_wrong_use_is_exit_2(arguments: list[str]) -> None:
+    assert cli.run(["opensearch", *arguments]) == 2
