@@ -146,10 +146,10 @@ def _fetch(
 ) -> None:
     branch, tip, target = wanted
     what = f"cannot fetch {origin.url}"
-    if not (mirror.folder / "HEAD").exists():
-        object_format = "sha256" if len(tip) == SHA256_HEX else "sha1"
-        initial = ("init", "--quiet", "--bare", "--template=", f"--object-format={object_format}")
-        run_git((*initial, "--end-of-options", str(mirror.folder)), mirror.environment, what=what)
+    # Also where it is there already: a first one may have died half-way.
+    object_format = "sha256" if len(tip) == SHA256_HEX else "sha1"
+    initial = ("init", "--quiet", "--bare", "--template=", f"--object-format={object_format}")
+    run_git((*initial, "--end-of-options", str(mirror.folder)), mirror.environment, what=what)
     source = HEAD if branch == HEAD else f"refs/heads/{branch}"
     options = (
         "--quiet",
@@ -206,8 +206,13 @@ def _wait_for_lock(descriptor: int, folder: Path, timeout: float) -> None:
 def list_tree(mirror: Mirror, commit: str, *paths: str) -> list[TreeEntry]:
     """List the files of a commit; only those at ``paths`` where given."""
     command = ("ls-tree", "-r", "-z", "--long", "--full-tree", commit, "--", *paths)
-    listing = mirror.run(*command, what=f"cannot list commit {commit}")
+    listing = mirror.run(*command, what=f"cannot list commit {commit}; {_anew(mirror.folder)}")
     return [_entry(line) for line in listing.split(b"\0") if line]
+
+
+def _anew(folder: object) -> str:
+    """Say what helps when our own copy is damaged, as after a power cut."""
+    return f"if {folder} is damaged, delete it and run again: it is fetched anew"
 
 
 def _entry(line: bytes) -> TreeEntry:
@@ -229,7 +234,7 @@ class BlobReader:
             return self._git.get_object_data(blob)[3]
         except (ValueError, OSError, gitpython.GitCommandError) as error:
             why = str(error).partition("\n")[0]
-            raise GitError(f"blob {blob} cannot be read from {self._git.working_dir}: {why}") from error
+            raise GitError(f"blob {blob} cannot be read ({why}); {_anew(self._git.working_dir)}") from error
 
     def close(self) -> None:
         """End the git process."""

@@ -22,7 +22,7 @@ class Watch:
 
     def __init__(self, store: Store, observe: Observe, repo: str, *, saves: bool = True) -> None:
         self.repo, self.commit = repo, ""
-        self._store, self._observe, self._saves = store, observe, saves
+        self._store, self._observe, self._for_others = store, observe, saves
         self._phase = "fetching"
         self._started_at = now()
         self._files_done = self._files_total = self._chunks_done = 0
@@ -44,7 +44,7 @@ class Watch:
         self._chunks_done += chunks
         progress = self._progress()
         self._observe(progress)
-        if self._saves and time.monotonic() - self._saved >= SAVE_SECONDS:
+        if self._for_others and time.monotonic() - self._saved >= SAVE_SECONDS:
             with suppress(StoreError):  # a store that fails will say so where it matters
                 save_progress(self._store, progress)
             self._saved = time.monotonic()

@@ -58,7 +58,8 @@ def forget_identity(store: Store) -> None:
 def _mismatch(known: Identity, embedder: Embedder, setting: str) -> str:
     made = f"this index was made with model '{known.model}' ({known.dimension} dimensions)"
     now = f"the settings choose '{embedder.name}' ({embedder.dimension})"
-    back = f"set CODEQUARRY_EMBEDDING__MODEL={known.setting}" if known.setting != setting else "restore that model"
+    same = "restore the [embedding] settings and the model's files as they were"
+    back = f"set CODEQUARRY_EMBEDDING__MODEL={known.setting}" if known.setting != setting else same
     return (
         f"{made}, but {now}: {back}, or index into an empty one with the new model: "
         "CODEQUARRY_HOME=NEW_FOLDER (or CODEQUARRY_OPENSEARCH__INDEX=NEW_NAME) codequarry index ORIGIN"

@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 import threading
 import time
@@ -190,6 +191,15 @@ def test_a_killed_fetch_leaves_nothing_that_stops_the_next(make_repository, fetc
     tip = repository.commit("second")
     assert fetch(repository.origin).commit == tip
     assert not list(folder.rglob("tmp_pack_*"))
+
+
+@pytest.mark.parametrize("missing", ["HEAD", "objects", "refs", "config"])
+def test_a_mirror_that_was_made_half_way_is_completed(make_repository, fetch, missing):
+    repository = make_repository(files={"a.txt": "a"})
+    folder = fetch(repository.origin).mirror.folder
+    shutil.rmtree(folder / missing) if (folder / missing).is_dir() else (folder / missing).unlink()
+    fetched = fetch(repository.origin)
+    assert [entry.path for entry in list_tree(fetched.mirror, fetched.commit)] == ["a.txt"]
 
 
 def test_two_fetches_into_one_mirror_wait_for_each_other(make_repository, fetch):

@@ -1,0 +1,65 @@
+from dataclasses import dataclass
+
+import pytest
+
+from codequarry.shared.config import OpenSearchSettings, SettingsModel
+from codequarry.shared.errors import ModelMismatch, StoreUnavailable
+from codequarry.shared.store.factory import open_store
+from codequarry.shared.store.identity import Identity, check_identity, claim_identity, forget_identity, read_identity
+
+
+@dataclass(frozen=True)
+class Model:
+    name: str = "one"
+    dimension: int = 256
+
+
+@pytest.fixture
+def store(make_workshop):
+    return make_workshop().store
+
+
+def test_an_empty_index_takes_any_model(store):
+    check_identity(store, Model("any", 7), "any")
+    assert read_identity(store) is None
+
+
+def test_the_first_claim_stays_and_the_same_model_may_come_again(store):
+    claim_identity(store, Model(), "a setting", "1")
+    claim_identity(store, Model(), "a setting", "1")
+    check_identity(store, Model(), "a setting")
+    assert read_identity(store) == Identity("one", 256, "1", "a setting")
+
+
+@pytest.mark.parametrize("other", [Model("two"), Model(dimension=128)])
+def test_another_model_or_dimension_is_refused_with_what_to_do(store, other):
+    claim_identity(store, Model(), "old", "1")
+    for attempt in (check_identity, lambda *given: claim_identity(*given, "1")):
+        with pytest.raises(ModelMismatch, match=r"set CODEQUARRY_EMBEDDING__MODEL=old, or index into an empty one"):
+            attempt(store, other, "new")
+    with pytest.raises(ModelMismatch, match=r"restore the \[embedding\] settings"):
+        check_identity(store, other, "old")
+
+
+def test_a_new_chunker_is_no_other_index(store):
+    claim_identity(store, Model(), "s", "1")
+    claim_identity(store, Model(), "s", "2")
+    assert read_identity(store) == Identity("one", 256, "2", "s")
+
+
+def test_a_forgotten_identity_makes_room(store):
+    claim_identity(store, Model(), "s", "1")
+    forget_identity(store)
+    claim_identity(store, Model("two"), "s", "1")
+
+
+def test_the_settings_choose_the_store(tmp_path):
+    embedded = open_store(SettingsModel(home=tmp_path), 8)
+    assert embedded.name == "embedded"
+    embedded.close()
+    nowhere = OpenSearchSettings(urls=("http://127.0.0.1:1",), max_retries=0, timeout_seconds=1)
+    opensearch = open_store(SettingsModel(home=tmp_path, store="opensearch", opensearch=nowhere), 8)
+    assert opensearch.name == "opensearch"
+    with pytest.raises(StoreUnavailable):
+        opensearch.read_document("head")
+    opensearch.close()
