@@ -112,37 +112,50 @@ def _check_model(place: "Workplace") -> Check:
 
 
 def _check_store(place: "Workplace") -> Iterator[Check]:
-    from codequarry.shared.ledger import read_head
-    from codequarry.shared.repositories import PROGRESS_PREFIX, list_repositories
+    reached = _guarded("store", lambda: _check_reachable(place), _STORE_REMEDY)
+    yield reached
+    if reached.state == "fail":
+        return  # whatever comes next would say the same again
+    yield _guarded("identity", lambda: _check_identity(place), "do what the message says")
+    yield _guarded("imports", lambda: _check_imports(place), _STORE_REMEDY)
+    if place.settings.store == "opensearch":
+        yield from _check_cluster(place)
+
+
+def _check_reachable(place: "Workplace") -> Check:
+    from codequarry.shared.repositories import list_repositories
+
+    known = list_repositories(place.store)
+    return Check("store", "ok", f"{place.store.name}, {count(len(known), 'repository', 'repositories')}")
+
+
+def _check_identity(place: "Workplace") -> Check:
     from codequarry.shared.store.identity import check_identity, read_identity
 
-    def reachable() -> Check:
-        known = list_repositories(place.store)
-        return Check("store", "ok", f"{place.store.name}, {count(len(known), 'repository', 'repositories')}")
+    check_identity(place.store, place.embedder, place.settings.embedding.model)
+    known = read_identity(place.store)
+    return Check("identity", "ok", f"made with {known.model}" if known else "empty: takes any model")
 
-    def identity() -> Check:
-        check_identity(place.store, place.embedder, place.settings.embedding.model)
-        known = read_identity(place.store)
-        return Check("identity", "ok", f"made with {known.model}" if known else "empty: takes any model")
 
-    def imports() -> Check:
-        left = [document.body["repo"] for document in place.store.list_documents(PROGRESS_PREFIX)]
-        open_now = len(read_head(place.store).open)
-        if not left and not open_now:
-            return Check("imports", "ok", "none running")
-        message = f"running or interrupted: {', '.join(left) or count(open_now, 'transaction')}"
-        return Check("imports", "warn", message, "if none runs: codequarry index goes on where it was")
+def _check_imports(place: "Workplace") -> Check:
+    from codequarry.shared.ledger import read_head
+    from codequarry.shared.repositories import PROGRESS_PREFIX
 
-    yield _guarded("store", reachable, _STORE_REMEDY)
-    yield _guarded("identity", identity, "do what the message says")
-    yield _guarded("imports", imports, _STORE_REMEDY)
-    if place.settings.store == "opensearch":
-        from codequarry.shared.store.opensearch.checks import check_cluster
-        from codequarry.shared.store.opensearch.store import OpenSearchStore
+    left = [document.body["repo"] for document in place.store.list_documents(PROGRESS_PREFIX)]
+    open_now = len(read_head(place.store).open)
+    if not left and not open_now:
+        return Check("imports", "ok", "none running")
+    message = f"running or interrupted: {', '.join(left) or count(open_now, 'transaction')}"
+    return Check("imports", "warn", message, "if none runs: codequarry index goes on where it was")
 
-        assert isinstance(place.store, OpenSearchStore)
-        for finding in check_cluster(place.store):
-            yield Check(f"opensearch {finding.name}", finding.state, finding.message, finding.remedy)
+
+def _check_cluster(place: "Workplace") -> Iterator[Check]:
+    from codequarry.shared.store.opensearch.checks import check_cluster
+    from codequarry.shared.store.opensearch.store import OpenSearchStore
+
+    assert isinstance(place.store, OpenSearchStore)
+    for finding in check_cluster(place.store):
+        yield Check(f"opensearch {finding.name}", finding.state, finding.message, finding.remedy)
 
 
 def worst(checks: list[Check]) -> State:

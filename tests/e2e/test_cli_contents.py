@@ -174,6 +174,15 @@ def test_doctor_fails_with_what_to_do(workspace: Any) -> None:
     assert checks["home"]["remedy"].startswith("set CODEQUARRY_HOME")
 
 
+def test_doctor_says_once_that_the_store_does_not_answer(workspace: Any) -> None:
+    variables = {"CODEQUARRY_STORE": "opensearch", "CODEQUARRY_OPENSEARCH__URLS": "http://127.0.0.1:1"}
+    variables |= {"CODEQUARRY_OPENSEARCH__MAX_RETRIES": "0"}
+    outcome = workspace.run("doctor", variables=variables)
+    assert outcome.code == 1
+    (failed,) = [line for line in outcome.out.splitlines() if line.startswith("fail")]
+    assert failed.startswith("fail  store: OpenSearch at http://127.0.0.1:1 does not answer")
+
+
 def test_another_model_is_refused_with_what_to_run(indexed: Any) -> None:
     variables = {"CODEQUARRY_EMBEDDING__DIMENSIONS": "64"}
     outcome = indexed.run("index", "project", variables=variables)
