@@ -23,8 +23,8 @@ def embedded_text(chunk: Chunk) -> str:
     No repository, ref or line number is in it, so that the same chunk on another branch, in a fork or further down
     its file is embedded once. Names weigh more than any other words: with signature and split name before the text,
     the first sentence of a doc comment found its own function (the comment taken out) with a mean reciprocal rank of
-    0.29 instead of 0.23 (flask), 0.17 instead of 0.13 (okio), 0.26 instead of 0.17 (gson), 0.20 instead of 0.17
-    (ripgrep) and 0.30 instead of 0.20 (Alamofire).
+    0.37 instead of 0.26 (bbolt), 0.33 instead of 0.25 (leveldb), 0.27 instead of 0.16 (jsoup), 0.23 instead of 0.14
+    (werkzeug) and 0.18 instead of 0.12 (typeorm); ``python -m bench.embedded_text``.
     """
     about = summary(chunk.doc) if chunk.doc and chunk.doc[:40] not in chunk.text[:400] else ""
     words = " ".join(split_identifier(chunk.symbol_name or ""))
