@@ -42,8 +42,11 @@ def load(context: typer.Context, overrides: Mapping[str, object] | None = None) 
 def workplace(settings: "SettingsModel") -> Iterator[Workplace]:
     """Open the store and the model, and close both afterwards."""
     from codequarry.shared.embedding.factory import open_embedder
+    from codequarry.shared.logs import configure_logs
     from codequarry.shared.store.factory import open_store
 
+    # Retries of a server are told on stderr: stdout is for the answer, and for nothing else.
+    configure_logs("warning", as_json=False)
     embedder = open_embedder(settings.embedding, settings.home / "models")
     try:
         store = open_store(settings, embedder.dimension)
