@@ -9,6 +9,7 @@ from codequarry.ingest.reading import ReadFile
 from codequarry.ingest.report import IndexRequest, Workshop
 from codequarry.ingest.watch import Watch
 from codequarry.shared.embedding.cache import CachedEmbeddings, embed_with_cache, vector_key
+from codequarry.shared.embedding.port import Embedder, Window
 from codequarry.shared.embedding.strides import strides
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import LimitExceeded, TextsRefused
@@ -96,7 +97,7 @@ class Writer:
         whole = self._workshop.embedder.max_tokens is None
         for piece in file.pieces:
             row = ChunkRow(piece.chunk, piece.tokens, self._held.timeline, self._held.number, labels, "")
-            windows = [] if whole else strides(piece.text, self._workshop.embedder)
+            windows = [] if whole else _strides(piece.text, self._workshop.embedder)
             if len(windows) < 2:
                 yield Text(row, piece.text, index)
                 continue
@@ -137,6 +138,12 @@ class Writer:
         tokens = written.tokens + sum(estimate_tokens(embedder, by_key[key]) for key in missing)
         if tokens > request.max_tokens:
             raise LimitExceeded(f"more than {request.max_tokens} tokens to embed (--max-tokens); nothing was published")
+
+
+def _strides(text: str, embedder: Embedder) -> list[Window]:
+    """Cut a text at the model's window; each stride begins with the text's first line, which names the path."""
+    head, line_end, rest = text.partition("\n")
+    return strides(rest, embedder, head + line_end)
 
 
 def _refused(file: ReadFile, reason: str) -> ReadFile:
