@@ -40,8 +40,6 @@ def acquire(
                     give_up(store, held)
             break
         else:
-            for draft in _unwanted_drafts(head, target.repo, full=full):
-                discard(store, draft)
             if published:
                 return None
             try:
@@ -72,11 +70,6 @@ def give_up(store: Store, held: Held) -> None:
 def drafts_of(head: Head, repo: str) -> list[int]:
     """Return the timelines of a repository that nobody has seen yet: a first import, or a rebuild."""
     return [key for key, state in head.timelines.items() if state.repo == repo and not state.published]
-
-
-def _unwanted_drafts(head: Head, repo: str, *, full: bool) -> list[int]:
-    """Return the remains of rebuilds when no rebuild is asked for."""
-    return [] if full or repo not in head.defaults else drafts_of(head, repo)
 
 
 def _destination(head: Head, repo: str, *, full: bool) -> int | None:

@@ -343,6 +343,33 @@ def test_one_run_at_a_time_works_on_a_repository(world):
         acquire(world.store, target, "me", full=True, lease_seconds=20, say=lambda _: None)
 
 
+def test_a_run_that_began_a_moment_earlier_is_seen_when_the_number_is_taken(world):
+    """The other one takes its lease just after this one has looked for leases."""
+    world.index()
+    timeline = world.timeline
+
+    class Late:
+        def __init__(self, store):
+            self.store, self.reads = store, 0
+
+        def __getattr__(self, name):
+            return getattr(self.store, name)
+
+        def read_document(self, key):
+            document = self.store.read_document(key)
+            self.reads += key == "head"
+            if key == "head" and self.reads == 1:
+                change_head(self.store, lambda head: begin(head, timeline, "elsewhere"))
+            return document
+
+    said = []
+    target = Target("project", "main", "c" * 40, "r")
+    held = acquire(Late(world.store), target, "me", full=True, lease_seconds=0.1, say=said.append)
+    assert held is not None
+    assert said == ["waiting for elsewhere"]
+    assert set(world.head.open) == {held.number}, "the other one's was undone when its lease had expired"
+
+
 def _written(world: World) -> int:
     """Count the file records of open transactions."""
     files: list[FileRecord] = []
