@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codequarry.shared.store.embedded.channels import top
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-3, 3), max_size=40), st.integers(0, 50))
 def test_top_is_the_head_of_a_stable_sort(scores, limit):
     values = np.array(scores, np.float32)

@@ -2,7 +2,7 @@
 
 import apsw
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codequarry.shared.model import Layer
@@ -22,6 +22,7 @@ LAYERS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(ROWS, LAYERS)
 def test_the_mask_and_the_clause_are_the_definition(rows, layer):
     expected = [is_live(layer, timeline, born, died, f"p{path}") for timeline, born, died, path in rows]

@@ -2,7 +2,7 @@
 
 from dataclasses import fields
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codequarry.shared.model import Chunk, StrideInfo, Tokens
@@ -28,6 +28,7 @@ CHUNKS = st.builds(Chunk, **{one.name: BY_TYPE.get(one.type, TEXT) for one in fi
 TOKENS = st.builds(Tokens, WORDS, WORDS, WORDS, WORDS, WORDS)
 
 
+@settings(deadline=None)
 @given(CHUNKS, TOKENS)
 def test_every_field_comes_back(chunk, tokens):
     assert decode(encode(chunk, tokens)) == (chunk, tokens)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codequarry.shared.store.embedded import postings
@@ -21,6 +21,7 @@ def built(batch, numbers, ranks=True):
 
 
 class TestListBuilder:
+    @settings(deadline=None)
     @given(BATCHES, st.data())
     def test_each_key_has_the_rows_that_name_it_with_their_weights(self, batch, data):
         kept = data.draw(st.lists(st.booleans(), min_size=len(batch), max_size=len(batch)))
@@ -94,6 +95,7 @@ class TestReader:
 
 
 class TestMerging:
+    @settings(deadline=None)
     @given(st.lists(st.integers(1, 3000), max_size=200))
     def test_there_are_never_many_segments(self, sizes):
         held = []
