@@ -122,8 +122,8 @@ def how_to_go_on(seconds: float) -> None:
     print(f"{command} mcp          # the tools for a coding agent, see README.md")
     step("or with your own, in ~/.codequarry")
     print(f"unset CODEQUARRY_HOME; {command} index PATH_OR_URL")
-    print(f"\nLeft behind: {shown(FOLDER)} ({used:.0f} MB), .venv and codequarry.egg-info.", end=" ")
-    print(f"To remove the demo's data: rm -r {shown(FOLDER)}")
+    print(f"\nLeft behind: {shown(FOLDER)} ({used:.0f} MB), .venv and codequarry.egg-info.")
+    print(f"To remove the demo's data: rm -r {shown(FOLDER)}; to remove all of it: make clean")
 
 
 def shown(path: Path) -> str:
