@@ -19,10 +19,11 @@ from codequarry.shared.store.embedded.postings import PostingReader
 from codequarry.shared.store.embedded.recall import Search, recall
 from codequarry.shared.store.embedded.segments import rewrite, with_deleted
 from codequarry.shared.store.embedded.selection import Selector
-from codequarry.shared.store.embedded.vectors import GenerationGone, VectorFile, check_dimension, unusable
+from codequarry.shared.store.embedded.vectors import GenerationGone, VectorFile
 from codequarry.shared.store.embedded.writing import create_files, create_rows, keep_vectors, slots_of
 from codequarry.shared.store.filters import check_filters
 from codequarry.shared.store.port import Document, Recall, RecallQuery, Tally, Vector
+from codequarry.shared.store.vectors import check_dimension, unusable
 
 Result = TypeVar("Result")
 

@@ -8,7 +8,6 @@ Who began to read before goes on with the old file, which the system keeps for a
 """
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
 
@@ -16,10 +15,9 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from codequarry.shared.errors import ModelMismatch, StoreUnavailable
+from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.store.embedded.columns import Ints
 from codequarry.shared.store.embedded.schema import read_meta, write_meta
-from codequarry.shared.store.port import Vector
 
 Matrix = NDArray[np.float32]
 
@@ -109,20 +107,3 @@ class VectorFile:
 
     def _path(self, generation: int) -> Path:
         return self._folder / f"vectors-{generation}.f32"
-
-
-def check_dimension(vectors: Iterable[Vector], dimension: int) -> None:
-    """Raise ModelMismatch if a vector is not of the index's length: it comes from another model."""
-    for vector in vectors:
-        if vector.shape != (dimension,):
-            raise ModelMismatch(
-                f"a vector of {vector.size} numbers was given to an index of {dimension}; "
-                "set embedding.model to the model that the index was made with"
-            )
-
-
-def unusable(vector: Vector | None) -> str:
-    """Say why a vector can't be searched, in a few words; an empty text if it can."""
-    if vector is None:
-        return "it has no vector"
-    return "" if np.isfinite(vector).all() and vector.any() else "its vector is zero or not finite"

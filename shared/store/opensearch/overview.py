@@ -56,6 +56,8 @@ def _behind(store: OpenSearchStore, alias: str) -> list[IndexFacts]:
     with translated(store.settings):
         if not client.indices.exists_alias(name=alias):
             return []
+        # Counts are of what is visible, and some indices become so only every half minute.
+        client.indices.refresh(index=alias)
         settings = client.indices.get_settings(
             index=alias, params={"include_defaults": "true", "flat_settings": "true"}
         )
