@@ -79,7 +79,13 @@ def stop_orphans(folder: Path) -> None:
 def opensearch_node(
     opensearch_node_folder: Path, not_run: Callable[[str, Exception], NoReturn]
 ) -> Iterator[SharedNode]:
-    """Start a real node when the first test asks for it; without its parts, those tests are not run (in CI: fail)."""
+    """Start a real node when the first test asks for it; without its parts, those tests are not run (in CI: fail).
+
+    CODEQUARRY_TEST_OPENSEARCH names a running server to be used instead, of another version or with another engine.
+    """
+    if url := os.environ.get("CODEQUARRY_TEST_OPENSEARCH"):
+        yield SharedNode(Node(url, version="", pid=0, started=0, folder="", log=""))
+        return
     plan = NodePlan(opensearch_node_folder, f"{NAME}{os.getpid()}", port=0)
     stop_orphans(plan.folder)
     try:

@@ -155,7 +155,7 @@ def check_answer(answer: Mapping[str, Any], settings: OpenSearchSettings) -> Non
 
 def _refusal(exc: TransportError, place: str) -> CodequarryError:
     status, reason = exc.status_code, reason_of(exc.info) or str(exc.error)
-    if "too_complex_to_determinize" in reason:
+    if "determiniz" in reason.lower():
         return UsageError("a path glob is too complex to search with; use fewer ? and * in one name")
     if is_disk_full(reason):
         return StoreFull(f"{place} has no room left on its disk; make room, nothing was published ({reason})")
