@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from codequarry.ingest.acquire import is_published
 from codequarry.ingest.kinds import VENDORED_FOLDERS
 from codequarry.ingest.naming import find_repository
+from codequarry.ingest.origins import parse_origin
 from codequarry.ingest.plan import make_plan, skips
 from codequarry.ingest.reading import ReadFile
 from codequarry.ingest.report import IndexRequest, Observe, Workshop, ignore
@@ -69,7 +70,7 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: Observe = ignor
     """Fetch, list and sample what a run would index; chunks and tokens come within 30 % of what it then does."""
     store, settings = workshop.store, workshop.settings
     check_identity(store, workshop.embedder, settings.embedding.model)
-    watch = Watch(store, observe, request.name or "", saves=False)
+    watch = Watch(store, observe, request.name or parse_origin(request.origin).name, saves=False)
     watch.say("fetching")
     source = fetch_source(request, settings, store)
     known = find_repository(store, source.origin)

@@ -11,6 +11,7 @@ from codequarry.ingest.chores import finish_chores, note_purge
 from codequarry.ingest.chunking.core import CHUNKER_VERSION
 from codequarry.ingest.holder import new_holder, retire_holder
 from codequarry.ingest.lease import Heartbeat, Held, give_back
+from codequarry.ingest.origins import parse_origin
 from codequarry.ingest.plan import Plan, make_plan, skips
 from codequarry.ingest.report import IndexReport, IndexRequest, Observe, Workshop, ignore
 from codequarry.ingest.scan import FileTask
@@ -58,7 +59,7 @@ def index_repository(request: IndexRequest, workshop: Workshop, observe: Observe
     store, settings = workshop.store, workshop.settings
     check_identity(store, workshop.embedder, settings.embedding.model)
     finish_chores(store)
-    watch = Watch(store, observe, request.name or "")
+    watch = Watch(store, observe, request.name or parse_origin(request.origin).name)
     watch.say("fetching")
     source = fetch_source(request, settings, store)
     claim_identity(store, workshop.embedder, settings.embedding.model, str(CHUNKER_VERSION))
