@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.settings_sources import (
@@ -81,6 +81,13 @@ class EmbeddingSettings(Section):
     price_per_million_tokens: float | None = Field(default=None, ge=0, description="for the estimate of --dry-run")
     on_model_change: Literal["refuse", "migrate"] = "refuse"
 
+    @field_validator("on_model_change")
+    @classmethod
+    def _migration_comes_later(cls, value: str) -> str:
+        if value != "refuse":
+            raise ValueError("it is not available yet; leave it at refuse")
+        return value
+
 
 class RerankingSettings(Section):
     """The second stage; off until its model is configured."""
@@ -89,6 +96,13 @@ class RerankingSettings(Section):
     model: str | None = None
     candidate_count: int = Field(default=50, ge=1, le=1000)
     final_count: int = Field(default=10, ge=1, le=1000)
+
+    @field_validator("enabled")
+    @classmethod
+    def _comes_later(cls, value: bool) -> bool:
+        if value:
+            raise ValueError("re-ranking is not available yet; leave it off")
+        return value
 
 
 class ChunkingSettings(Section):

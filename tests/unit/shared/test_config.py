@@ -118,6 +118,13 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
         load("chunking.overlap_tokens=400")
 
 
+@pytest.mark.parametrize("assignment", ["reranking.enabled=true", "embedding.on_model_change=migrate"])
+def test_what_is_not_there_yet_is_refused_by_name(assignment: str) -> None:
+    """A setting that is accepted and does nothing would be a lie."""
+    with pytest.raises(UsageError, match=f"setting {assignment.partition('=')[0]} .*not available yet"):
+        load(assignment)
+
+
 def test_a_pair_without_an_equals_sign_is_refused() -> None:
     with pytest.raises(UsageError, match=r"'api\.port' is no setting; write KEY=VALUE"):
         load("api.port")
