@@ -1,6 +1,7 @@
 """What one running node is told: its settings files, its JVM options, its folders."""
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,14 +95,21 @@ class RunFolder:
     @property
     def console(self) -> Path:
         """What the JVM itself prints: where a start that fails early tells why."""
-        return self.logs / "console.log"
+        return self.root / "console.log"
+
+    @property
+    def written_by_the_server(self) -> tuple[Path, ...]:
+        """The folders that the server's account owns; the one around them it can't change."""
+        return self.config, self.data, self.logs, self.temporary
 
 
 def write_configuration(run: RunFolder, name: str, port: int) -> None:
     """Make the folders and write the settings of the next start."""
-    for folder in (run.config, run.data, run.logs, run.temporary):
+    # What an earlier server left there is not written through: it might be a link to another file.
+    shutil.rmtree(run.config, ignore_errors=True)
+    for folder in run.written_by_the_server:
         folder.mkdir(parents=True, exist_ok=True)
-    run.root.chmod(0o700)
+        folder.chmod(0o700)
     # A JSON string is a YAML string too, whatever characters the path has.
     settings = SETTINGS.format(name=name, port=port, data=json.dumps(str(run.data)), logs=json.dumps(str(run.logs)))
     (run.config / "opensearch.yml").write_text(settings, "utf-8")

@@ -9,11 +9,11 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from codequarry.opensearch.node.accounts import give_to, make_folder, reachable_folder, server_account
+from codequarry.opensearch.node.accounts import Account, give_to, make_folder, reachable_folder, server_account
 from codequarry.opensearch.node.artifacts import read_pins
 from codequarry.opensearch.node.assembly import assemble, locked, reachable_java
 from codequarry.opensearch.node.configuration import RunFolder, command, write_configuration
@@ -71,22 +71,12 @@ def start(plan: NodePlan, say: Callable[[str], None]) -> Node:
         java = reachable_java(find_java(), place, account)
         home = assemble(place, plan.repository, say)
         run = RunFolder(place / plan.name)
+        make_folder(run.root, account)
         write_configuration(run, f"codequarry-{plan.name}", port)
-        give_to(run.root, account)
+        for owned in run.written_by_the_server:
+            give_to(owned, account)
         say(f"starting OpenSearch on port {port}")
-        with run.console.open("wb") as console:
-            process = subprocess.Popen(
-                command(java, home, run, plan.heap),
-                cwd=run.root,
-                env={"PATH": os.defpath, "LANG": "C.UTF-8", "HOME": str(run.root)},
-                stdin=subprocess.DEVNULL,
-                stdout=console,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                user=account.uid if account else None,
-                group=account.gid if account else None,
-                extra_groups=[] if account else None,
-            )
+        process = _launch(command(java, home, run, plan.heap), run, account)
         node = _record(folder, plan.name, run, process.pid, port)
         try:
             _wait_until_ready(node, run, process)
@@ -97,6 +87,22 @@ def start(plan: NodePlan, say: Callable[[str], None]) -> Node:
         # The server outlives this process on purpose: without this, Popen warns that it was not waited for.
         process.returncode = 0
     return node
+
+
+def _launch(arguments: Sequence[str], run: RunFolder, account: Account | None) -> "subprocess.Popen[bytes]":
+    with run.console.open("wb") as console:
+        return subprocess.Popen(
+            arguments,
+            cwd=run.root,
+            env={"PATH": os.defpath, "LANG": "C.UTF-8", "HOME": str(run.root)},
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            user=account.uid if account else None,
+            group=account.gid if account else None,
+            extra_groups=[] if account else None,
+        )
 
 
 def find(plan: NodePlan) -> Node | None:
