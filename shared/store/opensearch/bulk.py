@@ -38,7 +38,7 @@ class Item:
     routing: str | None = None
 
     def action(self) -> dict[str, Any]:
-        """Return the item as the bulk helper takes it."""
+        """Return the item as the client takes it."""
         routing = {} if self.routing is None else {"_routing": self.routing}
         return {
             "_op_type": "create",
