@@ -21,6 +21,7 @@ from codequarry.cli import (
     status,
 )
 from codequarry.cli.invocation import examples
+from codequarry.shared.processors import use_one_blas_thread
 
 EPILOG = "Settings: codequarry config. Errors are one line on stderr; exit 1 means failed, 2 wrong use."
 
@@ -89,6 +90,7 @@ def _root(
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code."""
+    use_one_blas_thread()
     for stream in (sys.stdout, sys.stderr):
         # A file name need not be valid UTF-8; it is shown escaped instead of ending the program.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # TextIO in the stubs

@@ -16,6 +16,9 @@ def __getattr__(name: str) -> "APIFlask":
     if name != "app":
         raise AttributeError(name)
     if not _apps:
+        from codequarry.shared.processors import use_one_blas_thread
+
+        use_one_blas_thread()
         from codequarry.search_api.app import create_app
         from codequarry.shared.config import load_settings
         from codequarry.shared.logs import configure_logs
