@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -88,9 +89,11 @@ def _mirrors(home: Path) -> Path:
 
 def _write_configuration(path: Path) -> Path:
     if not path.exists() or path.read_text() != CONFIGURATION:
-        draft = path.with_suffix(f".{os.getpid()}")
-        draft.write_text(CONFIGURATION)
-        draft.replace(path)
+        # A draft of its own for every thread of every process that begins at the same moment.
+        descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(CONFIGURATION)
+        Path(draft).replace(path)
     return path
 
 
