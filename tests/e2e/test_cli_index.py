@@ -131,7 +131,9 @@ def test_a_folder_that_is_no_repository_is_wrong_use(workspace: Any) -> None:
 
 
 def test_interrupted_runs_say_how_to_go_on_and_the_next_run_does(workspace: Any) -> None:
-    files = {f"module_{number}.py": f"def function_{number}() -> int:\n    return {number}\n" for number in range(600)}
+    # Enough for some seconds on any machine, so that the signal comes before the end.
+    functions = "".join(f"def function_{number}() -> int:\n    return {number} * 'x'\n\n\n" for number in range(400))
+    files = {f"module_{number}.py": f"NUMBER = {number}\n\n\n{functions}" for number in range(300)}
     repository = workspace.repository("project", files)
     process = subprocess.Popen(
         [sys.executable, "-m", "codequarry.cli.main", "index", str(repository.folder)],
@@ -147,4 +149,4 @@ def test_interrupted_runs_say_how_to_go_on_and_the_next_run_does(workspace: Any)
         pytest.fail("the run was over before it could be interrupted")
     assert process.returncode == 130
     assert err.splitlines()[-1] == "stopped; nothing was published. Run the same command again to go on."
-    assert workspace.run("index", repository.folder, "--json").json["files_indexed"] == 600
+    assert workspace.run("index", repository.folder, "--json").json["files_indexed"] == 300
