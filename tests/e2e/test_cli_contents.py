@@ -65,6 +65,17 @@ def test_flags_filter(indexed: Any, flags: list[str], paths: set[str]) -> None:
     assert {hit["path"] for hit in body["results"]} == paths
 
 
+def test_a_search_without_a_server_loads_nothing_for_servers(indexed: Any) -> None:
+    """A person waits for a search: what only services, retries and terminals need is not loaded for it."""
+    script = (
+        "import sys; from codequarry.cli.main import run; run(['search', 'retry', '--json']);"
+        "heavy = {'flask', 'mcp', 'opensearchpy', 'openai', 'stamina', 'structlog', 'rich', 'git', 'gunicorn'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], env=indexed.environment, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_both_spellings_of_top_k(indexed: Any) -> None:
     for flag in ("--top-k", "--topk", "-k"):
         assert len(indexed.run("search", "retry", flag, 2, "--json").json["results"]) == 2
