@@ -138,7 +138,8 @@ def test_interrupted_runs_say_how_to_go_on_and_the_next_run_does(workspace: Any)
     process = subprocess.Popen(
         [sys.executable, "-m", "codequarry.cli.main", "index", str(repository.folder)],
         cwd=workspace.folder, env=workspace.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
+        # A shell that starts the tests in the background has them ignore Ctrl-C, and their children with them.
+        start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     assert process.stderr is not None
     while "indexing" not in process.stderr.readline():
