@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from tree_sitter import Node
 
@@ -208,35 +209,6 @@ _LEADING = frozenset({"decorator"})
 _BLOCKS = frozenset({"statement_block", "object"})
 
 
-def _typescript(grammar: str) -> LanguageSpec:
-    """Return the TypeScript row; with the ``tsx`` grammar it reads JSX too."""
-    jsx = (
-        _COMMON_QUERY
-        if grammar == "tsx"
-        else "".join(
-            line
-            for line in _COMMON_QUERY.splitlines(keepends=True)
-            if "jsx_" not in line and "@component)])" not in line
-        )
-    )
-    return LanguageSpec(
-        grammar=grammar,
-        query=jsx + _TYPESCRIPT_QUERY,
-        rules=_TYPESCRIPT_RULES,
-        resolvers=_RESOLVERS,
-        wrappers={"export_statement": "declaration", "ambient_declaration": ""},
-        export_wrappers=frozenset({"export_statement"}),
-        leading=_LEADING,
-        annotations=_LEADING,
-        blocks=_BLOCKS,
-        imports=imported,
-        dependency=dependency,
-        exported=exported,
-        exported_names=exported_names,
-        builtins=builtins.ECMASCRIPT,
-    )
-
-
 JAVASCRIPT = LanguageSpec(
     grammar="javascript",
     query=_COMMON_QUERY + _JAVASCRIPT_QUERY,
@@ -253,5 +225,27 @@ JAVASCRIPT = LanguageSpec(
     exported_names=exported_names,
     builtins=builtins.ECMASCRIPT,
 )
+
+
+def _typescript(grammar: str) -> LanguageSpec:
+    """Return the TypeScript row; with the ``tsx`` grammar it reads JSX too."""
+    jsx = (
+        _COMMON_QUERY
+        if grammar == "tsx"
+        else "".join(
+            line
+            for line in _COMMON_QUERY.splitlines(keepends=True)
+            if "jsx_" not in line and "@component)])" not in line
+        )
+    )
+    return replace(
+        JAVASCRIPT,
+        grammar=grammar,
+        query=jsx + _TYPESCRIPT_QUERY,
+        rules=_TYPESCRIPT_RULES,
+        wrappers={"export_statement": "declaration", "ambient_declaration": ""},
+    )
+
+
 TYPESCRIPT = _typescript("typescript")
 TSX = _typescript("tsx")
