@@ -27,8 +27,9 @@ from codequarry.search_api.request import SearchRequest
 from codequarry.shared.config import load_settings
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.head import Head
 from codequarry.shared.ledger import read_head
-from codequarry.shared.snapshots import Head, head_snapshot
+from codequarry.shared.snapshots import head_snapshot
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.port import Recall, Store
 

@@ -8,9 +8,10 @@ from codequarry.ingest.holder import is_gone
 from codequarry.ingest.lease import Held, await_end, leases_of, seize
 from codequarry.ingest.target import Target
 from codequarry.shared.errors import Conflict, LeaseHeld
+from codequarry.shared.head import Head
 from codequarry.shared.ledger import change_head, read_head, read_transaction
-from codequarry.shared.snapshots import Head, begin, new_timeline
 from codequarry.shared.store.port import Store
+from codequarry.shared.transactions import begin, new_timeline
 
 # Every round ends a lease, drops a draft or loses a race; so many of them mean that something is wrong.
 MAX_ROUNDS = 100

@@ -3,9 +3,10 @@
 import time
 
 from codequarry.shared.errors import Conflict
+from codequarry.shared.head import Head
 from codequarry.shared.ledger import change_head, read_head
-from codequarry.shared.snapshots import Head, abort, drop_timeline
 from codequarry.shared.store.port import Store
+from codequarry.shared.transactions import abort, drop_timeline
 
 CHORES = "chore:"
 UNDO = "chore:undo:"

@@ -20,7 +20,7 @@ from codequarry.ingest.watch import Watch, now
 from codequarry.ingest.workers import BATCH_FILES, open_readers
 from codequarry.ingest.writing import Writer, Written
 from codequarry.shared.errors import CodequarryError, LimitExceeded, StoreError
-from codequarry.shared.ledger import TransactionRecord, change_head, read_head, record_transaction
+from codequarry.shared.ledger import change_head, read_head, read_transaction, record_transaction
 from codequarry.shared.model import INDEXED, FileRecord, Filters
 from codequarry.shared.repositories import (
     Repository,
@@ -31,8 +31,9 @@ from codequarry.shared.repositories import (
     save_repository,
     save_summary,
 )
-from codequarry.shared.snapshots import draft_snapshot, publish, snapshot_at
+from codequarry.shared.snapshots import draft_snapshot, snapshot_at
 from codequarry.shared.store.identity import check_identity, claim_identity
+from codequarry.shared.transactions import TransactionRecord, publish
 
 __all__ = ["IndexReport", "IndexRequest", "Workshop", "index_repository"]
 
@@ -177,7 +178,9 @@ def _check(run: Run, held: Held, plan: Plan, done: Written, before: dict[str, Fi
 def _summarise(run: Run, held: Held, plan: Plan, done: Written, before: dict[str, FileRecord]) -> Summary:
     store = run.workshop.store
     verdicts = Counter(plan.kept_verdicts) + done.verdicts + Counter(file.verdict for file in before.values())
-    chunks = store.count(draft_snapshot(read_head(store), held.timeline, held.number), Filters())
+    record = read_transaction(store, held.timeline, held.number)
+    assert record is not None, "it is stored before anything is written"
+    chunks = store.count(draft_snapshot(read_head(store), record), Filters())
     summary = Summary(held.timeline, held.number, verdicts[INDEXED], chunks, skips(verdicts))
     save_summary(store, summary)
     repository = replace(run.repository, tokens_embedded=run.repository.tokens_embedded + done.tokens)

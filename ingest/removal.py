@@ -9,9 +9,9 @@ from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import NotIndexed
 from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.repositories import Repository, delete_repository, list_repositories, read_repository
-from codequarry.shared.snapshots import forget
 from codequarry.shared.store.identity import forget_identity
 from codequarry.shared.store.port import Store
+from codequarry.shared.transactions import forget
 
 
 def remove_repository(name: str, store: Store, settings: SettingsModel) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Progress
 from codequarry.shared.store.port import Store
 
@@ -34,6 +35,7 @@ class IndexRequest:
     full: bool = False
     max_chunks: int | None = None
     max_tokens: int | None = None
+    ref: Ref | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
 
-from codequarry.shared.ledger import TransactionRecord, read_transaction
+from codequarry.shared.head import Head
+from codequarry.shared.ledger import read_transaction
 from codequarry.shared.repositories import (
     Progress,
     Repository,
@@ -14,8 +15,8 @@ from codequarry.shared.repositories import (
     read_progress,
     read_summary,
 )
-from codequarry.shared.snapshots import Head
 from codequarry.shared.store.port import Store
+from codequarry.shared.transactions import TransactionRecord
 
 # How old the list of repositories may be: what a search sees comes from the head document, which is never cached;
 # from the catalog come only branch, origin and the newest commit that a fetch has seen.

@@ -7,10 +7,11 @@ from itertools import islice
 
 from codequarry.search_api.scope import View
 from codequarry.shared.errors import NotIndexed, UsageError
+from codequarry.shared.head import Head
 from codequarry.shared.ledger import read_head
 from codequarry.shared.model import INDEXED, Chunk, FileRecord, Snapshot
 from codequarry.shared.repositories import read_repository
-from codequarry.shared.snapshots import Head, head_snapshot
+from codequarry.shared.snapshots import head_snapshot
 from codequarry.shared.store.port import Store
 
 MAX_SUGGESTIONS = 5

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from codequarry.search_api.cursor import Cursor, digest
 from codequarry.search_api.selection import Selection
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
-from codequarry.shared.ledger import TransactionRecord
+from codequarry.shared.head import Head
 from codequarry.shared.model import Layer, Snapshot
 from codequarry.shared.repositories import Repository
-from codequarry.shared.snapshots import Head
+from codequarry.shared.transactions import TransactionRecord
 
 # As git has it: fewer digits are an accident.
 MIN_COMMIT_DIGITS = 7

@@ -1,40 +1,19 @@
 """The head document behind compare-and-set: the rim around the pure functions of ``snapshots.py``."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 from codequarry.shared.errors import Conflict
-from codequarry.shared.snapshots import Head
+from codequarry.shared.head import Head
 from codequarry.shared.store.port import Store
+from codequarry.shared.transactions import TransactionRecord
 
 HEAD_KEY = "head"
 # A lost compare-and-set means that somebody else moved on; a thousand in a row mean that something is wrong.
 MAX_ATTEMPTS = 1000
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionRecord:
-    """What a transaction is for; stored before it is published and never changed (rules 6 and 7)."""
-
-    timeline: int
-    number: int
-    repo: str
-    ref: str
-    commit: str
-    rules: str
-    changed_paths: int
-    indexed_at: str
-    base_timeline: int | None = None
-    base_number: int | None = None
-    mask: tuple[str, ...] = ()
-
-    @property
-    def key(self) -> str:
-        """The document key; numbers are padded so that keys sort by age."""
-        return f"transaction:{self.timeline:010d}:{self.number:010d}"
 
 
 def read_head(store: Store) -> Head:
@@ -76,9 +55,9 @@ def published_transactions(store: Store, head: Head, timeline: int) -> list[Tran
     """Return the transactions of a timeline that readers may ask for, oldest first."""
     documents = store.list_documents(f"transaction:{timeline:010d}:")
     records = [_record(document.body) for document in documents]
-    newest = head.timelines[timeline].published
-    return [record for record in records if record.number <= newest and record.number not in head.hidden]
+    state = head.timelines[timeline]
+    return [one for one in records if state.floor <= one.number <= state.published and one.number not in head.hidden]
 
 
 def _record(body: Mapping[str, Any]) -> TransactionRecord:
-    return TransactionRecord(**{**body, "mask": tuple(body["mask"])})
+    return TransactionRecord(**{**body, "mask": tuple(body["mask"]), "commits": tuple(body.get("commits", ()))})

@@ -9,6 +9,7 @@ from codequarry.shared.store.port import Store
 
 REPOSITORY_PREFIX = "repository:"
 PROGRESS_PREFIX = "progress:"
+REF_PREFIX = "ref:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,31 @@ class Repository:
     fetched_at: str = ""
     tokens_embedded: int = 0
     follows_head: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RefHead:
+    """The newest commit of a version that a fetch has seen; ``ref`` is its key, empty for the default branch.
+
+    It had ``behind`` commits that ``behind_of``, the commit published then, had not; None where that is unknown.
+    """
+
+    repo: str
+    ref: str
+    commit: str
+    fetched_at: str
+    behind_of: str = ""
+    behind: int | None = None
+
+    @property
+    def document_key(self) -> str:
+        """The document key; a repository's name holds no line feed."""
+        return ref_head_key(self.repo, self.ref)
+
+
+def ref_head_key(repo: str, ref: str) -> str:
+    """Return the key of what is known of a version's newest commit."""
+    return f"{REF_PREFIX}{repo}\n{ref}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +123,8 @@ def delete_repository(store: Store, name: str) -> None:
     """Forget a repository's record and progress."""
     store.delete_document(REPOSITORY_PREFIX + name)
     store.delete_document(PROGRESS_PREFIX + name)
+    for head in list_ref_heads(store, name):
+        store.delete_document(head.document_key)
 
 
 def read_progress(store: Store, name: str) -> Progress | None:
@@ -124,6 +152,23 @@ def read_summary(store: Store, timeline: int, number: int) -> Summary | None:
     """Return what a published transaction left live."""
     document = store.read_document(summary_key(timeline, number))
     return Summary(**document.body) if document else None
+
+
+def save_ref_head(store: Store, head: RefHead) -> None:
+    """Write what a fetch has seen of a version; the last writer wins."""
+    _put(store, head.document_key, asdict(head))
+
+
+def read_ref_head(store: Store, repo: str, ref: str) -> RefHead | None:
+    """Return what the newest fetch has seen of a version."""
+    document = store.read_document(ref_head_key(repo, ref))
+    return RefHead(**document.body) if document else None
+
+
+def list_ref_heads(store: Store, repo: str | None = None) -> list[RefHead]:
+    """Return what is known of the versions of a repository, or of all."""
+    prefix = REF_PREFIX if repo is None else ref_head_key(repo, "")
+    return [RefHead(**document.body) for document in store.list_documents(prefix)]
 
 
 def access_labels(repo: str, path: str) -> tuple[str, ...]:

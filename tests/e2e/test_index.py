@@ -11,8 +11,9 @@ from codequarry.shared.errors import GitError, LeaseHeld, NotIndexed
 from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.model import Filters
 from codequarry.shared.repositories import list_repositories, read_progress, read_repository
-from codequarry.shared.snapshots import begin, head_snapshot
+from codequarry.shared.snapshots import head_snapshot
 from codequarry.shared.store.identity import read_identity
+from codequarry.shared.transactions import begin
 
 FILES = {f"src/f{number}.py": f"def f{number}():\n    return {number}\n" for number in range(40)}
 

@@ -11,9 +11,11 @@ from codequarry.ingest.lease import Heartbeat, Held, await_end, seize
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.target import Target
 from codequarry.shared.errors import Conflict, LeaseHeld, LimitExceeded, StoreError, StoreUnavailable
+from codequarry.shared.head import Lease
 from codequarry.shared.ledger import change_head, published_transactions, read_head, read_transaction
 from codequarry.shared.model import INDEXED, FileRecord, Filters
-from codequarry.shared.snapshots import Lease, begin, head_snapshot, publish, snapshot_at
+from codequarry.shared.snapshots import head_snapshot, snapshot_at
+from codequarry.shared.transactions import begin, publish
 
 
 class World:

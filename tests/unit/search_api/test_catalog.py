@@ -2,8 +2,8 @@ import pytest
 
 from codequarry.search_api.catalog import MAX_AGE_SECONDS, Catalog
 from codequarry.shared.errors import ModelMismatch
+from codequarry.shared.head import Head, Timeline
 from codequarry.shared.repositories import Repository, save_repository
-from codequarry.shared.snapshots import Head, Timeline
 from codequarry.shared.store.embedded.store import EmbeddedStore
 
 

@@ -4,10 +4,10 @@ from codequarry.search_api.cursor import Cursor
 from codequarry.search_api.scope import resolve
 from codequarry.search_api.selection import Selection
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
-from codequarry.shared.ledger import TransactionRecord
+from codequarry.shared.head import Head, Timeline
 from codequarry.shared.model import Layer
 from codequarry.shared.repositories import Repository
-from codequarry.shared.snapshots import Head, Timeline
+from codequarry.shared.transactions import TransactionRecord
 
 COMMIT_A, COMMIT_B = "a1b2c3d4e5" + "0" * 30, "a1b2c3d4ff" + "0" * 30
 HEAD = Head(

@@ -3,15 +3,15 @@ import threading
 import pytest
 
 from codequarry.shared.errors import Conflict
+from codequarry.shared.head import Head
 from codequarry.shared.ledger import (
-    TransactionRecord,
     change_head,
     published_transactions,
     read_head,
     read_transaction,
     record_transaction,
 )
-from codequarry.shared.snapshots import Head, abort, begin, new_timeline, publish
+from codequarry.shared.transactions import TransactionRecord, abort, begin, new_timeline, publish
 
 
 @pytest.fixture

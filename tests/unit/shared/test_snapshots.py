@@ -3,24 +3,19 @@ import random
 import pytest
 
 from codequarry.shared.errors import Conflict, LeaseHeld
+from codequarry.shared.head import Head, Lease, Timeline
 from codequarry.shared.model import Layer
-from codequarry.shared.snapshots import (
-    OPEN,
-    Head,
-    Lease,
-    Timeline,
+from codequarry.shared.snapshots import OPEN, draft_snapshot, head_snapshot, is_live, snapshot_at
+from codequarry.shared.transactions import (
+    TransactionRecord,
     abort,
     beat,
     begin,
     check_held,
-    draft_snapshot,
     drop_timeline,
     forget,
-    head_snapshot,
-    is_live,
     new_timeline,
     publish,
-    snapshot_at,
     take_over,
 )
 
@@ -154,7 +149,7 @@ def test_readers_of_head_see_the_published_default_timelines_they_may():
 def test_the_draft_of_a_transaction_is_what_its_publication_will_show():
     head, timeline, _ = published()
     head, number = begin(head, timeline, "me")
-    draft = draft_snapshot(head, timeline, number)
+    draft = draft_snapshot(head, TransactionRecord(timeline, number, "r", "main", "c2", "", 1, ""))
     after = publish(head, timeline, "me", number, "c2")
     assert draft == snapshot_at(after, timeline, number)
 

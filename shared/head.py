@@ -1,0 +1,126 @@
+"""The head document: the one place that says what exists and what is visible. Only shapes, no rules."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Place = tuple[int, int]
+"""A timeline and the number of one of its published transactions: one state that it was in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who writes to a timeline: ``number`` is its transaction, ``beat`` counts up while the holder lives.
+
+    ``base`` is the place that the transaction's overlay will lie on; it is kept from the collector from here on.
+    """
+
+    holder: str
+    number: int
+    beat: int = 0
+    base: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """One line of history; ``published`` is the newest transaction that readers see, 0 before the first.
+
+    ``ref`` is the key of the version that it follows (``refs.py``), empty for the default branch of a repository and
+    what was that once. ``floor`` is the oldest number that readers may still ask for. ``pins`` are the bases of an
+    overlay's retained transactions; a timeline that has no overlay's transaction pins nothing.
+    """
+
+    repo: str
+    published: int = 0
+    commit: str = ""
+    lease: Lease | None = None
+    ref: str = ""
+    floor: int = 0
+    pins: frozenset[Place] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest number given out, the numbers that nobody sees, every timeline, and each repository's default one."""
+
+    counter: int = 0
+    open: Mapping[int, int] = field(default_factory=dict)
+    aborted: frozenset[int] = frozenset()
+    timelines: Mapping[int, Timeline] = field(default_factory=dict)
+    defaults: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def hidden(self) -> frozenset[int]:
+        """The numbers that no reader sees: open or aborted."""
+        return self.aborted | frozenset(self.open)
+
+    def of_repo(self, repo: str) -> Iterator[int]:
+        """Yield the timelines of a repository."""
+        return (key for key, state in self.timelines.items() if state.repo == repo)
+
+    def pinned(self, timeline: int) -> frozenset[int]:
+        """Return the numbers of a timeline that overlays lie on, or will once their transaction is published."""
+        places = {place for state in self.timelines.values() for place in _held_places(state)}
+        return frozenset(number for owner, number in places if owner == timeline)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document as the stores keep it."""
+        return {
+            "counter": self.counter,
+            "open": {str(number): timeline for number, timeline in self.open.items()},
+            "aborted": sorted(self.aborted),
+            "timelines": {str(key): _timeline_to_json(value) for key, value in self.timelines.items()},
+            "defaults": dict(self.defaults),
+        }
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> "Head":
+        """Read what ``to_json`` wrote, also in the versions before overlays."""
+        return cls(
+            counter=body["counter"],
+            open={int(number): timeline for number, timeline in body["open"].items()},
+            aborted=frozenset(body["aborted"]),
+            timelines={int(key): _timeline_from_json(value) for key, value in body["timelines"].items()},
+            defaults=dict(body["defaults"]),
+        )
+
+
+def _held_places(state: Timeline) -> frozenset[Place]:
+    drafted = {state.lease.base} if state.lease and state.lease.base else set()
+    return state.pins | drafted
+
+
+def _timeline_to_json(timeline: Timeline) -> dict[str, Any]:
+    """Return a timeline without what is at its default: the document is read by every search."""
+    body: dict[str, Any] = {"repo": timeline.repo, "published": timeline.published, "commit": timeline.commit}
+    if timeline.lease:
+        body["lease"] = _lease_to_json(timeline.lease)
+    if timeline.ref:
+        body["ref"] = timeline.ref
+    if timeline.floor:
+        body["floor"] = timeline.floor
+    if timeline.pins:
+        body["pins"] = sorted(map(list, timeline.pins))
+    return body
+
+
+def _lease_to_json(lease: Lease) -> dict[str, Any]:
+    base = {"base": list(lease.base)} if lease.base else {}
+    return {"holder": lease.holder, "number": lease.number, "beat": lease.beat, **base}
+
+
+def _timeline_from_json(body: Mapping[str, Any]) -> Timeline:
+    lease = body.get("lease")
+    return Timeline(
+        repo=body["repo"],
+        published=body["published"],
+        commit=body["commit"],
+        lease=Lease(**{**lease, "base": _place(lease.get("base"))}) if lease else None,
+        ref=body.get("ref", ""),
+        floor=body.get("floor", 0),
+        pins=frozenset(place for pin in body.get("pins", ()) if (place := _place(pin))),
+    )
+
+
+def _place(pair: Sequence[int] | None) -> Place | None:
+    return (int(pair[0]), int(pair[1])) if pair else None
