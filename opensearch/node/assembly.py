@@ -97,7 +97,7 @@ def _lay_out(home: Path, pins: Pins, files: Mapping[Artifact, Path]) -> None:
     for artifact, source in files.items():
         folder = home / artifact.folder
         folder.mkdir(parents=True, exist_ok=True)
-        if artifact.packaging == "zip":
+        if artifact.coordinate.packaging == "zip":
             with zipfile.ZipFile(source) as archive:
                 archive.extractall(folder)
         else:

