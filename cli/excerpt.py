@@ -24,7 +24,8 @@ class Excerpt:
 def excerpt(hit: Mapping[str, Any], query: str, height: int) -> Excerpt:
     """Return ``height`` lines of a hit: those with the most of the query's words, the first ones where equal."""
     # Only a line feed ends a line, as git counts them; not a form feed or what Unicode adds.
-    lines = hit["text"].removesuffix("\n").split("\n")
+    # The carriage return of a Windows line end is no part of what is read.
+    lines = [line.removesuffix("\r") for line in hit["text"].removesuffix("\n").split("\n")]
     start = _best_start(lines, {word for word in iter_tokens(query) if len(word) >= MIN_WORD}, height)
     shown = lines[start : start + height]
     while shown and not shown[-1].strip():

@@ -29,3 +29,7 @@ def test_short_texts_are_shown_whole(text: str, lines: tuple[str, ...]) -> None:
 
 def test_no_lines_are_shown_where_none_are_wanted() -> None:
     assert excerpt(hit(CODE), "retry", 0).lines == ()
+
+
+def test_windows_line_ends_are_not_shown():
+    assert excerpt(hit("a = 1\r\nb = 2\r\n"), "x", 5).lines == ("a = 1", "b = 2")
