@@ -107,7 +107,7 @@ def list_repositories(store: Store) -> list[Repository]:
 
 def save_repository(store: Store, repository: Repository) -> None:
     """Write a repository's record; the last writer wins."""
-    _put(store, REPOSITORY_PREFIX + repository.name, asdict(repository))
+    put_document(store, REPOSITORY_PREFIX + repository.name, asdict(repository))
 
 
 def claim_repository(store: Store, repository: Repository) -> bool:
@@ -135,7 +135,7 @@ def read_progress(store: Store, name: str) -> Progress | None:
 
 def save_progress(store: Store, progress: Progress) -> None:
     """Write how far an import is; the last writer wins."""
-    _put(store, PROGRESS_PREFIX + progress.repo, asdict(progress))
+    put_document(store, PROGRESS_PREFIX + progress.repo, asdict(progress))
 
 
 def clear_progress(store: Store, name: str) -> None:
@@ -145,7 +145,7 @@ def clear_progress(store: Store, name: str) -> None:
 
 def save_summary(store: Store, summary: Summary) -> None:
     """Write what a transaction leaves live; a resumed transaction writes it again."""
-    _put(store, summary.key, asdict(summary))
+    put_document(store, summary.key, asdict(summary))
 
 
 def read_summary(store: Store, timeline: int, number: int) -> Summary | None:
@@ -156,7 +156,7 @@ def read_summary(store: Store, timeline: int, number: int) -> Summary | None:
 
 def save_ref_head(store: Store, head: RefHead) -> None:
     """Write what a fetch has seen of a version; the last writer wins."""
-    _put(store, head.document_key, asdict(head))
+    put_document(store, head.document_key, asdict(head))
 
 
 def read_ref_head(store: Store, repo: str, ref: str) -> RefHead | None:
@@ -177,7 +177,8 @@ def access_labels(repo: str, path: str) -> tuple[str, ...]:
     return (repo, *(f"{repo}/{'/'.join(folders[: depth + 1])}" for depth in range(len(folders))))
 
 
-def _put(store: Store, key: str, body: Mapping[str, Any]) -> None:
+def put_document(store: Store, key: str, body: Mapping[str, Any]) -> None:
+    """Write a document whatever it was before; the last writer wins."""
     while True:
         document = store.read_document(key)
         try:

@@ -1,0 +1,134 @@
+"""Which commits stay searchable: rule 16 as pure functions over the head document and the transactions' records."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from codequarry.shared.config import RetentionSettings
+from codequarry.shared.head import Head, Place
+from codequarry.shared.transactions import TransactionRecord
+
+# Before the first number that a timeline can have.
+BEFORE_ALL = -1
+
+Records = Mapping[int, Sequence[TransactionRecord]]
+"""The published transactions of some timelines, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much history a repository keeps: a commit beyond either limit is given up, the newest never is."""
+
+    commits: int
+    days: float
+
+    @classmethod
+    def of(cls, settings: RetentionSettings, repo: str) -> "Limits":
+        """Take a repository's own limits where it has any, else those of all."""
+        own = settings.repositories.get(repo)
+        commits = own.keep_commits if own and own.keep_commits is not None else settings.keep_commits
+        days = own.keep_days if own and own.keep_days is not None else settings.keep_days
+        return cls(commits, days)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where the history of a timeline is cut off: nothing below ``floor`` may be asked for any more.
+
+    ``published`` is what the timeline had published when that was decided, ``pins`` the bases of what it keeps. A
+    timeline that is ``dropped`` keeps nothing.
+    """
+
+    timeline: int
+    published: int
+    floor: int
+    pins: frozenset[Place]
+    given_up: tuple[TransactionRecord, ...]
+    dropped: bool = False
+
+
+def families(head: Head, repo: str) -> list[tuple[int, ...]]:
+    """Return the published timelines of a repository by the history that they count as.
+
+    The default one and those that were it before are one history; every other version is one for itself.
+    """
+    published = [key for key in sorted(head.of_repo(repo)) if head.timelines[key].published]
+    defaults = tuple(key for key in published if not head.timelines[key].ref)
+    others: list[tuple[int, ...]] = [(key,) for key in published if head.timelines[key].ref]
+    return [defaults, *others] if defaults else others
+
+
+def cut_history(head: Head, family: Sequence[int], records: Records, limits: Limits, now: datetime) -> list[Cut]:
+    """Decide what one history gives up; a timeline that gives up nothing has no cut."""
+    history = sorted((record for key in family for record in records[key]), key=lambda record: record.number)
+    if not history:
+        return []
+    oldest = history[_oldest_kept(history, limits, now)].number
+    return [cut for key in family if (cut := _cut(head, key, records[key], oldest))]
+
+
+def _oldest_kept(history: Sequence[TransactionRecord], limits: Limits, now: datetime) -> int:
+    """Return the place of the oldest transaction that is kept."""
+    since = now - timedelta(days=limits.days)
+    newest = len(history) - 1
+    first = max(0, len(history) - limits.commits)
+    # The next one took its place when it was begun, or a little later.
+    young = (place for place in range(first, newest) if _began(history[place + 1], now) >= since)
+    return next(young, newest)
+
+
+def _began(record: TransactionRecord, now: datetime) -> datetime:
+    """Return when a transaction began; what can't be read is taken for new."""
+    try:
+        began = datetime.fromisoformat(record.indexed_at)
+    except ValueError:
+        return now
+    return began if began.tzinfo else began.replace(tzinfo=now.tzinfo)
+
+
+def _cut(head: Head, timeline: int, records: Sequence[TransactionRecord], oldest: int) -> Cut | None:
+    state = head.timelines[timeline]
+    given_up = tuple(record for record in records if record.number < oldest)
+    if not given_up:
+        return None
+    if state.published < oldest and _is_free(head, timeline):
+        return Cut(timeline, state.published, oldest, frozenset(), given_up, dropped=True)
+    # An overlay still lies on a timeline that is the default one no more: what it published last stays with it.
+    floor = min(oldest, state.published)
+    kept = [record for record in records if record.number >= floor]
+    pins = frozenset(record.base for record in kept if record.base)
+    left = tuple(record for record in given_up if record.number < floor)
+    return Cut(timeline, state.published, floor, pins, left) if left else None
+
+
+def _is_free(head: Head, timeline: int) -> bool:
+    """Tell whether nobody reads, writes or builds on a timeline that is given up whole."""
+    in_use = timeline in head.defaults.values() or head.timelines[timeline].lease is not None
+    return not in_use and not head.pinned(timeline)
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What is deleted of a timeline: all that is seen from neither ``floor``, nor above it, nor one of ``pins``."""
+
+    floor: int
+    pins: tuple[int, ...]
+
+    @classmethod
+    def of(cls, head: Head, timeline: int) -> "Extent":
+        """Return what may be deleted of a timeline as it is."""
+        floor = head.timelines[timeline].floor
+        return cls(floor, tuple(sorted(number for number in head.pinned(timeline) if number < floor)))
+
+    def gaps(self) -> list[tuple[int, int]]:
+        """Return the pairs (after, until) between which nobody looks: rows born after the one and dead by the other."""
+        return list(pairwise((BEFORE_ALL, *self.pins, self.floor)))
+
+    def covers(self, number: int) -> bool:
+        """Tell whether a transaction of this number may be forgotten."""
+        return number < self.floor and number not in self.pins
+
+    def frees(self, born: int, died: int) -> bool:
+        """Tell whether a row with this life is deleted; the caller knows that no aborted number retired it."""
+        return any(after < born and died <= until for after, until in self.gaps())
