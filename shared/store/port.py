@@ -80,6 +80,22 @@ class Tally:
     retirable: int
 
 
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A chunk row as it is stored, and the number that retired it (OPEN while it lives)."""
+
+    row: ChunkRow
+    died: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file record as it is stored, and the number that retired it (OPEN while it lives)."""
+
+    record: FileRecord
+    died: int
+
+
 class Store(Protocol):
     """One engine: the embedded one, or OpenSearch."""
 
@@ -132,6 +148,18 @@ class Store(Protocol):
         """Count what ``number`` wrote and what is left to retire on ``paths``; call ``refresh`` before."""
         ...
 
+    def collect(self, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
+        """Delete the rows and records of a timeline with ``born > after`` and ``died <= until``, and return how many.
+
+        Not where ``died`` is in ``aborted``: those live. The caller has made sure that nobody may ask for a number
+        from which such a row is seen (rule 16).
+        """
+        ...
+
+    def newest_number(self) -> int:
+        """Return the highest ``born`` or ``died`` (OPEN left out) of any row or record, 0 in an empty store."""
+        ...
+
     def purge(self, timelines: Collection[int]) -> None:
         """Delete every row and file record of ``timelines``, and vectors that nothing refers to any more."""
         ...
@@ -144,6 +172,17 @@ class Store(Protocol):
 
     def written_files(self, timeline: int, number: int) -> Iterator[FileRecord]:
         """Yield the file records that an unpublished transaction has written so far, for its resumption."""
+        ...
+
+    def row_counts(self, snapshot: Snapshot) -> Mapping[tuple[str, str], int]:
+        """Count the live chunk rows (every stride) of each (path, blob), for comparison with the file records."""
+        ...
+
+    def history(self, timeline: int) -> Iterator[StoredRow | StoredFile]:
+        """Yield every row and record that a timeline has, dead ones too, in the order in which they were born.
+
+        For copying an index: what ``create`` was given, and what ``retire`` and ``undo`` made of ``died`` since.
+        """
         ...
 
     def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from codequarry.shared.identifiers import tokenize
 from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Layer, Snapshot, StrideInfo, Tokens
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.opensearch.store import OpenSearchStore
-from codequarry.shared.store.port import Store, Vector
+from codequarry.shared.store.port import Store, StoredRow, Vector
 
 DIMENSION = 16
 
@@ -106,6 +106,55 @@ def make_chunk() -> Callable[..., Chunk]:
         return replace(chunk, **fields)
 
     return make
+
+
+@pytest.fixture
+def every_field() -> dict[str, object]:
+    """Give a value for every field of a chunk that has a default, each another than that; strides aside."""
+    given: dict[str, object] = {
+        "symbol_type": "method",
+        "start_line": 3,
+        "end_line": 9,
+        "start_char": 40,
+        "end_char": 160,
+        "ordinal": 2,
+        "symbol_kind": "coroutine",
+        "symbol_name": "fetchAll",
+        "qualified_name": "net.Client.fetchAll",
+        "signature": "async def fetchAll(self, urls: list[str]) -> None",
+        "exported": False,
+        "body_start_char": 55,
+        "symbol_part": "1/2",
+        "context": "class Client(Base):",
+        "doc": "Fetch all of them.",
+        "commentary": "A generated note",
+        "microservice": "crawler",
+        "package": "net",
+        "aggregate": "http",
+        "tags": ("async", "net"),
+        "defines": ("fetchAll",),
+        "references": ("gather", "Session"),
+        "imports": ("asyncio",),
+        "exports": ("Client",),
+        "calls": ("gather",),
+        "dependencies": ("aiohttp",),
+        "kind_of_file": "test",
+        "complexity_score": 2.5,
+        "masked": True,
+        "encoding": "latin-1",
+        "derived": True,
+        "introduced_commit": "c" * 40,
+        "last_modified_commit": "d" * 40,
+        "commit_author": "Ada <ada@example.org>",
+        "commit_message": "Fetch in parallel\n\nMuch faster.",
+        "commit_date": "2026-03-01T12:00:00+01:00",
+        "file_history_length": 7,
+        "co_change_files": ("src/a.py", "docs/b.md"),
+    }
+    known = {field.name: field.default for field in fields(Chunk) if field.default is not MISSING}
+    assert known.keys() - given.keys() == {"stride_info"}
+    assert all(given[name] != default for name, default in known.items() if name in given)
+    return given
 
 
 @pytest.fixture
@@ -208,3 +257,21 @@ def write(make_vector: Callable[[str], Vector], make_file: Callable[..., FileRec
         store.refresh()
 
     return put
+
+
+@pytest.fixture
+def lives_in(store: Store) -> Callable[..., list[tuple[str, int, int]]]:
+    """Give a function to what a timeline holds: (path, born, died) of its rows, which its records must equal."""
+
+    def lives(timeline: int = 1) -> list[tuple[str, int, int]]:
+        rows: list[tuple[str, int, int]] = []
+        records: list[tuple[str, int, int]] = []
+        for stored in store.history(timeline):
+            if isinstance(stored, StoredRow):
+                rows.append((stored.row.chunk.path, stored.row.born, stored.died))
+            else:
+                records.append((stored.record.path, stored.record.born, stored.died))
+        assert sorted(set(rows)) == sorted(records)
+        return sorted(records)
+
+    return lives

@@ -7,57 +7,13 @@ import numpy as np
 import pytest
 
 from codequarry.shared.errors import ModelMismatch, WriteRejected
-from codequarry.shared.model import Chunk, Filters, StrideInfo, Tokens
+from codequarry.shared.model import Filters, StrideInfo, Tokens
 from codequarry.shared.store.port import RecallQuery, Tally
-
-EVERY_FIELD = {
-    "symbol_type": "method",
-    "start_line": 3,
-    "end_line": 9,
-    "start_char": 40,
-    "end_char": 160,
-    "ordinal": 2,
-    "symbol_kind": "coroutine",
-    "symbol_name": "fetchAll",
-    "qualified_name": "net.Client.fetchAll",
-    "signature": "async def fetchAll(self, urls: list[str]) -> None",
-    "exported": False,
-    "body_start_char": 55,
-    "symbol_part": "1/2",
-    "context": "class Client(Base):",
-    "doc": "Fetch all of them.",
-    "commentary": "A generated note",
-    "microservice": "crawler",
-    "package": "net",
-    "aggregate": "http",
-    "tags": ("async", "net"),
-    "defines": ("fetchAll",),
-    "references": ("gather", "Session"),
-    "imports": ("asyncio",),
-    "exports": ("Client",),
-    "calls": ("gather",),
-    "dependencies": ("aiohttp",),
-    "kind_of_file": "test",
-    "complexity_score": 2.5,
-    "masked": True,
-    "encoding": "latin-1",
-    "derived": True,
-    "introduced_commit": "c" * 40,
-    "last_modified_commit": "d" * 40,
-    "commit_author": "Ada <ada@example.org>",
-    "commit_message": "Fetch in parallel\n\nMuch faster.",
-    "commit_date": "2026-03-01T12:00:00+01:00",
-    "file_history_length": 7,
-    "co_change_files": ("src/a.py", "docs/b.md"),
-}
 
 
 class TestCreate:
-    def test_a_created_chunk_comes_back_with_every_field(self, store, make_row, write, snapshot):
-        row = make_row("async def fetchAll(self):\n    ...\n", "src/net.py", **EVERY_FIELD)
-        assert {
-            name for name, value in EVERY_FIELD.items() if value == Chunk.__dataclass_fields__[name].default
-        } == set()
+    def test_a_created_chunk_comes_back_with_every_field(self, store, make_row, write, snapshot, every_field):
+        row = make_row("async def fetchAll(self):\n    ...\n", "src/net.py", **every_field)
         write(store, row)
         assert store.chunks(snapshot(), "src/net.py", "quarry") == [row.chunk]
         found = store.recall(RecallQuery(snapshot(), symbols=("fetchall",)))

@@ -79,6 +79,15 @@ class DyingStore:
         self._breathe()
         raise AssertionError
 
+    def collect(self, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
+        """Die with a part of what is due deleted."""
+        if not self._dies("collect"):
+            return self._store.collect(timeline, after, until, aborted)
+        middle = (max(after, 0) + until) // 2 if self._when == "within" else until
+        self._store.collect(timeline, after, middle, aborted)
+        self._breathe()
+        raise AssertionError
+
     def _whole(self, call: Callable[..., None], *arguments: Any) -> None:
         fatal = self._dies(call.__name__)
         call(*arguments)

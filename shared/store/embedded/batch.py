@@ -62,7 +62,7 @@ def prepare_batch(rows: Sequence[ChunkRow]) -> Batch:
             hashed(row.chunk.id),
             lengths,
         )
-    payloads = [encode(row.chunk, row.tokens) for row in rows]
+    payloads = [encode(row) for row in rows]
     return Batch(rows, payloads, records, (terms, symbols, tails, fields))
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from codequarry.shared.model import Chunk, StrideInfo, Tokens
+from codequarry.shared.model import Chunk, ChunkRow, StrideInfo, Tokens
+from codequarry.shared.repositories import access_labels
 
 # Level 1 leaves 40 % of a chunk and its tokens; higher levels gain 3 % for a third more time.
 _LEVEL = 1
@@ -21,9 +22,10 @@ _TUPLES = tuple(name for name, default in _DEFAULTS.items() if default == ())
 _SLOTS = tuple((name, getattr(Chunk, name).__set__, default) for name, default in _DEFAULTS.items())
 
 
-def encode(chunk: Chunk, tokens: Tokens) -> bytes:
-    """Return the bytes of a chunk with its tokens."""
-    values: dict[str, Any] = {}
+def encode(row: ChunkRow) -> bytes:
+    """Return the bytes of a row's chunk with its tokens; its labels are among them where its path does not say them."""
+    chunk, tokens = row.chunk, row.tokens
+    values: dict[str, Any] = {} if row.acl == access_labels(chunk.repo, chunk.path) else {"acl": row.acl}
     for name in _PLAIN:
         value = getattr(chunk, name)
         if value != _DEFAULTS[name]:
@@ -35,7 +37,21 @@ def encode(chunk: Chunk, tokens: Tokens) -> bytes:
 
 
 def decode(body: bytes) -> tuple[Chunk, Tokens]:
-    """Return what ``encode`` was given."""
+    """Return the chunk and the tokens that ``encode`` was given."""
+    values, tokens = _opened(body)
+    return _chunk(values), tokens
+
+
+def decode_labelled(body: bytes) -> tuple[Chunk, Tokens, tuple[str, ...]]:
+    """Return the chunk, the tokens and the access labels that ``encode`` was given."""
+    values, tokens = _opened(body)
+    chunk = _chunk(values)
+    labels = tuple(values["acl"]) if "acl" in values else access_labels(chunk.repo, chunk.path)
+    return chunk, tokens, labels
+
+
+def _opened(body: bytes) -> tuple[dict[str, Any], Tokens]:
+    """Return the values of a chunk's fields that are not at their default, and its tokens."""
     head, symbol, signature, path, doc, words, text = (
         zlib.decompress(body).decode("utf-8", "surrogatepass").split(_SEPARATOR, 6)
     )
@@ -46,7 +62,7 @@ def decode(body: bytes) -> tuple[Chunk, Tokens]:
             values[name] = tuple(values[name])
     if "stride_info" in values:
         values["stride_info"] = StrideInfo(*values["stride_info"])
-    return _chunk(values), Tokens(symbol, signature, path, doc, words)
+    return values, Tokens(symbol, signature, path, doc, words)
 
 
 def _chunk(values: Mapping[str, Any]) -> Chunk:

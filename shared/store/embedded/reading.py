@@ -11,8 +11,8 @@ from codequarry.shared.store.embedded.payload import decode
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch, fetch_first
 
 # The columns in the order of FileRecord's fields.
-_RECORD = "repo, path.path, blob, verdict, rows, rules, timeline, born, language, size, lines, detail"
-_FILES = f"SELECT {_RECORD} FROM file JOIN path ON path.id = file.path"
+FILE_FIELDS = "repo, path.path, blob, verdict, rows, rules, timeline, born, language, size, lines, detail"
+_FILES = f"SELECT {FILE_FIELDS} FROM file JOIN path ON path.id = file.path"
 _BODIES = (
     "SELECT payload.body FROM chunk JOIN path ON path.id = chunk.path JOIN payload ON payload.row = chunk.row"
     " WHERE path.path = ? AND stride = 0"

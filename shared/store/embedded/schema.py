@@ -5,8 +5,8 @@ import apsw
 from codequarry.shared.errors import ModelMismatch, StoreUnavailable
 from codequarry.shared.snapshots import OPEN
 
-# Raised whenever the tables below or the bytes in them change.
-SCHEMA_VERSION = 1
+# Raised whenever the tables or indices below or the bytes in them change, with a step in `_UPGRADES`.
+SCHEMA_VERSION = 2
 
 # `row` numbers and `path` ids are never given twice (AUTOINCREMENT): the arrays and caches of other processes go by
 # them. `died < OPEN` in the last index keeps the living out of it. Keys of postings are bytes: any text fits.
@@ -25,7 +25,8 @@ CREATE TABLE chunk (
     slot INTEGER NOT NULL,
     UNIQUE (id, timeline, born, stride)
 );
-CREATE INDEX chunk_path ON chunk (timeline, path, born);
+CREATE INDEX chunk_path ON chunk (path, timeline, born);
+CREATE INDEX chunk_slot ON chunk (slot);
 CREATE INDEX chunk_born ON chunk (timeline, born);
 CREATE INDEX chunk_died ON chunk (timeline, died) WHERE died < {OPEN};
 CREATE TABLE payload (row INTEGER PRIMARY KEY, body BLOB NOT NULL);
@@ -46,9 +47,11 @@ CREATE TABLE file (
     detail TEXT NOT NULL,
     UNIQUE (timeline, path, born)
 );
+CREATE INDEX file_path ON file (path);
 CREATE INDEX file_born ON file (timeline, born);
 CREATE INDEX file_died ON file (timeline, died) WHERE died < {OPEN};
 CREATE TABLE vector (key TEXT PRIMARY KEY, slot INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX vector_slot ON vector (slot);
 CREATE TABLE segment (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     first INTEGER NOT NULL,
@@ -65,14 +68,30 @@ CREATE TABLE posting (
 CREATE TABLE change (seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, number INTEGER, body BLOB NOT NULL);
 """
 
+# What makes a database of each older version one of the next. Some of version 1 have no index of paths that fits.
+_UPGRADES = {
+    1: """
+DROP INDEX IF EXISTS chunk_path;
+CREATE INDEX chunk_path ON chunk (path, timeline, born);
+CREATE INDEX chunk_slot ON chunk (slot);
+CREATE INDEX file_path ON file (path);
+CREATE INDEX vector_slot ON vector (slot);
+"""
+}
+
 
 def prepare(connection: apsw.Connection, dimension: int) -> None:
-    """Make the tables in an empty database; raise ModelMismatch if it holds vectors of another length."""
+    """Make the tables in an empty database, and bring older ones up to date.
+
+    StoreUnavailable if a newer version made them, ModelMismatch if they hold vectors of another length.
+    """
     if not connection.pragma("user_version"):
         # Both count only before the first table and outside of a transaction.
         connection.pragma("auto_vacuum", "incremental")
         connection.pragma("journal_mode", "wal")
         _create(connection, dimension)
+    if connection.pragma("user_version") in _UPGRADES:
+        _upgrade(connection)
     version = connection.pragma("user_version")
     if version != SCHEMA_VERSION:
         raise StoreUnavailable(
@@ -95,6 +114,17 @@ def _create(connection: apsw.Connection, dimension: int) -> None:
         for name, value in (("dimension", dimension), ("generation", 1), ("slots", 0)):
             write_meta(connection, name, value)
         connection.pragma("user_version", SCHEMA_VERSION)
+    connection.execute("COMMIT")
+
+
+def _upgrade(connection: apsw.Connection) -> None:
+    """Take the steps from the database's version to the newest; a crash leaves none of them, another process all."""
+    connection.execute("BEGIN IMMEDIATE")
+    version = int(connection.pragma("user_version"))
+    while version in _UPGRADES:
+        connection.execute(_UPGRADES[version])
+        version += 1
+    connection.pragma("user_version", version)
     connection.execute("COMMIT")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from codequarry.shared.errors import StoreUnavailable, UsageError, WriteRejected
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
-from codequarry.shared.store.embedded import documents, lifetimes, reading
+from codequarry.shared.store.embedded import collecting, documents, inventory, lifetimes, reading
 from codequarry.shared.store.embedded.batch import prepare_batch
 from codequarry.shared.store.embedded.columns import ColumnCache, fold_if_long
 from codequarry.shared.store.embedded.database import Database
@@ -22,7 +22,7 @@ from codequarry.shared.store.embedded.selection import Selector
 from codequarry.shared.store.embedded.vectors import GenerationGone, VectorFile
 from codequarry.shared.store.embedded.writing import create_files, create_rows, keep_vectors, slots_of
 from codequarry.shared.store.filters import check_filters
-from codequarry.shared.store.port import Document, Recall, RecallQuery, Tally, Vector
+from codequarry.shared.store.port import Document, Recall, RecallQuery, StoredFile, StoredRow, Tally, Vector
 from codequarry.shared.store.vectors import check_dimension, unusable
 
 Result = TypeVar("Result")
@@ -105,6 +105,19 @@ class EmbeddedStore:
         with self._database.reading() as connection:
             return lifetimes.tally(connection, timeline, number, paths, aborted)
 
+    def collect(self, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
+        """Delete what nobody may ask for any more, and return how many rows and records that was (rule 16)."""
+        collected = 0
+        while found := self._collect_some(timeline, after, until, aborted):
+            collected += found
+        if collected:
+            self._free_room(_MAX_DELETED_SHARE)
+        return collected
+
+    def _collect_some(self, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
+        with self._changing() as connection:
+            return collecting.collect_some(connection, timeline, after, until, aborted)
+
     def purge(self, timelines: Collection[int]) -> None:
         """Delete all of ``timelines`` and every word of theirs, and give the room back.
 
@@ -112,11 +125,32 @@ class EmbeddedStore:
         that other writers get their turn.
         """
         with self._changing() as connection:
-            lifetimes.purge(connection, timelines, self._columns, self._vectors)
-        self._clean_lists(0)
+            collecting.purge(connection, timelines)
+        self._free_room(0)
+
+    def _free_room(self, share: float) -> None:
+        """Give back what was deleted: of vectors if it is much, of lists from more than ``share`` on, of the file."""
+        with self._changing() as connection:
+            collecting.compact_if_worthwhile(connection, self._columns, self._vectors)
+        self._clean_lists(share)
         with self._database.writing() as connection:
             self._vectors.remove_old(connection)
         self._database.give_room_back()
+
+    def newest_number(self) -> int:
+        """Return the highest ``born`` or ``died`` of any row or record."""
+        with self._database.reading() as connection:
+            return inventory.newest_number(connection)
+
+    def history(self, timeline: int) -> Iterator[StoredRow | StoredFile]:
+        """Yield every row and record of a timeline by ``born``."""
+        return inventory.history(self._database.reading, timeline)
+
+    def row_counts(self, snapshot: Snapshot) -> Mapping[tuple[str, str], int]:
+        """Count the live rows of each (path, blob)."""
+        with self._database.reading() as connection:
+            view = self._view(connection, snapshot)
+            return inventory.row_counts(connection, view.columns, view.live)
 
     def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
         """Return the live file records by path, as they are at this moment."""

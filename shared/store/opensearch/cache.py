@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from codequarry.shared.store.opensearch.bulk import Item, create_all
+from codequarry.shared.store.opensearch.clauses import NOTHING, Clause, all_of, any_value
 from codequarry.shared.store.opensearch.connection import translated
 from codequarry.shared.store.opensearch.indices import Indices
-from codequarry.shared.store.opensearch.paging import every_hit
+from codequarry.shared.store.opensearch.paging import every_bucket, every_hit
 from codequarry.shared.store.opensearch.rows import decode_vector, document_id, encode_vector
 from codequarry.shared.store.opensearch.sweeps import Sweeper
 from codequarry.shared.store.port import Vector
@@ -68,17 +69,33 @@ class VectorCache:
             self.sweeper.delete([self.indices.vectors], {"terms": {"key": part}})
         self.written.clear()
 
-    def _used(self, keys: Sequence[str]) -> set[str]:
-        """Return those of ``keys`` that some row uses."""
+    def drop_of(self, doomed: Clause) -> None:
+        """Delete the vectors that only rows in ``doomed`` use, before these are deleted.
+
+        So a run that dies on the way finds the rows again; a row that uses such a vector meanwhile carries its own.
+        """
+        self.sweeper.refresh(self.indices.chunks)
+        keys = (key for (key,), _ in every_bucket(self.indices, self.indices.chunks, doomed, ["vector_key"]))
+        for part in _parts(dict.fromkeys(keys)):
+            used = self._used(part, doomed)
+            unused = [key for key in part if key not in used]
+            self.sweeper.delete([self.indices.vectors], any_value("key", unused))
+            for key in unused:
+                self.written.pop(key, None)
+
+    def _used(self, keys: Sequence[str], doomed: Clause = NOTHING) -> set[str]:
+        """Return those of ``keys`` that some row uses, those in ``doomed`` left out."""
         body = {
             "size": 0,
-            "query": {"terms": {"vector_key": keys}},
+            "query": all_of([any_value("vector_key", keys)], [doomed]),
             "aggs": {"used": {"terms": {"field": "vector_key", "include": keys, "size": len(keys)}}},
         }
         params = {"ignore_unavailable": "true", "allow_partial_search_results": "false"}
         with translated(self.indices.settings):
             answer = self.indices.client.search(index=self.indices.chunks, body=body, params=params)
-        return {bucket["key"] for bucket in answer["aggregations"]["used"]["buckets"]}
+        # An index that does not exist yet answers without aggregations.
+        found = answer.get("aggregations", {}).get("used", {"buckets": ()})
+        return {bucket["key"] for bucket in found["buckets"]}
 
 
 def _parts(keys: Mapping[str, None]) -> Iterator[Sequence[str]]:

@@ -95,6 +95,16 @@ def retirable_clause(timeline: int, number: int, paths: Collection[str], aborted
     )
 
 
+def collectable_clause(timeline: int, after: int, until: int, aborted: Collection[int]) -> Clause:
+    """Return the clause that holds for what ``Store.collect`` deletes."""
+    required: list[Clause] = [
+        {"term": {"timeline": timeline}},
+        {"range": {"born": {"gt": after}}},
+        {"range": {"died": {"lte": until}}},
+    ]
+    return all_of(required, [any_value("died", sorted(aborted))] if aborted else None)
+
+
 def all_of(required: list[Clause], refused: list[Clause] | None = None) -> Clause:
     """Return the clause that holds where all of ``required`` and none of ``refused`` do; it gives no score."""
     return {"bool": {"filter": required, **({"must_not": refused} if refused else {})}}

@@ -1,6 +1,6 @@
 """Searches that return all there is, page by page, and counts: whole answers or an error, never a part."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from codequarry.shared.store.opensearch.clauses import Clause
@@ -9,6 +9,8 @@ from codequarry.shared.store.opensearch.indices import Indices
 
 # OpenSearch returns at most 10,000 hits a page.
 PAGE_HITS = 5_000
+# Beyond 65,536 buckets (search.max_buckets) an aggregation is refused.
+PAGE_BUCKETS = 5_000
 # An index that is not there yet is empty; a shard that failed is an error.
 WHOLE_ANSWERS = {
     "ignore_unavailable": "true",
@@ -30,6 +32,27 @@ def every_hit(
         if len(hits) < page:
             return
         after = hits[-1]["sort"]
+
+
+def every_bucket(
+    indices: Indices, name: str, query: Clause, fields: Sequence[str], *, page: int = PAGE_BUCKETS
+) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield each combination of the values that ``fields`` have in a query's hits, and how many hits have it."""
+    params = {**WHOLE_ANSWERS, "allow_partial_search_results": "false"}
+    sources = [{field: {"terms": {"field": field}}} for field in fields]
+    after: dict[str, Any] | None = None
+    while True:
+        composite = {"sources": sources, "size": page, **({"after": after} if after else {})}
+        body = {"size": 0, "track_total_hits": False, "query": query, "aggs": {"all": {"composite": composite}}}
+        with translated(indices.settings):
+            answer = indices.client.search(index=name, body=body, params=params)
+        # An index that does not exist yet answers without aggregations.
+        found: dict[str, Any] = answer.get("aggregations", {}).get("all", {"buckets": []})
+        for bucket in found["buckets"]:
+            yield tuple(bucket["key"][field] for field in fields), int(bucket["doc_count"])
+        after = found.get("after_key")
+        if len(found["buckets"]) < page or after is None:
+            return
 
 
 def count_hits(indices: Indices, name: str, query: Clause) -> int:

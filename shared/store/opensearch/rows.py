@@ -93,6 +93,18 @@ def tokens_of(source: Source) -> Tokens:
     return Tokens(**source.get("tokens", {}))
 
 
+def row_of(source: Source) -> ChunkRow:
+    """Read a whole row from its document."""
+    return ChunkRow(
+        chunk=chunk_of(source),
+        tokens=tokens_of(source),
+        timeline=source["timeline"],
+        born=source["born"],
+        acl=tuple(source["acl"]),
+        vector_key=source["vector_key"],
+    )
+
+
 def record_document(record: FileRecord) -> dict[str, Any]:
     """Return the document of a file record."""
     return {**asdict(record), "died": OPEN}

@@ -7,12 +7,14 @@ from typing import Any
 from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
+from codequarry.shared.store.opensearch import inventory
 from codequarry.shared.store.opensearch.bulk import Item, create_all, raise_if_rejected
 from codequarry.shared.store.opensearch.cache import VectorCache
 from codequarry.shared.store.opensearch.clauses import (
     FIRST_STRIDE,
     all_of,
     any_value,
+    collectable_clause,
     retirable_clause,
     retired_clause,
     search_clause,
@@ -26,7 +28,7 @@ from codequarry.shared.store.opensearch.paging import count_hits, every_hit
 from codequarry.shared.store.opensearch.recall import HITS, MAX_HITS, VECTOR, Answers, nearest, recall_of, searches
 from codequarry.shared.store.opensearch.rows import chunk_of, record_document, record_of, row_document
 from codequarry.shared.store.opensearch.sweeps import Sweeper
-from codequarry.shared.store.port import Document, Recall, RecallQuery, Tally, Vector
+from codequarry.shared.store.port import Document, Recall, RecallQuery, StoredFile, StoredRow, Tally, Vector
 from codequarry.shared.store.vectors import check_dimension, unusable
 
 # Paths in one request: OpenSearch takes more, but a request that is lost is asked again whole.
@@ -126,12 +128,32 @@ class OpenSearchStore:
         rows, files = (count_hits(self.indices, name, written) for name in self._versioned)
         return Tally(rows, files, retirable)
 
+    def collect(self, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
+        """Delete what nobody may ask for any more, and return how many rows and records that was (rule 16)."""
+        doomed = collectable_clause(timeline, after, until, aborted)
+        self._cache.drop_of(doomed)
+        return self._sweeper.delete(self._versioned, doomed)
+
     def purge(self, timelines: Collection[int]) -> None:
         """Delete every row and file record of ``timelines``, and vectors that nothing refers to any more."""
         self._sweeper.delete(self._versioned, any_value("timeline", sorted(timelines)))
         self._cache.drop_unused()
 
+    def newest_number(self) -> int:
+        """Return the highest ``born`` or ``died`` of any row or record."""
+        self.refresh()
+        return inventory.newest_number(self.indices)
+
+    def history(self, timeline: int) -> Iterator[StoredRow | StoredFile]:
+        """Yield every row and record of a timeline by ``born``."""
+        self.refresh()
+        return inventory.history(self.indices, timeline)
+
     # Reading
+
+    def row_counts(self, snapshot: Snapshot) -> Mapping[tuple[str, str], int]:
+        """Count the live rows of each (path, blob)."""
+        return inventory.row_counts(self.indices, snapshot)
 
     def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
         """Yield the file records that are live in ``snapshot``, by path; only of ``paths`` where given."""

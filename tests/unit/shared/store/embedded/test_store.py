@@ -11,7 +11,7 @@ from codequarry.shared.errors import ModelMismatch, StoreUnavailable, UsageError
 from codequarry.shared.model import Filters, Layer, PathGlobs, Snapshot
 from codequarry.shared.store.embedded import columns
 from codequarry.shared.store.embedded.store import EmbeddedStore
-from codequarry.shared.store.port import RecallQuery
+from codequarry.shared.store.port import RecallQuery, StoredRow
 
 HEAD = Snapshot((Layer((1,), 1000),))
 DIMENSION = 8
@@ -101,6 +101,57 @@ class TestFolder:
         store = EmbeddedStore(folder, DIMENSION)
         assert [document.key for document in store.list_documents("")] == [str(n) for n in range(6)]
         store.close()
+
+
+# How databases of version 1 differ from those of today, in three states that there are.
+OF_VERSION_1 = """
+DROP INDEX chunk_path; DROP INDEX chunk_slot; DROP INDEX file_path; DROP INDEX vector_slot; PRAGMA user_version = 1;
+"""
+INDICES_OF_PATHS = (
+    "CREATE INDEX chunk_path ON chunk (timeline, path)",
+    "CREATE INDEX chunk_path ON chunk (timeline, path, born)",
+    "",
+)
+
+
+def schema(store):
+    with store._database.reading() as connection:
+        return sorted(connection.execute("SELECT name, sql FROM sqlite_master")), connection.pragma("user_version")
+
+
+class TestUpgrade:
+    @pytest.fixture(params=INDICES_OF_PATHS, ids=["first index", "second index", "no index"])
+    def older(self, request, open_store, make_row, put):
+        store = open_store()
+        put(store, make_row("a.py"), make_row("b.py"))
+        current = schema(store)
+        with store._database.writing() as connection:
+            connection.execute(OF_VERSION_1 + request.param)
+        assert schema(store) != current
+        store.close()
+        return current
+
+    def test_an_older_folder_is_brought_up_to_date_when_it_is_opened(self, older, open_store, make_row, put):
+        store = open_store()
+        assert schema(store) == older
+        assert found(store, "word").document_frequencies == {"word": 2}
+        put(store, make_row("c.py", born=4))
+        assert store.retire(1, 5, ["a.py"], []) == 2
+        assert store.collect(1, -1, 5, []) == 2
+        assert [stored.row for stored in store.history(1) if isinstance(stored, StoredRow)] == [
+            make_row("b.py"),
+            make_row("c.py", born=4),
+        ]
+
+    def test_many_processes_may_open_an_older_folder_at_once(self, older, open_store, folder):
+        script = (
+            "import sys, pathlib\n"
+            "from codequarry.shared.store.embedded.store import EmbeddedStore\n"
+            "EmbeddedStore(pathlib.Path(sys.argv[1]), 8).close()\n"
+        )
+        runs = [subprocess.Popen([sys.executable, "-c", script, str(folder)]) for _ in range(4)]
+        assert [run.wait() for run in runs] == [0] * 4
+        assert schema(open_store()) == older
 
 
 class TestRefresh:

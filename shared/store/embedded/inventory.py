@@ -1,0 +1,119 @@
+"""What checks and copies of an index read: the newest number, rows by file version, all that a timeline ever had."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from heapq import merge
+
+import apsw
+import numpy as np
+
+from codequarry.shared.model import ChunkRow, FileRecord
+from codequarry.shared.snapshots import OPEN
+from codequarry.shared.store.embedded.batch import FIELD, field_key
+from codequarry.shared.store.embedded.columns import Bools, Columns, Ints
+from codequarry.shared.store.embedded.payload import decode_labelled
+from codequarry.shared.store.embedded.reading import FILE_FIELDS
+from codequarry.shared.store.embedded.segments import all_segments
+from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch
+from codequarry.shared.store.port import StoredFile, StoredRow
+
+# Rows decoded in one read transaction: a longer one would keep the log of the database from being written back.
+_PAGE = 1_000
+# Of each timeline the last entry of an index, instead of all entries of all of them.
+_NEWEST = """
+WITH RECURSIVE known(timeline) AS (
+    SELECT min(timeline) FROM {table}
+    UNION ALL
+    SELECT (SELECT min(timeline) FROM {table} WHERE timeline > known.timeline) FROM known
+    WHERE known.timeline IS NOT NULL
+)
+SELECT max((SELECT max({column}) FROM {table} WHERE {table}.timeline = known.timeline{condition})) FROM known
+"""
+_ROWS = """
+SELECT born, chunk.row, died, vector.key, payload.body
+FROM chunk JOIN payload ON payload.row = chunk.row JOIN vector ON vector.slot = chunk.slot
+WHERE timeline = ? AND (born, chunk.row) > (?, ?) ORDER BY born, chunk.row LIMIT ?
+"""
+_RECORDS = f"""
+SELECT born, row, died, {FILE_FIELDS} FROM file JOIN path ON path.id = file.path
+WHERE timeline = ? AND (born, row) > (?, ?) ORDER BY born, row LIMIT ?
+"""
+
+Place = tuple[int, int]
+Stored = tuple[Place, StoredRow | StoredFile]
+Reading = Callable[[], AbstractContextManager[apsw.Connection]]
+Page = Callable[[apsw.Connection, int, Place], list[Stored]]
+
+
+def newest_number(connection: apsw.Connection) -> int:
+    """Return the highest ``born`` or ``died`` of any row or record."""
+    asked = [
+        _NEWEST.format(table=table, column=column, condition=condition)
+        for table in ("chunk", "file")
+        for column, condition in (("born", ""), ("died", f" AND died < {OPEN}"))
+    ]
+    return max(connection.execute(query).get or 0 for query in asked)
+
+
+def row_counts(connection: apsw.Connection, columns: Columns, live: Bools) -> dict[tuple[str, str], int]:
+    """Count the ``live`` rows of each (path, blob), by the lists that a filter on blobs uses."""
+    blobs, names = _blobs(connection, len(live))
+    rows = np.flatnonzero(live)
+    pairs = columns.path[rows].astype(np.int64) * len(names) + blobs[rows]
+    distinct, counts = np.unique(pairs, return_counts=True)
+    places, kinds = np.divmod(distinct, len(names))
+    query = f"SELECT id, path FROM path WHERE id IN {LISTED}"
+    paths = dict(fetch(connection, query, (as_json(places.tolist()),)))
+    return {
+        (paths[place], names[kind]): count
+        for place, kind, count in zip(places.tolist(), kinds.tolist(), counts.tolist(), strict=True)
+    }
+
+
+def _blobs(connection: apsw.Connection, size: int) -> tuple[Ints, list[str]]:
+    """Return a number for the blob of each row, and the blobs by number; 0 is that of no row."""
+    prefix = (FIELD + field_key("blob", "")).encode()
+    last = prefix[:-1] + bytes([prefix[-1] + 1])
+    numbers: dict[bytes, int] = {}
+    blobs = np.zeros(size, np.int32)
+    for segment in all_segments(connection):
+        query = "SELECT key, rows FROM posting WHERE segment = ? AND key >= ? AND key < ?"
+        for key, rows in connection.execute(query, (segment.id, prefix, last)):
+            blobs[np.frombuffer(rows, "<i4")] = numbers.setdefault(key, len(numbers) + 1)
+    return blobs, ["", *(key[len(prefix) :].decode("utf-8", "surrogatepass") for key in numbers)]
+
+
+def history(reading: Reading, timeline: int) -> Iterator[StoredRow | StoredFile]:
+    """Yield the rows and records of a timeline by ``born``, the rows of each transaction first."""
+    both = merge(
+        ((place[0], 0, stored) for place, stored in _paged(reading, timeline, _rows_after)),
+        ((place[0], 1, stored) for place, stored in _paged(reading, timeline, _records_after)),
+        key=lambda one: one[:2],
+    )
+    return (stored for _, _, stored in both)
+
+
+def _paged(reading: Reading, timeline: int, read: Page) -> Iterator[Stored]:
+    place = (-1, -1)
+    while True:
+        with reading() as connection:
+            page = read(connection, timeline, place)
+        yield from page
+        if len(page) < _PAGE:
+            return
+        place = page[-1][0]
+
+
+def _rows_after(connection: apsw.Connection, timeline: int, place: Place) -> list[Stored]:
+    found: list[Stored] = []
+    for born, number, died, key, body in fetch(connection, _ROWS, (timeline, *place, _PAGE)):
+        chunk, tokens, labels = decode_labelled(body)
+        found.append(((born, number), StoredRow(ChunkRow(chunk, tokens, timeline, born, labels, key), died)))
+    return found
+
+
+def _records_after(connection: apsw.Connection, timeline: int, place: Place) -> list[Stored]:
+    return [
+        ((born, number), StoredFile(FileRecord(*values), died))
+        for born, number, died, *values in fetch(connection, _RECORDS, (timeline, *place, _PAGE))
+    ]

@@ -1,0 +1,68 @@
+"""What checks and copies of an index read: the newest number, rows by file version, all that a timeline ever had."""
+
+from collections.abc import Iterator
+from heapq import merge
+
+from codequarry.shared.model import Snapshot
+from codequarry.shared.snapshots import OPEN
+from codequarry.shared.store.opensearch.clauses import Clause, snapshot_clause
+from codequarry.shared.store.opensearch.connection import translated
+from codequarry.shared.store.opensearch.indices import Indices
+from codequarry.shared.store.opensearch.paging import WHOLE_ANSWERS, every_bucket, every_hit
+from codequarry.shared.store.opensearch.rows import record_of, row_of
+from codequarry.shared.store.port import StoredFile, StoredRow
+
+# Rows with text, tokens and vector are some 5 kB each.
+ROWS_PER_PAGE = 500
+# The rows of a file lie together; no two rows have all of these in common.
+ROW_ORDER = ["born", "path", "ordinal", "id", "stride_info.stride_index"]
+FILE_ORDER = ["born", "path"]
+
+Ordered = tuple[int, int, StoredRow | StoredFile]
+
+
+def newest_number(indices: Indices) -> int:
+    """Return the highest ``born`` or ``died`` of any row or record that is visible."""
+    dead: Clause = {"range": {"died": {"lt": OPEN}}}
+    body = {
+        "size": 0,
+        "aggs": {
+            "born": {"max": {"field": "born"}},
+            "dead": {"filter": dead, "aggs": {"died": {"max": {"field": "died"}}}},
+        },
+    }
+    params = {**WHOLE_ANSWERS, "allow_partial_search_results": "false"}
+    with translated(indices.settings):
+        answer = indices.client.search(index=f"{indices.chunks},{indices.files}", body=body, params=params)
+    found = answer.get("aggregations")
+    if not found:
+        return 0
+    return max(int(value or 0) for value in (found["born"]["value"], found["dead"]["died"]["value"]))
+
+
+def row_counts(indices: Indices, snapshot: Snapshot) -> dict[tuple[str, str], int]:
+    """Count the live rows of each (path, blob)."""
+    buckets = every_bucket(indices, indices.chunks, snapshot_clause(snapshot), ["path", "blob"])
+    return {(path, blob): count for (path, blob), count in buckets}
+
+
+def history(indices: Indices, timeline: int) -> Iterator[StoredRow | StoredFile]:
+    """Yield the rows and records of a timeline by ``born``, the rows of each transaction first."""
+    both = merge(_rows(indices, timeline), _files(indices, timeline), key=lambda one: one[:2])
+    return (stored for _, _, stored in both)
+
+
+def _rows(indices: Indices, timeline: int) -> Iterator[Ordered]:
+    body = {
+        "query": {"term": {"timeline": timeline}},
+        "sort": ROW_ORDER,
+        "_source": {"excludes": ["embedding", "vector", "lookup", "lengths"]},
+    }
+    for hit in every_hit(indices, indices.chunks, body, page=ROWS_PER_PAGE):
+        yield hit["_source"]["born"], 0, StoredRow(row_of(hit["_source"]), hit["_source"]["died"])
+
+
+def _files(indices: Indices, timeline: int) -> Iterator[Ordered]:
+    body = {"query": {"term": {"timeline": timeline}}, "sort": FILE_ORDER}
+    for hit in every_hit(indices, indices.files, body):
+        yield hit["_source"]["born"], 1, StoredFile(record_of(hit["_source"]), hit["_source"]["died"])
