@@ -15,6 +15,7 @@
     │   ├── WriteRejected        documents given up after retries, with their ids
     │   ├── Conflict             a compare-and-set lost; read again
     │   ├── LeaseHeld            another process is indexing this timeline
+    │   ├── IndexMoved           the index has gone on in another edition; open it again
     │   └── ModelMismatch        the index was made with another model, dimension or chunker
     └── EmbeddingError           the embedding model failed
         ├── EmbedderUnavailable  it does not answer; searches go on lexically
@@ -102,6 +103,10 @@ class Conflict(StoreError):
 
 class LeaseHeld(StoreError):
     """Another process is indexing this timeline."""
+
+
+class IndexMoved(StoreError):
+    """The index was moved to another model while this process had the old edition open."""
 
 
 class ModelMismatch(StoreError):

@@ -1,7 +1,7 @@
 """The head document: the one place that says what exists and what is visible. Only shapes, no rules."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 Place = tuple[int, int]
@@ -40,14 +40,34 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """The index is about to go on in another edition, made with ``model``; or it has, once the move is ``done``.
+
+    Until then nobody but ``holder`` changes the head document, and ``beat`` counts up while the holder lives. ``at`` is
+    when it was done (ISO 8601, UTC).
+    """
+
+    holder: str
+    edition: int
+    model: str
+    beat: int = 0
+    done: bool = False
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Head:
-    """The newest number given out, the numbers that nobody sees, every timeline, and each repository's default one."""
+    """The newest number given out, the numbers that nobody sees, every timeline, and each repository's default one.
+
+    ``move`` is there only at the end of a migration to another model, and ever after in the edition that was left.
+    """
 
     counter: int = 0
     open: Mapping[int, int] = field(default_factory=dict)
     aborted: frozenset[int] = frozenset()
     timelines: Mapping[int, Timeline] = field(default_factory=dict)
     defaults: Mapping[str, int] = field(default_factory=dict)
+    move: Move | None = None
 
     @property
     def hidden(self) -> frozenset[int]:
@@ -65,13 +85,14 @@ class Head:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document as the stores keep it."""
-        return {
+        body = {
             "counter": self.counter,
             "open": {str(number): timeline for number, timeline in self.open.items()},
             "aborted": sorted(self.aborted),
             "timelines": {str(key): _timeline_to_json(value) for key, value in self.timelines.items()},
             "defaults": dict(self.defaults),
         }
+        return body | ({"move": asdict(self.move)} if self.move else {})
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "Head":
@@ -82,6 +103,7 @@ class Head:
             aborted=frozenset(body["aborted"]),
             timelines={int(key): _timeline_from_json(value) for key, value in body["timelines"].items()},
             defaults=dict(body["defaults"]),
+            move=Move(**body["move"]) if body.get("move") else None,
         )
 
 

@@ -1,17 +1,22 @@
 """The head document behind compare-and-set: the rim around the pure functions of ``snapshots.py``."""
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 from codequarry.shared.errors import Conflict
-from codequarry.shared.head import Head
-from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import TransactionRecord
+from codequarry.shared.head import Head, Move
+from codequarry.shared.store.port import Document, Store
+from codequarry.shared.transactions import TransactionRecord, check_here
 
 HEAD_KEY = "head"
 # A lost compare-and-set means that somebody else moved on; a thousand in a row mean that something is wrong.
 MAX_ATTEMPTS = 1000
+# At its end a migration holds the head document still, for a second or so, and beats meanwhile; one that has not
+# beaten for so long has died (rule 8), and whoever waits goes on without it.
+MOVE_SECONDS = 10.0
+_LOOK_SECONDS = 0.05
 
 Result = TypeVar("Result")
 
@@ -22,14 +27,14 @@ def read_head(store: Store) -> Head:
     return Head.from_json(document.body) if document else Head()
 
 
-def change_head(store: Store, change: Callable[[Head], tuple[Head, Result]]) -> Result:
+def change_head(store: Store, change: Callable[[Head], tuple[Head, Result]], mover: str = "") -> Result:
     """Apply ``change`` to the head document by compare-and-set, again on the newest one whenever that is lost.
 
     What ``change`` raises goes through: a Conflict of its own is final, since it comes from reading, not from writing.
+    Waits while a migration other than ``mover`` holds the index still; IndexMoved once it has gone on elsewhere.
     """
     for _ in range(MAX_ATTEMPTS):
-        document = store.read_document(HEAD_KEY)
-        head = Head.from_json(document.body) if document else Head()
+        document, head = _await_stillness(store, mover)
         changed, result = change(head)
         try:
             store.write_document(HEAD_KEY, changed.to_json(), document.version if document else None)
@@ -37,6 +42,23 @@ def change_head(store: Store, change: Callable[[Head], tuple[Head, Result]]) -> 
             continue
         return result
     raise Conflict(f"the head document was changed by others {MAX_ATTEMPTS} times in a row")
+
+
+def _await_stillness(store: Store, mover: str) -> tuple[Document | None, Head]:
+    """Return the head document as soon as it may be changed; a move that shows no life is left out of it."""
+    seen: Move | None = None
+    since = 0.0
+    while True:
+        document = store.read_document(HEAD_KEY)
+        head = Head.from_json(document.body) if document else Head()
+        check_here(head)
+        if head.move is None or head.move.holder == mover:
+            return document, head
+        if head.move != seen:
+            seen, since = head.move, time.monotonic()
+        elif time.monotonic() - since >= MOVE_SECONDS:
+            return document, replace(head, move=None)
+        time.sleep(_LOOK_SECONDS)
 
 
 def record_transaction(store: Store, record: TransactionRecord) -> None:

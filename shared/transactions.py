@@ -7,7 +7,7 @@ The rules behind every function here are in docs/versioned-index.md. Nothing in 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from codequarry.shared.errors import Conflict, LeaseHeld
+from codequarry.shared.errors import Conflict, IndexMoved, LeaseHeld
 from codequarry.shared.head import Head, Lease, Place, Timeline
 
 
@@ -56,12 +56,22 @@ def _with_timeline(head: Head, timeline: int, state: Timeline) -> Head:
 
 
 def check_held(head: Head, timeline: int, holder: str, number: int) -> Timeline:
-    """Return the timeline if ``holder`` still holds its lease with ``number`` open; raise Conflict if not."""
+    """Return the timeline if ``holder`` still holds its lease with ``number`` open; raise Conflict if not.
+
+    IndexMoved where the index has gone on in another edition.
+    """
+    check_here(head)
     state = head.timelines.get(timeline)
     lease = state.lease if state else None
     if state is None or lease is None or (lease.holder, lease.number) != (holder, number) or number not in head.open:
         raise Conflict(f"transaction {number} of timeline {timeline} is no longer held by {holder}")
     return state
+
+
+def check_here(head: Head) -> None:
+    """Raise IndexMoved if this is the head document of an edition that was left."""
+    if head.move and head.move.done:
+        raise IndexMoved(f"the index was moved to model '{head.move.model}' meanwhile; run the command again")
 
 
 def new_timeline(head: Head, repo: str, ref: str = "") -> tuple[Head, int]:
@@ -106,8 +116,8 @@ def take_over(head: Head, timeline: int, seen: Lease, holder: str) -> Head:
 
     Conflict if the lease changed since: then its holder lives, or someone else was first.
     """
-    state = head.timelines[timeline]
-    if state.lease != seen:
+    state = head.timelines.get(timeline)
+    if state is None or state.lease != seen:
         raise Conflict(f"the lease of timeline {timeline} changed hands")
     return _with_timeline(head, timeline, replace(state, lease=replace(seen, holder=holder, beat=seen.beat + 1)))
 
