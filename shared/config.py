@@ -168,6 +168,9 @@ class ApiSettings(Section):
     threads: int = Field(default=8, ge=1, le=256)
     workers: int = Field(default=1, ge=1, le=64)
     open_to_network: bool = Field(default=False, description="listen beyond loopback although no key is configured")
+    local_roots: tuple[Path, ...] = Field(
+        default=(), description="folders below which requests may name repositories by their local path"
+    )
 
 
 class IndexingSettings(Section):

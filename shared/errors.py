@@ -7,6 +7,8 @@
     │   ├── UnknownName          an unknown field, filter, setting or value; names it
     │   └── AmbiguousCommit      a short commit that fits several; carries the candidates
     ├── NotIndexed               a repository or version that the index does not have: HTTP 404
+    ├── NotReached               a commit did not come into the index in the time given: HTTP 504
+    ├── IndexingOff              a request asks for indexing where nothing can do it: HTTP 501
     ├── LimitExceeded            --max-chunks, --max-tokens, a size limit; nothing was published
     ├── GitError                 clone, fetch or read of a repository failed
     ├── StoreError
@@ -65,6 +67,18 @@ class AmbiguousCommit(UsageError):
 
 class NotIndexed(CodequarryError):
     """A repository or version that the index does not have."""
+
+
+class NotReached(CodequarryError):
+    """A commit that did not come into the index in the time given; ``freshness`` says how far that is."""
+
+    def __init__(self, message: str, freshness: Sequence[Mapping[str, object]] = ()) -> None:
+        super().__init__(message)
+        self.freshness = tuple(freshness)
+
+
+class IndexingOff(CodequarryError):
+    """A request asks for indexing where nothing can do it."""
 
 
 class LimitExceeded(CodequarryError):
