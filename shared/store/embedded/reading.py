@@ -38,7 +38,7 @@ def files_of(connection: apsw.Connection, timeline: int, number: int) -> Iterato
 
 def _records(rows: Collection[tuple[Any, ...]]) -> Iterator[FileRecord]:
     """Make the records one at a time: a repository has hundreds of thousands."""
-    for row in sorted(rows, key=lambda row: (row[1], row[6])):
+    for row in sorted(rows, key=lambda row: (row[1], row[6], row[7])):
         yield FileRecord(*row)
 
 

@@ -144,10 +144,10 @@ class OpenSearchStore:
         self.refresh()
         return inventory.newest_number(self.indices)
 
-    def history(self, timeline: int) -> Iterator[StoredRow | StoredFile]:
-        """Yield every row and record of a timeline by ``born``."""
+    def history(self, timeline: int, after: int = -1) -> Iterator[StoredRow | StoredFile]:
+        """Yield every row and record of a timeline by ``born``, or what has changed since ``after``."""
         self.refresh()
-        return inventory.history(self.indices, timeline)
+        return inventory.history(self.indices, timeline, after)
 
     # Reading
 
@@ -175,9 +175,11 @@ class OpenSearchStore:
     def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
         """Return a file's chunks in file order, each once."""
         query = all_of([snapshot_clause(snapshot), {"term": {"path": path}}, {"term": {"repo": repo}}, FIRST_STRIDE])
-        body = {"query": query, "sort": ["ordinal", "start_char", "id"], "_source": HITS["_source"]}
+        order = ["ordinal", "start_char", "id", "timeline", "born"]
+        body = {"query": query, "sort": order, "_source": HITS["_source"]}
         hits = every_hit(self.indices, self.indices.chunks, body, page=CHUNKS_PER_PAGE, routing=repo)
-        return [chunk_of(hit["_source"]) for hit in hits]
+        # Two versions may hold the same chunk.
+        return list({hit["_source"]["id"]: chunk_of(hit["_source"]) for hit in hits}.values())
 
     def recall(self, query: RecallQuery) -> Recall:
         """Return the candidates of every channel under the snapshot filter and the field filters."""
