@@ -18,6 +18,7 @@ from codequarry.ingest.sources import Source, fetch_source, processor_count
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workers import open_readers
 from codequarry.shared.embedding.cache import vector_key
+from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.ledger import read_head
 from codequarry.shared.model import FileRecord
@@ -148,7 +149,7 @@ def _measure(sample: Sample, workshop: Workshop, files: int) -> tuple[int, int, 
     fresh = [text for text, key in zip(texts, keys, strict=True) if key not in cached]
     tokens = sum(weight * estimate_tokens(embedder, text) for text, weight in fresh)
     timed = [text for text, _ in fresh[:: max(1, len(fresh) // TIMED_TEXTS)]]
-    waiting, working = _seconds_per_token(timed, workshop)
+    waiting, working = seconds_per_token(timed, embedder)
     reading = sample.seconds * files / max(1, len(sample.files))
     storing = chunks * SECONDS_PER_ROW.get(store.name, SECONDS_PER_ROW["embedded"])
     processors = max(1, min(processor_count(), _processes(workshop) + 1))
@@ -158,11 +159,10 @@ def _measure(sample: Sample, workshop: Workshop, files: int) -> tuple[int, int, 
     return round(tokens), round(chunks), seconds
 
 
-def _seconds_per_token(texts: Sequence[str], workshop: Workshop) -> tuple[float, float]:
+def seconds_per_token(texts: Sequence[str], embedder: Embedder) -> tuple[float, float]:
     """Return what embedding a token takes, by the clock and in seconds of one processor of this process."""
     if not texts:
         return 0.0, 0.0
-    embedder = workshop.embedder
     embedder.embed_documents(texts[:1])  # loads the model
     started, worked = time.monotonic(), time.process_time()
     embedder.embed_documents(texts)

@@ -94,19 +94,10 @@ class Writer:
 
     def _texts_of(self, file: ReadFile, index: int) -> Iterator[Text]:
         labels = access_labels(self._repo, file.task.path)
-        whole = self._workshop.embedder.max_tokens is None
         for piece in file.pieces:
             row = ChunkRow(piece.chunk, piece.tokens, self._held.timeline, self._held.number, labels, "")
-            windows = [] if whole else _strides(piece.text, self._workshop.embedder)
-            if len(windows) < 2:
-                yield Text(row, piece.text, index)
-                continue
-            for at, window in enumerate(windows):
-                info = StrideInfo(piece.chunk.id, at, len(windows), window.start_token, window.end_token)
-                chunk = replace(piece.chunk, stride_info=info)
-                # Only the first stride carries tokens, so that lexical counts stay true.
-                tokens = NO_TOKENS if at else piece.tokens
-                yield Text(replace(row, chunk=chunk, tokens=tokens), window.text, index)
+            for stride, text in stride_rows(row, piece.text, self._workshop.embedder):
+                yield Text(stride, text, index)
 
     def _record(self, file: ReadFile, rows: int) -> FileRecord:
         task = file.task
@@ -138,6 +129,19 @@ class Writer:
         tokens = written.tokens + sum(estimate_tokens(embedder, by_key[key]) for key in missing)
         if tokens > request.max_tokens:
             raise LimitExceeded(f"more than {request.max_tokens} tokens to embed (--max-tokens); nothing was published")
+
+
+def stride_rows(row: ChunkRow, text: str, embedder: Embedder) -> Iterator[tuple[ChunkRow, str]]:
+    """Yield the rows of a whole chunk with what is embedded for each: itself, or its strides where it is too long."""
+    windows = [] if embedder.max_tokens is None else _strides(text, embedder)
+    if len(windows) < 2:
+        yield row, text
+        return
+    for at, window in enumerate(windows):
+        info = StrideInfo(row.chunk.id, at, len(windows), window.start_token, window.end_token)
+        # Only the first stride carries tokens, so that lexical counts stay true.
+        tokens = NO_TOKENS if at else row.tokens
+        yield replace(row, chunk=replace(row.chunk, stride_info=info), tokens=tokens), window.text
 
 
 def _strides(text: str, embedder: Embedder) -> list[Window]:
