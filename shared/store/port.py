@@ -178,10 +178,11 @@ class Store(Protocol):
         """Count the live chunk rows (every stride) of each (path, blob), for comparison with the file records."""
         ...
 
-    def history(self, timeline: int) -> Iterator[StoredRow | StoredFile]:
+    def history(self, timeline: int, after: int = -1) -> Iterator[StoredRow | StoredFile]:
         """Yield every row and record that a timeline has, dead ones too, in the order in which they were born.
 
-        For copying an index: what ``create`` was given, and what ``retire`` and ``undo`` made of ``died`` since.
+        For copying an index: what ``create`` was given, and what ``retire`` and ``undo`` made of ``died`` since. With
+        ``after`` only what has changed since: what was born after it, and the records that were retired after it.
         """
         ...
 

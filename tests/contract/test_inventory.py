@@ -64,6 +64,27 @@ class TestHistory:
         ]
         assert kinds == [(born, kind) for born in (3, 5, 7) for kind in ("row", "row", "row", "file")]
 
+    def test_what_has_changed_since_a_number_comes_alone(self, store, make_row, write):
+        write(store, make_row("one", "a.py"), make_row("two", "b.py"), make_row("three", "c.py"))
+        for born, path in ((3, "a.py"), (4, "b.py"), (6, "d.py")):
+            write(store, make_row(f"new {born}", path, born=born))
+            store.retire(1, born, [path], [])
+        store.refresh()
+        held = [
+            ("row", stored.row.chunk.path, stored.row.born, stored.died)
+            if isinstance(stored, StoredRow)
+            else ("file", stored.record.path, stored.record.born, stored.died)
+            for stored in store.history(1, after=3)
+        ]
+        assert held == [
+            ("file", "b.py", 2, 4),
+            ("row", "b.py", 4, OPEN),
+            ("file", "b.py", 4, OPEN),
+            ("row", "d.py", 6, OPEN),
+            ("file", "d.py", 6, OPEN),
+        ]
+        assert list(store.history(1, after=6)) == []
+
     def test_more_than_fits_a_page_comes_back_once_each(self, store, make_row, write):
         rows = [
             make_row(f"text {number}", f"f{number % 700}.py", ordinal=number, stride=(number % 2, 2))

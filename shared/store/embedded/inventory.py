@@ -39,6 +39,13 @@ SELECT born, row, died, {FILE_FIELDS} FROM file JOIN path ON path.id = file.path
 WHERE timeline = ? AND (born, row) > (?, ?) ORDER BY born, row LIMIT ?
 """
 
+_RETIRED = f"""
+SELECT born, row, died, {FILE_FIELDS} FROM file JOIN path ON path.id = file.path
+WHERE timeline = ? AND born <= ? AND died > ? AND died < {OPEN} ORDER BY born, row
+"""
+# Behind every row of a transaction.
+_LAST_ROW = 2**62
+
 Place = tuple[int, int]
 Stored = tuple[Place, StoredRow | StoredFile]
 Reading = Callable[[], AbstractContextManager[apsw.Connection]]
@@ -83,18 +90,22 @@ def _blobs(connection: apsw.Connection, size: int) -> tuple[Ints, list[str]]:
     return blobs, ["", *(key[len(prefix) :].decode("utf-8", "surrogatepass") for key in numbers)]
 
 
-def history(reading: Reading, timeline: int) -> Iterator[StoredRow | StoredFile]:
+def history(reading: Reading, timeline: int, after: int) -> Iterator[StoredRow | StoredFile]:
     """Yield the rows and records of a timeline by ``born``, the rows of each transaction first."""
+    with reading() as connection:
+        values = (timeline, after, after)
+        retired = [StoredFile(FileRecord(*one), died) for _, _, died, *one in fetch(connection, _RETIRED, values)]
+    yield from retired
     both = merge(
-        ((place[0], 0, stored) for place, stored in _paged(reading, timeline, _rows_after)),
-        ((place[0], 1, stored) for place, stored in _paged(reading, timeline, _records_after)),
+        ((place[0], 0, stored) for place, stored in _paged(reading, timeline, after, _rows_after)),
+        ((place[0], 1, stored) for place, stored in _paged(reading, timeline, after, _records_after)),
         key=lambda one: one[:2],
     )
-    return (stored for _, _, stored in both)
+    yield from (stored for _, _, stored in both)
 
 
-def _paged(reading: Reading, timeline: int, read: Page) -> Iterator[Stored]:
-    place = (-1, -1)
+def _paged(reading: Reading, timeline: int, after: int, read: Page) -> Iterator[Stored]:
+    place = (after, _LAST_ROW)
     while True:
         with reading() as connection:
             page = read(connection, timeline, place)

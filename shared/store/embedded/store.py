@@ -142,9 +142,9 @@ class EmbeddedStore:
         with self._database.reading() as connection:
             return inventory.newest_number(connection)
 
-    def history(self, timeline: int) -> Iterator[StoredRow | StoredFile]:
-        """Yield every row and record of a timeline by ``born``."""
-        return inventory.history(self._database.reading, timeline)
+    def history(self, timeline: int, after: int = -1) -> Iterator[StoredRow | StoredFile]:
+        """Yield every row and record of a timeline by ``born``, or what has changed since ``after``."""
+        return inventory.history(self._database.reading, timeline, after)
 
     def row_counts(self, snapshot: Snapshot) -> Mapping[tuple[str, str], int]:
         """Count the live rows of each (path, blob)."""

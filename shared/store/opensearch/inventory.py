@@ -5,7 +5,7 @@ from heapq import merge
 
 from codequarry.shared.model import Snapshot
 from codequarry.shared.snapshots import OPEN
-from codequarry.shared.store.opensearch.clauses import Clause, snapshot_clause
+from codequarry.shared.store.opensearch.clauses import Clause, all_of, any_of, snapshot_clause
 from codequarry.shared.store.opensearch.connection import translated
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import WHOLE_ANSWERS, every_bucket, every_hit
@@ -46,15 +46,21 @@ def row_counts(indices: Indices, snapshot: Snapshot) -> dict[tuple[str, str], in
     return {(path, blob): count for (path, blob), count in buckets}
 
 
-def history(indices: Indices, timeline: int) -> Iterator[StoredRow | StoredFile]:
+def history(indices: Indices, timeline: int, after: int) -> Iterator[StoredRow | StoredFile]:
     """Yield the rows and records of a timeline by ``born``, the rows of each transaction first."""
-    both = merge(_rows(indices, timeline), _files(indices, timeline), key=lambda one: one[:2])
+    born: Clause = {"range": {"born": {"gt": after}}}
+    died: Clause = {"range": {"died": {"gt": after, "lt": OPEN}}}
+    both = merge(
+        _rows(indices, all_of([{"term": {"timeline": timeline}}, born])),
+        _files(indices, all_of([{"term": {"timeline": timeline}}, any_of([born, died])])),
+        key=lambda one: one[:2],
+    )
     return (stored for _, _, stored in both)
 
 
-def _rows(indices: Indices, timeline: int) -> Iterator[Ordered]:
+def _rows(indices: Indices, query: Clause) -> Iterator[Ordered]:
     body = {
-        "query": {"term": {"timeline": timeline}},
+        "query": query,
         "sort": ROW_ORDER,
         "_source": {"excludes": ["embedding", "vector", "lookup", "lengths"]},
     }
@@ -62,7 +68,7 @@ def _rows(indices: Indices, timeline: int) -> Iterator[Ordered]:
         yield hit["_source"]["born"], 0, StoredRow(row_of(hit["_source"]), hit["_source"]["died"])
 
 
-def _files(indices: Indices, timeline: int) -> Iterator[Ordered]:
-    body = {"query": {"term": {"timeline": timeline}}, "sort": FILE_ORDER}
+def _files(indices: Indices, query: Clause) -> Iterator[Ordered]:
+    body = {"query": query, "sort": FILE_ORDER}
     for hit in every_hit(indices, indices.files, body):
         yield hit["_source"]["born"], 1, StoredFile(record_of(hit["_source"]), hit["_source"]["died"])
