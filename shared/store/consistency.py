@@ -1,4 +1,4 @@
-"""Do the head document and the rows of a store belong together?"""
+"""Whether the head document and the rows of a store belong together."""
 
 from codequarry.shared.errors import StoreError
 from codequarry.shared.ledger import read_head
