@@ -9,6 +9,8 @@ from codequarry.cli import progress
 from codequarry.cli.console import count, duration, note, safe_line, skips, write, write_json
 from codequarry.cli.failures import INTERRUPTED
 from codequarry.cli.invocation import Json, load, workplace
+from codequarry.cli.versions import asked_ref
+from codequarry.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from codequarry.ingest.report import IndexReport, IndexRequest, Workshop
@@ -19,7 +21,13 @@ SHORT_COMMIT = 12
 def index(
     context: typer.Context,
     origin: Annotated[str, typer.Argument(metavar="PATH_OR_URL", help="A folder, or a URL that git can clone.")],
-    branch: Annotated[str | None, typer.Option(metavar="BRANCH", help="Branch; the default one if unset.")] = None,
+    branch: Annotated[str | None, typer.Option(metavar="B", help="A branch, as a layer over what is indexed.")] = None,
+    tag: Annotated[str | None, typer.Option(metavar="T", help="A tag.")] = None,
+    commit: Annotated[str | None, typer.Option(metavar="SHA", help="A commit, in full or its first digits.")] = None,
+    pull: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pull or merge request.")] = None,
+    default: Annotated[
+        bool, typer.Option("--default", help="Make the branch the one that the repository is searched at.")
+    ] = False,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name in the index; the origin's if unset.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Start over instead of going on from what is indexed.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would take, and change nothing.")] = False,
@@ -37,7 +45,10 @@ def index(
     settings = load(context).settings
     from codequarry.ingest.report import IndexRequest, Workshop
 
-    request = IndexRequest(origin, branch, name, full, max_chunks, max_tokens)
+    ref = asked_ref(branch=branch, tag=tag, commit=commit, pull=pull)
+    if default and branch is None:
+        raise UsageError("--default needs --branch: it says which branch becomes the default one")
+    request = IndexRequest(origin, ref, name, full, max_chunks, max_tokens, default)
     with workplace(settings) as place:
         workshop = Workshop(place.store, place.embedder, settings)
         try:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from codequarry.ingest.chores import abandon, discard
 from codequarry.ingest.holder import is_gone
 from codequarry.ingest.lease import Held, await_end, leases_of, seize
+from codequarry.ingest.placement import Placement, Placer, current_timeline
 from codequarry.ingest.target import Target
 from codequarry.shared.errors import Conflict, LeaseHeld
 from codequarry.shared.head import Head
@@ -18,24 +19,31 @@ MAX_ROUNDS = 100
 
 
 def acquire(
-    store: Store, target: Target, holder: str, *, full: bool, lease_seconds: float, say: Callable[[str], None]
+    store: Store,
+    target: Target,
+    placer: Placer,
+    holder: str,
+    *,
+    full: bool,
+    lease_seconds: float,
+    say: Callable[[str], None],
 ) -> Held | None:
     """Return an open transaction for ``target``, or None if it is published already.
 
-    One run at a time works on a repository. A crashed run's transaction is resumed if it had the same target, and
-    undone if not (rule 7). ``full`` builds a new timeline beside the default one.
+    One run at a time works on a version of a repository. A crashed run's transaction is resumed if it had the same
+    target and would go where this one goes, and undone if not (rule 7). ``full`` builds a new timeline.
     """
     for _ in range(MAX_ROUNDS):
         head = read_head(store)
         published = not full and is_published(store, head, target)
-        for timeline, lease in leases_of(head, target.repo).items():
+        for timeline, lease in leases_of(head, target.repo, target.key).items():
             if published and not is_gone(lease.holder):
                 return None
             seen = await_end(store, timeline, lease, lease_seconds, say)
             if seen and seize(store, timeline, seen, holder):
-                new = timeline not in head.defaults.values()
-                held = Held(timeline, lease.number, holder, new=new, resumed=True)
-                if not published and _is_ours(store, head, held, target, full=full):
+                new = not head.timelines[timeline].published
+                held = Held(timeline, lease.number, holder, new=new, resumed=True, base=lease.base)
+                if not published and _is_ours(store, held, target, placer):
                     return held
                 with suppress(Conflict):  # somebody else is faster, or came back to life: look again
                     give_up(store, held)
@@ -43,16 +51,14 @@ def acquire(
         else:
             if published:
                 return None
-            try:
-                return _begin(store, target, holder, full=full)
-            except LeaseHeld:
-                continue
+            with suppress(LeaseHeld, Conflict):  # somebody else was faster, or what was to be the base is gone
+                return _begin(store, target, holder, placer.place(head))
     raise Conflict(f"{target.repo}: {MAX_ROUNDS} attempts to begin a transaction failed; run again")
 
 
 def is_published(store: Store, head: Head, target: Target) -> bool:
-    """Tell whether readers see exactly the target already, decided by the same rules."""
-    timeline = head.defaults.get(target.repo)
+    """Tell whether readers of the version see exactly the target already, decided by the same rules."""
+    timeline = current_timeline(head, target.repo, target.key)
     if timeline is None:
         return False
     state = head.timelines[timeline]
@@ -68,35 +74,29 @@ def give_up(store: Store, held: Held) -> None:
         abandon(store, held.timeline, held.number, held.holder)
 
 
-def drafts_of(head: Head, repo: str) -> list[int]:
-    """Return the timelines of a repository that nobody has seen yet: a first import, or a rebuild."""
-    return [key for key, state in head.timelines.items() if state.repo == repo and not state.published]
-
-
-def _destination(head: Head, repo: str, *, full: bool) -> int | None:
-    """Return the timeline to write to, or None for one that has to be made."""
-    if not full and repo in head.defaults:
-        return head.defaults[repo]
-    return next(iter(drafts_of(head, repo)), None)
-
-
-def _is_ours(store: Store, head: Head, held: Held, target: Target, *, full: bool) -> bool:
-    if held.timeline != _destination(head, target.repo, full=full):
-        return False
+def _is_ours(store: Store, held: Held, target: Target, placer: Placer) -> bool:
     record = read_transaction(store, held.timeline, held.number)
+    wanted = (target.ref, target.commit, target.rules, held.base)
     # Without a record nothing was written yet.
-    return record is None or (record.ref, record.commit, record.rules) == (target.ref, target.commit, target.rules)
+    if record is not None and (record.ref, record.commit, record.rules, record.base) != wanted:
+        return False
+    return placer.accepts(read_head(store), held.timeline)
 
 
-def _begin(store: Store, target: Target, holder: str, *, full: bool) -> Held:
+def _begin(store: Store, target: Target, holder: str, placement: Placement) -> Held:
+    base = placement.base.place if placement.base else None
+
     def change(head: Head) -> tuple[Head, Held]:
-        if leases_of(head, target.repo):
+        if leases_of(head, target.repo, target.key):
             raise LeaseHeld(f"{target.repo} is being indexed by somebody else")
-        timeline = _destination(head, target.repo, full=full)
-        new = timeline is None or timeline not in head.defaults.values()
+        timeline = placement.timeline
+        is_there = timeline is None or timeline in head.timelines
+        if not is_there or current_timeline(head, target.repo, target.key) != placement.current:
+            raise Conflict(f"{target.repo} has changed since it was looked at")
         if timeline is None:
-            head, timeline = new_timeline(head, target.repo)
-        head, number = begin(head, timeline, holder)
-        return head, Held(timeline, number, holder, new=new)
+            head, timeline = new_timeline(head, target.repo, target.key)
+        head, number = begin(head, timeline, holder, base)
+        new = not head.timelines[timeline].published
+        return head, Held(timeline, number, holder, new=new, base=base)
 
     return change_head(store, change)

@@ -3,7 +3,7 @@
 import time
 
 from codequarry.shared.errors import Conflict
-from codequarry.shared.head import Head
+from codequarry.shared.head import Head, Timeline
 from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.store.port import Store
 from codequarry.shared.transactions import abort, drop_timeline
@@ -40,12 +40,17 @@ def finish_chores(store: Store, grace_seconds: float = 0.0) -> None:
     if not notes:
         return
     head = read_head(store)
+    dropped = []
     for note in notes:
         words = note.key.split(":")
         if note.key.startswith(UNDO):
             _finish_undo(store, head, note.key, int(words[2]), int(words[3]))
-        else:
-            _finish_purge(store, head, int(words[2]), grace_seconds)
+        elif _is_dropped(store, head, int(words[2])):
+            dropped.append(int(words[2]))
+    if dropped:
+        time.sleep(grace_seconds)
+    for timeline in dropped:
+        _purge(store, timeline)
 
 
 def _finish_undo(store: Store, head: Head, key: str, timeline: int, number: int) -> None:
@@ -56,22 +61,27 @@ def _finish_undo(store: Store, head: Head, key: str, timeline: int, number: int)
     store.delete_document(key)
 
 
-def _finish_purge(store: Store, head: Head, timeline: int, grace_seconds: float) -> None:
+def _is_dropped(store: Store, head: Head, timeline: int) -> bool:
+    """Drop a timeline that was noted, if its time has come, and tell whether it is out of the head document."""
     state = head.timelines.get(timeline)
-    if state and timeline in head.defaults.values():
-        if not _has_draft(head, state.repo):
+    if state is None:
+        return True
+    if not state.published:
+        return False  # a draft that somebody may resume
+    if state.ref or timeline in head.defaults.values():
+        if not _has_draft(head, state):
             store.delete_document(f"{PURGE}{timeline:010d}")  # what was to replace it was given up
-        return
-    if state and not state.published:
-        return  # a draft that somebody may resume
-    if state:
+        return False
+    try:
         change_head(store, lambda newest: (_dropped(newest, timeline), None))
-        time.sleep(grace_seconds)
-    _purge(store, timeline)
+    except Conflict:
+        return False  # an overlay lies on it: later
+    return True
 
 
-def _has_draft(head: Head, repo: str) -> bool:
-    return any(state.repo == repo and not state.published for state in head.timelines.values())
+def _has_draft(head: Head, replaced: Timeline) -> bool:
+    same = (replaced.repo, replaced.ref)
+    return any((state.repo, state.ref) == same and not state.published for state in head.timelines.values())
 
 
 def _dropped(head: Head, timeline: int) -> Head:

@@ -7,21 +7,22 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from codequarry.ingest.acquire import is_published
+from codequarry.ingest.bases import Base
 from codequarry.ingest.kinds import VENDORED_FOLDERS
-from codequarry.ingest.naming import find_repository
-from codequarry.ingest.origins import parse_origin
+from codequarry.ingest.placement import Placer
 from codequarry.ingest.plan import make_plan, skips
 from codequarry.ingest.reading import ReadFile
 from codequarry.ingest.report import IndexRequest, Observe, Workshop, ignore
 from codequarry.ingest.scan import FileTask
 from codequarry.ingest.sources import Source, fetch_source, processor_count
+from codequarry.ingest.wanted import understand
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workers import open_readers
 from codequarry.shared.embedding.cache import vector_key
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.tokens import estimate_tokens
+from codequarry.shared.errors import GitError
 from codequarry.shared.ledger import read_head
-from codequarry.shared.model import FileRecord
 from codequarry.shared.snapshots import snapshot_at
 from codequarry.shared.store.identity import check_identity
 
@@ -43,6 +44,7 @@ class Estimate:
 
     ``cost`` needs [embedding] price_per_million_tokens. ``largest_files`` are (path, bytes, chunks),
     ``most_skipped_folders`` (folder, files, reason). ``sampled`` is the number of files that were read for it.
+    An overlay would differ from ``base_commit`` of ``base_ref`` in ``base_paths`` paths.
     """
 
     repo: str
@@ -57,6 +59,9 @@ class Estimate:
     largest_files: tuple[tuple[str, int, int], ...] = ()
     most_skipped_folders: tuple[tuple[str, int, str], ...] = ()
     sampled: int = 0
+    base_ref: str = ""
+    base_commit: str = ""
+    base_paths: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +76,16 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: Observe = ignor
     """Fetch, list and sample what a run would index; chunks and tokens come within 30 % of what it then does."""
     store, settings = workshop.store, workshop.settings
     check_identity(store, workshop.embedder, settings.embedding.model)
-    watch = Watch(store, observe, request.name or parse_origin(request.origin).name, saves=False)
+    wanted = understand(request, store)
+    repo = wanted.known.name if wanted.known else request.name or wanted.origin.name
+    watch = Watch(store, observe, repo, saves=False)
     watch.say("fetching")
-    source = fetch_source(request, settings, store)
-    known = find_repository(store, source.origin)
-    watch.repo = known.name if known else request.name or source.origin.name
+    source = fetch_source(wanted, settings, store)
+    if source is None:
+        raise GitError(f"{wanted.origin.url} has {wanted.key} no more; without --dry-run it is dropped from the index")
     watch.commit = source.commit
     watch.say("scanning")
-    changed = _changed(request, workshop, source, watch.repo)
+    changed, base = _changed(request, workshop, source, watch.repo)
     to_read = [task for task in changed if task.skip is None]
     watch.say("sampling")
     sample = _read_sample(to_read, source, workshop, watch)
@@ -86,7 +93,7 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: Observe = ignor
     price = settings.embedding.price_per_million_tokens
     return Estimate(
         repo=watch.repo,
-        ref=source.fetched.branch,
+        ref=source.ref.name,
         commit=source.commit,
         files=len(changed),
         chunks=chunks,
@@ -97,19 +104,27 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: Observe = ignor
         largest_files=_largest(sample),
         most_skipped_folders=_most_skipped(changed),
         sampled=len(sample.files),
+        base_ref=base.record.ref if base else "",
+        base_commit=base.record.commit if base else "",
+        base_paths=base.paths if base else 0,
     )
 
 
-def _changed(request: IndexRequest, workshop: Workshop, source: Source, repo: str) -> tuple[FileTask, ...]:
+def _changed(
+    request: IndexRequest, workshop: Workshop, source: Source, repo: str
+) -> tuple[tuple[FileTask, ...], Base | None]:
+    """Return the files that a run would write, and what an overlay would lie on."""
     store = workshop.store
     head = read_head(store)
-    live: Sequence[FileRecord] = ()
-    if repo in head.defaults and not request.full:
-        if is_published(store, head, source.target(repo)):
-            return ()
-        timeline = head.defaults[repo]
-        live = list(store.files(snapshot_at(head, timeline, head.timelines[timeline].published)))
-    return make_plan(source.tasks(), live).changed
+    if not request.full and is_published(store, head, source.target(repo)):
+        return (), None
+    placement = Placer(store, source, repo, workshop.settings.indexing, full=request.full).place(head)
+    tasks = placement.base.plan.changed if placement.base else source.tasks
+    state = head.timelines[placement.timeline] if placement.timeline is not None else None
+    if placement.timeline is None or state is None or not state.published:
+        return tuple(tasks), placement.base
+    live = store.files(snapshot_at(head, placement.timeline, state.published))
+    return make_plan(tasks, live).changed, placement.base
 
 
 def _read_sample(tasks: Sequence[FileTask], source: Source, workshop: Workshop, watch: Watch) -> Sample:

@@ -22,7 +22,8 @@ KEPT_VARIABLES = frozenset(
 )
 PROTOCOLS = "file:git:http:https:ssh"
 # Instead of the system's and the person's configuration. `safe.directory` has to be in a file: git does not hand the
-# variables on to the process that serves a local repository, which may belong to somebody else.
+# variables on to the process that serves a local repository, which may belong to somebody else. Nothing is pruned: a
+# commit that was indexed is asked for again long after its branch went elsewhere.
 CONFIGURATION = """\
 [safe]
 \tdirectory = *

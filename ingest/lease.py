@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from codequarry.ingest.holder import NOBODY, is_gone, spoken
 from codequarry.shared.errors import Conflict, LeaseHeld, StoreError
-from codequarry.shared.head import Head, Lease
+from codequarry.shared.head import Head, Lease, Place
 from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.store.port import Store
 from codequarry.shared.transactions import beat, check_held, take_over
@@ -20,18 +20,23 @@ WATCH_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An open transaction whose lease is ours; ``new`` timelines become the default one when they are published."""
+    """An open transaction whose lease is ours, and the place that it lies on, if it is an overlay's.
+
+    A ``new`` timeline takes the place of what readers of the version saw when it is published.
+    """
 
     timeline: int
     number: int
     holder: str
     new: bool
     resumed: bool = False
+    base: Place | None = None
 
 
-def leases_of(head: Head, repo: str) -> dict[int, Lease]:
-    """Return the leases on a repository's timelines."""
-    return {key: state.lease for key, state in head.timelines.items() if state.repo == repo and state.lease}
+def leases_of(head: Head, repo: str, ref: str) -> dict[int, Lease]:
+    """Return the leases on the timelines of one version of a repository."""
+    states = head.timelines.items()
+    return {key: state.lease for key, state in states if (state.repo, state.ref) == (repo, ref) and state.lease}
 
 
 def await_end(store: Store, timeline: int, lease: Lease, seconds: float, say: Callable[[str], None]) -> Lease | None:

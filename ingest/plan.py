@@ -26,6 +26,11 @@ class Plan:
         """Tell whether nothing has to be written or retired."""
         return not self.changed and not self.retired
 
+    @property
+    def paths(self) -> int:
+        """In how many paths the two sides differ."""
+        return len(self.changed) + self.removed
+
 
 def make_plan(tasks: Iterable[FileTask], live: Iterable[FileRecord]) -> Plan:
     """Compare a commit's files with the live records (rule 4)."""

@@ -3,7 +3,7 @@
 import shutil
 
 from codequarry.ingest.chores import finish_chores, note_purge
-from codequarry.ingest.git import mirror_folder
+from codequarry.ingest.mirrors import mirror_folder
 from codequarry.ingest.origins import origin_of_record
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import NotIndexed

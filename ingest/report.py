@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder
@@ -9,6 +10,7 @@ from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Progress
 from codequarry.shared.store.port import Store
 
+Kind = Literal["default", "overlay", "full", "gone"]
 Observe = Callable[[Progress], None]
 
 
@@ -23,19 +25,20 @@ class Workshop:
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """Which repository to index: ``origin`` is a path or URL, ``branch`` None follows the origin's HEAD.
+    """Which version of which repository to index: ``origin`` is a path or URL, ``ref`` None its default branch.
 
+    ``default`` makes the branch of ``ref`` the repository's default one, as the first branch that is indexed is.
     ``full`` starts over beside what is there. More than ``max_chunks`` chunks or ``max_tokens`` tokens to embed stop
     the run with LimitExceeded, and nothing is published.
     """
 
     origin: str
-    branch: str | None = None
+    ref: Ref | None = None
     name: str | None = None
     full: bool = False
     max_chunks: int | None = None
     max_tokens: int | None = None
-    ref: Ref | None = None
+    default: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,11 @@ class IndexReport:
     ``files_removed``, ``chunks_written``, ``embedded``, ``reused_embeddings`` and ``tokens`` what this run did for it.
     ``changed`` is False where commit and files were already published. ``name_note`` says why the repository is not
     called as one would expect.
+
+    An ``overlay`` lies over ``base_commit`` of the version ``base_ref`` and differs from it in ``base_paths`` paths;
+    it hides ``mask`` paths of it. A version is ``full`` where it differs in too much, and ``gone`` where the origin has
+    it no more: then it was dropped, as were the versions in ``dropped``. ``default_branch`` is the report of the run
+    that had to come first, because the repository was not indexed yet.
     """
 
     repo: str
@@ -66,6 +74,13 @@ class IndexReport:
     resumed: bool = False
     full: bool = False
     name_note: str = ""
+    kind: Kind = "default"
+    base_ref: str = ""
+    base_commit: str = ""
+    base_paths: int = 0
+    mask: int = 0
+    dropped: tuple[str, ...] = ()
+    default_branch: "IndexReport | None" = None
 
 
 def ignore(_: Progress) -> None:

@@ -2,65 +2,91 @@
 
 import os
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from codequarry.ingest.git import HEAD, BlobReader, Fetched, TreeEntry, list_tree, synchronise
-from codequarry.ingest.naming import check_name, claim, find_repository
-from codequarry.ingest.origins import Origin, parse_origin
+from codequarry.ingest.fetching import Fetched, synchronise
+from codequarry.ingest.git import BlobReader, Mirror, TreeEntry, list_tree
+from codequarry.ingest.mirrors import open_access
+from codequarry.ingest.naming import claim
+from codequarry.ingest.origins import Origin
 from codequarry.ingest.reading import ReadingRules
+from codequarry.ingest.remote import HEAD, Listing, complain
 from codequarry.ingest.report import IndexRequest
 from codequarry.ingest.scan import IGNORE_FILE, FileTask, PathRules
 from codequarry.ingest.target import Target
+from codequarry.ingest.wanted import Wanted, other_versions
 from codequarry.ingest.watch import Watch, now
 from codequarry.ingest.worker import Assignment
 from codequarry.shared.config import SettingsModel
+from codequarry.shared.ledger import read_head
+from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Repository, save_repository
 from codequarry.shared.store.port import Store
 
 REGULAR_MODES = ("100644", "100755")
 
 
-@dataclass(frozen=True, slots=True)
+# Not slotted: the list of its files is kept, once it was asked for.
+@dataclass(frozen=True)
 class Source:
-    """A fetched commit, and what its paths decide under the settings and its own ignore file."""
+    """A commit on this machine, and what its paths decide under the settings and its own ignore file.
+
+    ``key`` is what timelines call the version. ``listing`` is what the origin said of it and of the other indexed
+    versions. A working tree has ``entries`` instead of the commit's, and their hash as ``state``.
+    """
 
     origin: Origin
-    fetched: Fetched
+    mirror: Mirror
+    ref: Ref
+    key: str
+    commit: str
     rules: PathRules
+    listing: Listing
+    entries: tuple[TreeEntry, ...] | None = None
+    state: str = ""
 
-    @property
-    def commit(self) -> str:
-        """The commit that is to be indexed."""
-        return self.fetched.commit
-
+    @cached_property
     def tasks(self) -> list[FileTask]:
-        """List the commit's files, each with what its path decides."""
-        return [self.rules.decide(entry) for entry in list_tree(self.fetched.mirror, self.commit)]
+        """The version's files, each with what its path decides."""
+        entries = list_tree(self.mirror, self.commit) if self.entries is None else self.entries
+        return [self.rules.decide(entry) for entry in entries]
 
     def target(self, repo: str) -> Target:
         """Return what a run would publish."""
-        return Target(repo, self.fetched.branch, self.commit, self.rules.digest)
+        return Target(repo, self.ref.name, self.commit, self.rules.digest + self.state, self.key)
 
     def assignment(self, repo: str, settings: SettingsModel) -> Assignment:
         """Return what a reading process has to know."""
-        return Assignment(self.fetched.mirror, ReadingRules.of(repo, settings))
+        return Assignment(self.mirror, ReadingRules.of(repo, settings))
 
 
-def fetch_source(request: IndexRequest, settings: SettingsModel, store: Store) -> Source:
-    """Fetch what is asked for; nothing is written to the store."""
-    origin = parse_origin(request.origin)
-    check_name(store, origin, request.name)
-    known = find_repository(store, origin)
-    branch = request.branch or (known.branch if known and not known.follows_head else None)
-    fetched = synchronise(origin, branch, settings.git, settings.home)
-    return Source(origin, fetched, PathRules(settings, _ignore_lines(fetched, settings.scan.max_file_bytes)))
+def fetch_source(wanted: Wanted, settings: SettingsModel, store: Store) -> Source | None:
+    """Fetch what is wanted; nothing is written to the store.
+
+    None where the origin has no such version any more but the index has; GitError where neither has it.
+    """
+    head = read_head(store)
+    repo = wanted.known.name if wanted.known else ""
+    access = open_access(wanted.origin, settings.git, settings.home)
+    fetched = synchronise(access, wanted.ref, other_versions(head, repo, wanted.key))
+    if fetched is None:
+        if not wanted.is_default and any(head.timelines[one].ref == wanted.key for one in head.of_repo(repo)):
+            return None
+        complain(access, wanted.ref)
+    key = "" if wanted.is_default else fetched.ref.key
+    rules = PathRules(settings, _ignore_lines(fetched, settings.scan.max_file_bytes))
+    return Source(wanted.origin, fetched.mirror, fetched.ref, key, fetched.commit, rules, fetched.listing)
 
 
 def enter_catalog(source: Source, request: IndexRequest, store: Store, watch: Watch) -> tuple[Repository, str]:
     """Write what the fetch found to the catalog; return the record and a note about its name."""
-    branch = source.fetched.branch
+    branch = source.ref.value
     known, note = claim(store, source.origin, request.name, branch)
     watch.repo, watch.commit = known.name, source.commit
-    follows_head = request.branch is None and (known.follows_head or branch == HEAD)
+    if source.key:
+        return known, note
+    chosen = request.ref is not None and (request.default or known.branch != branch or not known.head_commit)
+    follows_head = not chosen and (known.follows_head or branch == HEAD)
     repository = replace(known, branch=branch, head_commit=source.commit, fetched_at=now(), follows_head=follows_head)
     save_repository(store, repository)
     return repository, note
@@ -69,14 +95,15 @@ def enter_catalog(source: Source, request: IndexRequest, store: Store, watch: Wa
 def _ignore_lines(fetched: Fetched, most_bytes: int) -> list[str]:
     """Read the ignore file of the commit itself; a link or an absurdly large one does not count."""
     listed = list_tree(fetched.mirror, fetched.commit, IGNORE_FILE)
-    if not listed or not _is_readable(listed[0], most_bytes):
+    return read_ignore_file(fetched.mirror, listed[0] if listed else None, most_bytes)
+
+
+def read_ignore_file(mirror: Mirror, entry: TreeEntry | None, most_bytes: int) -> list[str]:
+    """Return the lines of an ignore file; none where there is none that counts."""
+    if entry is None or entry.mode not in REGULAR_MODES or entry.size > most_bytes:
         return []
-    with BlobReader(fetched.mirror) as blobs:
-        return blobs.read(listed[0].blob).decode(errors="replace").splitlines()
-
-
-def _is_readable(entry: TreeEntry, most_bytes: int) -> bool:
-    return entry.mode in REGULAR_MODES and entry.size <= most_bytes
+    with BlobReader(mirror) as blobs:
+        return blobs.read(entry.blob).decode(errors="replace").splitlines()
 
 
 def processor_count() -> int:

@@ -5,9 +5,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A commit of a repository under the rules of the settings; ``rules`` is the hash of all that decides verdicts."""
+    """A commit of a version under the rules of the settings.
+
+    ``ref`` is the version in words, ``key`` what timelines call it: empty for the repository's default branch.
+    ``rules`` is the hash of all that decides verdicts, and for a working tree also of its files.
+    """
 
     repo: str
     ref: str
     commit: str
     rules: str
+    key: str = ""

@@ -85,9 +85,11 @@ class Writer:
             return batch, texts, embed_with_cache([text.text for text in texts], embedder, store)
         except TextsRefused as error:
             refused = {texts[index].file: reason for index, reason in error.reasons.items()}
+            made = [texts[index].text for index in error.vectors]
         left = [_refused(file, refused[at]) if at in refused else file for at, file in enumerate(batch)]
         texts = self._texts(left)
-        return left, texts, embed_with_cache([text.text for text in texts], embedder, store)
+        again = embed_with_cache([text.text for text in texts], embedder, store)
+        return left, texts, _with_made(again, made, embedder)
 
     def _texts(self, batch: Sequence[ReadFile]) -> list[Text]:
         return [text for index, file in enumerate(batch) for text in self._texts_of(file, index)]
@@ -148,6 +150,17 @@ def _strides(text: str, embedder: Embedder) -> list[Window]:
     """Cut a text at the model's window; each stride begins with the text's first line, which names the path."""
     head, line_end, rest = text.partition("\n")
     return strides(rest, embedder, head + line_end)
+
+
+def _with_made(again: CachedEmbeddings, made: Sequence[str], embedder: Embedder) -> CachedEmbeddings:
+    """Count the texts that a call made before it was refused others: the next call found them in the cache."""
+    found = {vector_key(embedder.name, text) for text in made} & set(again.keys)
+    return replace(
+        again,
+        reused=again.reused - len(found),
+        embedded=again.embedded + len(made),
+        tokens=again.tokens + sum(estimate_tokens(embedder, text) for text in made),
+    )
 
 
 def _refused(file: ReadFile, reason: str) -> ReadFile:

@@ -110,6 +110,20 @@ def save_repository(store: Store, repository: Repository) -> None:
     put_document(store, REPOSITORY_PREFIX + repository.name, asdict(repository))
 
 
+def count_tokens(store: Store, name: str, tokens: int) -> None:
+    """Add to a repository's embedded tokens; two runs at once both count."""
+    while tokens:
+        document = store.read_document(REPOSITORY_PREFIX + name)
+        if document is None:
+            return
+        try:
+            body = {**document.body, "tokens_embedded": document.body["tokens_embedded"] + tokens}
+            store.write_document(document.key, body, document.version)
+        except Conflict:
+            continue
+        return
+
+
 def claim_repository(store: Store, repository: Repository) -> bool:
     """Write the record of a new repository; False if its name is taken."""
     try:

@@ -40,7 +40,8 @@ def embed_with_cache(texts: Sequence[str], embedder: Embedder, store: Store) -> 
     """Return the vectors of ``texts``, embedding only what the cache lacks.
 
     New vectors go to the cache batch by batch, so that an interrupted run does not pay for them again. Texts that the
-    model refuses raise TextsRefused, with their indices in ``texts``, after all others are in the cache.
+    model refuses raise TextsRefused, with their indices in ``texts`` and the vectors that this call made of others,
+    after all others are in the cache.
     """
     keys = tuple(vector_key(embedder.name, text) for text in texts)
     first = {key: index for index, key in reversed(list(enumerate(keys)))}
@@ -54,7 +55,8 @@ def embed_with_cache(texts: Sequence[str], embedder: Embedder, store: Store) -> 
         store.cache_vectors(made)
         vectors.update(made)
     if refused:
-        raise TextsRefused({index: refused[key] for index, key in enumerate(keys) if key in refused})
+        fresh = {index: vectors[keys[index]] for index in missing if keys[index] in vectors}
+        raise TextsRefused({index: refused[key] for index, key in enumerate(keys) if key in refused}, fresh)
     tokens = sum(estimate_tokens(embedder, texts[index]) for index in missing)
     return CachedEmbeddings(keys, vectors, len(keys) - len(missing), len(missing), tokens)
 

@@ -10,6 +10,7 @@ from codequarry.ingest.removal import remove_repository
 from codequarry.shared.errors import GitError, LeaseHeld, NotIndexed
 from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.model import Filters
+from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import list_repositories, read_progress, read_repository
 from codequarry.shared.snapshots import head_snapshot
 from codequarry.shared.store.identity import read_identity
@@ -109,7 +110,8 @@ def test_another_branch_moves_the_repository_and_stays_chosen(make_repository, m
     repository.git("checkout", "--quiet", "main")
     workshop = make_workshop()
     index_repository(IndexRequest(repository.origin), workshop)
-    assert index_repository(IndexRequest(repository.origin, branch="dev"), workshop).files_changed == 1
+    request = IndexRequest(repository.origin, Ref("branch", "dev"), default=True)
+    assert index_repository(request, workshop).files_changed == 1
     report = index_repository(IndexRequest(repository.origin), workshop)
     assert (report.ref, report.commit, report.changed) == ("dev", dev, False)
 

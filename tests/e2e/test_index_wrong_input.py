@@ -13,6 +13,7 @@ from codequarry.shared.config import GitSettings
 from codequarry.shared.errors import GitError, LimitExceeded, ModelMismatch
 from codequarry.shared.ledger import read_head
 from codequarry.shared.model import INDEXED, Filters
+from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import list_repositories
 from codequarry.shared.snapshots import head_snapshot
 
@@ -131,7 +132,7 @@ def test_what_cannot_be_fetched_is_said_and_leaves_nothing(make_repository, make
         "no-branch": make_repository("other", {"a": "a"}).origin,
     }[kind]
     with pytest.raises(GitError) as caught:
-        index_repository(IndexRequest(origin, branch="nope" if kind == "no-branch" else None), workshop)
+        index_repository(IndexRequest(origin, Ref("branch", "nope") if kind == "no-branch" else None), workshop)
     assert "\n" not in str(caught.value)
     assert list_repositories(workshop.store) == []
     assert read_head(workshop.store).counter == 0

@@ -9,7 +9,10 @@ from codequarry.ingest.acquire import acquire
 from codequarry.ingest.holder import new_holder, retire_holder
 from codequarry.ingest.lease import Heartbeat, Held, await_end, seize
 from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.placement import Placer
+from codequarry.ingest.sources import fetch_source
 from codequarry.ingest.target import Target
+from codequarry.ingest.wanted import understand
 from codequarry.shared.errors import Conflict, LeaseHeld, LimitExceeded, StoreError, StoreUnavailable
 from codequarry.shared.head import Lease
 from codequarry.shared.ledger import change_head, published_transactions, read_head, read_transaction
@@ -34,6 +37,11 @@ class World:
         dying = self.make_dying_store(self.store, writes, when, only)
         with pytest.raises(StoreUnavailable):
             index_repository(replace(self.request, **changes), replace(self.workshop, store=dying))
+
+    def placer(self, *, full: bool = False) -> Placer:
+        settings = self.workshop.settings
+        source = fetch_source(understand(self.request, self.store), settings, self.store)
+        return Placer(self.store, source, "project", settings.indexing, full=full)
 
     @property
     def head(self):
@@ -338,11 +346,12 @@ def test_rule_11_an_interrupted_rebuild_is_dropped_when_it_is_not_asked_for_agai
 
 def test_one_run_at_a_time_works_on_a_repository(world):
     world.index()
-    target = Target("project", "main", "c" * 40, "r")
-    first = acquire(world.store, target, "someone elsewhere", full=False, lease_seconds=1, say=lambda _: None)
+    target, say = Target("project", "main", "c" * 40, "r"), lambda _: None
+    placer = world.placer()
+    first = acquire(world.store, target, placer, "someone elsewhere", full=False, lease_seconds=1, say=say)
     assert first is not None
     with Heartbeat(world.store, first, 0.3), pytest.raises(LeaseHeld):
-        acquire(world.store, target, "me", full=True, lease_seconds=20, say=lambda _: None)
+        acquire(world.store, target, world.placer(full=True), "me", full=True, lease_seconds=20, say=say)
 
 
 def test_a_run_that_began_a_moment_earlier_is_seen_when_the_number_is_taken(world):
@@ -366,7 +375,8 @@ def test_a_run_that_began_a_moment_earlier_is_seen_when_the_number_is_taken(worl
 
     said = []
     target = Target("project", "main", "c" * 40, "r")
-    held = acquire(Late(world.store), target, "me", full=True, lease_seconds=0.1, say=said.append)
+    placer = world.placer(full=True)
+    held = acquire(Late(world.store), target, placer, "me", full=True, lease_seconds=0.1, say=said.append)
     assert held is not None
     assert said == ["waiting for elsewhere"]
     assert set(world.head.open) == {held.number}, "the other one's was undone when its lease had expired"

@@ -6,17 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from codequarry.ingest.git import Fetched, synchronise
+from codequarry.ingest.fetching import Fetched
+from codequarry.ingest.fetching import fetch as fetch_version
+from codequarry.ingest.mirrors import open_access
 from codequarry.ingest.origins import parse_origin
 from codequarry.shared.config import GitSettings
+from codequarry.shared.refs import Ref
 
 
 @pytest.fixture
 def fetch(tmp_path: Path) -> Callable[..., Fetched]:
     """Return a function that brings an origin into the mirrors of a scratch home."""
 
-    def fetched(origin: str, branch: str | None = None, settings: GitSettings | None = None) -> Fetched:
-        return synchronise(parse_origin(origin), branch, settings or GitSettings(), tmp_path / "home")
+    def fetched(origin: str, branch: str | Ref | None = None, settings: GitSettings | None = None) -> Fetched:
+        ref = Ref("branch", branch) if isinstance(branch, str) else branch
+        return fetch_version(open_access(parse_origin(origin), settings or GitSettings(), tmp_path / "home"), ref)
 
     return fetched
 

@@ -7,17 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from codequarry.ingest.git import (
-    DETACHED_REF,
-    HEAD,
-    SUBMODULE,
-    SYMLINK,
-    BlobReader,
-    TreeEntry,
-    list_tree,
-    mirror_folder,
-)
+from codequarry.ingest.fetching import DETACHED_REF
+from codequarry.ingest.git import SUBMODULE, SYMLINK, BlobReader, TreeEntry, list_tree
+from codequarry.ingest.mirrors import mirror_folder
 from codequarry.ingest.origins import parse_origin
+from codequarry.ingest.remote import HEAD
 from codequarry.shared.config import GitSettings
 from codequarry.shared.errors import GitError, UsageError
 

@@ -1,0 +1,32 @@
+"""What a fetch has seen of the versions of a repository, written down for every answer's freshness."""
+
+from codequarry.ingest.ancestry import count_behind
+from codequarry.ingest.placement import current_timeline
+from codequarry.ingest.sources import Source
+from codequarry.ingest.wanted import other_versions
+from codequarry.ingest.watch import now
+from codequarry.shared.head import Head
+from codequarry.shared.ledger import read_head
+from codequarry.shared.repositories import RefHead, read_ref_head, save_ref_head
+from codequarry.shared.store.port import Store
+
+
+def note_seen(store: Store, repo: str, source: Source) -> None:
+    """Write the newest commit of what was fetched, and of the other versions that the origin was asked for."""
+    head = read_head(store)
+    published = _published_commit(head, repo, source.key)
+    behind = count_behind(source.mirror, source.commit, published)
+    save_ref_head(store, RefHead(repo, source.key, source.commit, now(), published, behind))
+    for ref in other_versions(head, repo, source.key):
+        tip = source.listing.tip_of(ref) if ref in source.listing.asked else None
+        known = read_ref_head(store, repo, ref.key)
+        if tip is None or (known and known.commit == tip):
+            continue
+        published = _published_commit(head, repo, ref.key)
+        # How far it is is known once it was fetched.
+        save_ref_head(store, RefHead(repo, ref.key, tip, now(), published, 0 if tip == published else None))
+
+
+def _published_commit(head: Head, repo: str, key: str) -> str:
+    timeline = current_timeline(head, repo, key)
+    return "" if timeline is None else head.timelines[timeline].commit

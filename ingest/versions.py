@@ -1,0 +1,58 @@
+"""Dropping a version: at once for readers, its rows by the chores."""
+
+from dataclasses import replace
+
+from codequarry.ingest.chores import note_purge
+from codequarry.ingest.placement import timelines_of
+from codequarry.ingest.remote import Listing
+from codequarry.ingest.wanted import other_versions
+from codequarry.shared.head import Head
+from codequarry.shared.ledger import change_head, read_head
+from codequarry.shared.refs import Ref
+from codequarry.shared.repositories import ref_head_key
+from codequarry.shared.store.port import Store
+from codequarry.shared.transactions import drop_timeline
+
+
+def drop_version(store: Store, repo: str, ref: Ref) -> bool:
+    """Drop a version that is not the default branch; False if it was not there.
+
+    A timeline that overlays lie on stays for them alone, without its name, until the chores can drop it.
+    """
+    found = timelines_of(read_head(store), repo, ref.key)
+    for timeline in found:
+        note_purge(store, timeline)
+    change_head(store, lambda head: (without_version(head, repo, ref.key), None))
+    store.delete_document(ref_head_key(repo, ref.key))
+    return bool(found)
+
+
+def without_version(head: Head, repo: str, key: str, keep: int | None = None) -> Head:
+    """Return the head document without a version's timelines but ``keep``; a run that writes to one finds it gone."""
+    assert key, "the default branch goes with its repository"
+    for timeline in timelines_of(head, repo, key):
+        if timeline == keep:
+            continue
+        head = _nameless(head, timeline) if head.pinned(timeline) else drop_timeline(head, timeline)
+    return head
+
+
+def drop_vanished(store: Store, repo: str, key: str, listing: Listing) -> tuple[str, ...]:
+    """Drop the versions that an origin was asked for and has no more, but for the one with ``key``; name them."""
+    gone = [ref for ref in other_versions(read_head(store), repo, key) if _is_gone(ref, listing)]
+    return tuple(ref.name for ref in gone if drop_version(store, repo, ref))
+
+
+def _is_gone(ref: Ref, listing: Listing) -> bool:
+    return ref in listing.asked and listing.tip_of(ref) is None
+
+
+def _nameless(head: Head, timeline: int) -> Head:
+    state = head.timelines[timeline]
+    orphaned = {number for number, owner in head.open.items() if owner == timeline}
+    return replace(
+        head,
+        open={number: owner for number, owner in head.open.items() if owner != timeline},
+        aborted=head.aborted | orphaned,
+        timelines={**head.timelines, timeline: replace(state, ref="", lease=None)},
+    )
