@@ -9,26 +9,38 @@ from codequarry.shared.config import OpenSearchSettings
 
 Body = Mapping[str, Any]
 
-# Keys of the index names: an index is an alias over versions of it, so that another version can take its place.
+# Keys of the index names: an index is an alias over editions of it, so that another edition can take its place.
 CHUNKS, CATALOG, FILES, VECTORS = KINDS = ("chunks", "catalog", "files", "vectors")
-FIRST_VERSION = 1
+FIRST_EDITION = 1
 
 
 def alias_of(kind: str, settings: OpenSearchSettings) -> str:
-    """Return the name that readers and writers use; the other three indices are named after that of the chunks."""
+    """Return the name of the active index; the other three are named after that of the chunks."""
     return settings.index if kind == CHUNKS else f"{settings.index}-{kind}"
 
 
-def first_index_of(kind: str, settings: OpenSearchSettings) -> str:
-    """Return the name of the index that the alias points to at first."""
-    return f"{alias_of(kind, settings)}-{FIRST_VERSION:06d}"
+def index_of(kind: str, settings: OpenSearchSettings, edition: int = FIRST_EDITION) -> str:
+    """Return the name of the index itself."""
+    return f"{alias_of(kind, settings)}-{edition:06d}"
 
 
-def index_body(kind: str, settings: OpenSearchSettings, dimension: int) -> dict[str, Any]:
-    """Return what creates one index, its alias included; ``dimension`` is the length of a vector."""
+def edition_alias_of(kind: str, settings: OpenSearchSettings, edition: int = FIRST_EDITION) -> str:
+    """Return the alias by which a store reads and writes its edition, whichever is active.
+
+    An alias, because a write that requires one never makes an index with guessed fields.
+    """
+    return f"{alias_of(kind, settings)}-edition-{edition}"
+
+
+def index_body(kind: str, settings: OpenSearchSettings, dimension: int, edition: int = FIRST_EDITION) -> dict[str, Any]:
+    """Return what creates one index, its aliases included; ``dimension`` is the length of a vector.
+
+    The first edition is active from the start, every other one once it is complete.
+    """
     text = (resources.files("codequarry.opensearch") / f"{kind}.json").read_text("utf-8")
     body: dict[str, Any] = json.loads(text)
-    body["aliases"] = {alias_of(kind, settings): {}}
+    active = {alias_of(kind, settings): {}} if edition == FIRST_EDITION else {}
+    body["aliases"] = active | {edition_alias_of(kind, settings, edition): {}}
     body["settings"]["index"] |= {"number_of_shards": settings.shards, "number_of_replicas": settings.replicas}
     if kind == CHUNKS:
         embedding = body["mappings"]["properties"]["embedding"]
@@ -40,4 +52,4 @@ def index_body(kind: str, settings: OpenSearchSettings, dimension: int) -> dict[
 
 def index_bodies(settings: OpenSearchSettings, dimension: int) -> dict[str, dict[str, Any]]:
     """Return the body of each index by the name it gets."""
-    return {first_index_of(kind, settings): index_body(kind, settings, dimension) for kind in KINDS}
+    return {index_of(kind, settings): index_body(kind, settings, dimension) for kind in KINDS}

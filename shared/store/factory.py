@@ -1,17 +1,27 @@
 """From the settings to a store."""
 
+from contextlib import closing
+
 from codequarry.shared.config import SettingsModel
+from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.port import Store
 
-EMBEDDED_FOLDER = "store"
+
+def editions_of(settings: SettingsModel) -> Editions:
+    """Return the editions of the index that the settings name; nothing is sent or made yet."""
+    if settings.store == "opensearch":
+        from codequarry.shared.store.opensearch.editions import OpenSearchEditions
+
+        return OpenSearchEditions(settings.opensearch)
+    from codequarry.shared.store.embedded.editions import EmbeddedEditions
+
+    return EmbeddedEditions(settings.home.expanduser())
 
 
 def open_store(settings: SettingsModel, dimension: int) -> Store:
-    """Open the store that the settings name, for vectors of ``dimension``; StoreUnavailable if it does not answer."""
-    if settings.store == "opensearch":
-        from codequarry.shared.store.opensearch.store import OpenSearchStore
+    """Open the active edition of the index that the settings name, for vectors of ``dimension``.
 
-        return OpenSearchStore(settings.opensearch, dimension)
-    from codequarry.shared.store.embedded.store import EmbeddedStore
-
-    return EmbeddedStore(settings.home.expanduser() / EMBEDDED_FOLDER, dimension)
+    StoreUnavailable if the engine does not answer. ``opening.py`` opens it with the model that it was made with.
+    """
+    with closing(editions_of(settings)) as editions:
+        return editions.open(editions.active(), dimension)

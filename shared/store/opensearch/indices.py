@@ -6,7 +6,17 @@ from typing import Any
 from opensearchpy import OpenSearch
 from opensearchpy.exceptions import RequestError
 
-from codequarry.opensearch.bodies import CATALOG, CHUNKS, FILES, KINDS, VECTORS, alias_of, first_index_of, index_body
+from codequarry.opensearch.bodies import (
+    CATALOG,
+    CHUNKS,
+    FILES,
+    FIRST_EDITION,
+    KINDS,
+    VECTORS,
+    edition_alias_of,
+    index_body,
+    index_of,
+)
 from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import ModelMismatch
 from codequarry.shared.store.opensearch.connection import translated
@@ -14,49 +24,51 @@ from codequarry.shared.store.opensearch.connection import translated
 
 @dataclass(slots=True)
 class Indices:
-    """The names of the indices, and whether they are known to exist."""
+    """The names of one edition's indices, and whether they are known to exist."""
 
     client: OpenSearch
     settings: OpenSearchSettings
     dimension: int
+    edition: int = FIRST_EDITION
     checked: bool = False
 
     @property
     def chunks(self) -> str:
         """Alias of the chunk rows."""
-        return alias_of(CHUNKS, self.settings)
+        return edition_alias_of(CHUNKS, self.settings, self.edition)
 
     @property
     def catalog(self) -> str:
         """Alias of the documents."""
-        return alias_of(CATALOG, self.settings)
+        return edition_alias_of(CATALOG, self.settings, self.edition)
 
     @property
     def files(self) -> str:
         """Alias of the file records."""
-        return alias_of(FILES, self.settings)
+        return edition_alias_of(FILES, self.settings, self.edition)
 
     @property
     def vectors(self) -> str:
         """Alias of the embedding cache."""
-        return alias_of(VECTORS, self.settings)
+        return edition_alias_of(VECTORS, self.settings, self.edition)
 
     def ensure(self) -> list[str]:
         """Make what does not exist yet and return its names; ModelMismatch where vectors have another length."""
         if self.checked:
             return []
         with translated(self.settings):
-            made = [first_index_of(kind, self.settings) for kind in KINDS if self._make(kind)]
+            made = [index_of(kind, self.settings, self.edition) for kind in KINDS if self._make(kind)]
             self._check_dimension()
         self.checked = True
         return made
 
     def _make(self, kind: str) -> bool:
-        if self.client.indices.exists_alias(name=alias_of(kind, self.settings)):
+        if self.client.indices.exists_alias(name=edition_alias_of(kind, self.settings, self.edition)):
             return False
         try:
             self.client.indices.create(
-                index=first_index_of(kind, self.settings), body=index_body(kind, self.settings, self.dimension)
+                index=index_of(kind, self.settings, self.edition),
+                body=index_body(kind, self.settings, self.dimension, self.edition),
             )
         except RequestError as exc:
             # Another process was faster.

@@ -7,6 +7,7 @@ from typing import Any
 from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
+from codequarry.shared.store.editions import FIRST
 from codequarry.shared.store.opensearch import inventory
 from codequarry.shared.store.opensearch.bulk import Item, create_all, raise_if_rejected
 from codequarry.shared.store.opensearch.cache import VectorCache
@@ -42,11 +43,11 @@ class OpenSearchStore:
 
     name = "opensearch"
 
-    def __init__(self, settings: OpenSearchSettings, dimension: int) -> None:
+    def __init__(self, settings: OpenSearchSettings, dimension: int, edition: int = FIRST) -> None:
         """Prepare to talk to the cluster; nothing is sent and nothing made before it is needed."""
         self.settings = settings
         self.client = connect(settings)
-        self.indices = Indices(self.client, settings, dimension)
+        self.indices = Indices(self.client, settings, dimension, edition)
         self._sweeper = Sweeper(self.client, settings)
         self._catalog = Catalog(self.indices, self._sweeper)
         self._cache = VectorCache(self.indices, self._sweeper)

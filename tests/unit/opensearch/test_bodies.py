@@ -21,10 +21,10 @@ def test_there_are_four_versioned_indices_behind_aliases_named_after_the_first()
     bodies = index_bodies(OpenSearchSettings(index="code"), 8)
     assert list(bodies) == ["code-000001", "code-catalog-000001", "code-files-000001", "code-vectors-000001"]
     assert [list(body["aliases"]) for body in bodies.values()] == [
-        ["code"],
-        ["code-catalog"],
-        ["code-files"],
-        ["code-vectors"],
+        ["code", "code-edition-1"],
+        ["code-catalog", "code-catalog-edition-1"],
+        ["code-files", "code-files-edition-1"],
+        ["code-vectors", "code-vectors-edition-1"],
     ]
     assert alias_of(CHUNKS, SETTINGS) == "code_chunks"
 

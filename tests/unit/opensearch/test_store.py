@@ -128,10 +128,10 @@ class TestIndices:
         store = open_new()
         put(store, row("a"))
         index = store.settings.index
-        store.client.indices.delete_alias(index=f"{index}-000001", name=index)
+        store.client.indices.delete_alias(index=f"{index}-000001", name=f"{index}-edition-1")
         with pytest.raises(WriteRejected, match="alias"):
             store.create([row("b")], [], {"key-b": NORTH})
-        assert not store.client.indices.exists(index=index)
+        assert not store.client.indices.exists(index=f"{index}-edition-1")
 
     def test_a_field_that_nobody_mapped_is_refused(self, store) -> None:
         put(store, row("a"))

@@ -1,0 +1,81 @@
+"""Editions of the embedded store: a folder each, and a small file that names the active one."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import apsw
+
+from codequarry.shared.errors import StoreUnavailable
+from codequarry.shared.store.editions import FIRST
+from codequarry.shared.store.embedded.schema import read_meta
+from codequarry.shared.store.embedded.store import EmbeddedStore
+from codequarry.shared.store.port import Store
+
+FOLDER = "store"
+POINTER = "store.edition"
+_DATABASE = "index.sqlite3"
+_NUMBERED = re.compile(rf"{FOLDER}-(\d+)")
+
+
+class EmbeddedEditions:
+    """The editions below a data folder; the first one's folder has no number."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def active(self) -> int:
+        """Return the number in the pointer; without one, the first."""
+        try:
+            return int((self._home / POINTER).read_text("ascii"))
+        except FileNotFoundError:
+            return FIRST
+        except (OSError, ValueError) as error:
+            raise StoreUnavailable(
+                f"{self._home / POINTER} can't be read ({error}); it names a folder's number"
+            ) from None
+
+    def present(self) -> list[int]:
+        """Return the editions that have a database."""
+        numbered = [
+            int(found[1]) for path in self._home.glob(f"{FOLDER}-*") if (found := _NUMBERED.fullmatch(path.name))
+        ]
+        return sorted(number for number in (FIRST, *numbered) if (self._folder(number) / _DATABASE).exists())
+
+    def dimension(self, edition: int) -> int | None:
+        """Read the length of the vectors; None too where it can't be read: opening the store says why."""
+        path = self._folder(edition) / _DATABASE
+        if not path.exists():
+            return None
+        try:
+            connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE)
+            try:
+                return read_meta(connection, "dimension") if connection.pragma("user_version") else None
+            finally:
+                connection.close()
+        except apsw.Error:
+            return None
+
+    def open(self, edition: int, dimension: int) -> Store:
+        """Open the folder of an edition."""
+        return EmbeddedStore(self._folder(edition), dimension)
+
+    def activate(self, edition: int) -> None:
+        """Replace the pointer."""
+        fresh = self._home / f"{POINTER}.new"
+        with fresh.open("w", encoding="ascii") as file:
+            file.write(str(edition))
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(self._home / POINTER)
+
+    def remove(self, edition: int) -> None:
+        """Delete the folder; who still has it open keeps what the system holds for them."""
+        shutil.rmtree(self._folder(edition), ignore_errors=True)
+
+    def close(self) -> None:
+        """Do nothing: nothing is kept open."""
+
+    def _folder(self, edition: int) -> Path:
+        return self._home / (FOLDER if edition == FIRST else f"{FOLDER}-{edition}")

@@ -1,0 +1,92 @@
+"""Editions of an OpenSearch index: four indices each, and the aliases that stand on those of the active one."""
+
+import re
+from typing import Any
+
+from codequarry.opensearch.bodies import CATALOG, KINDS, alias_of, edition_alias_of, index_of
+from codequarry.shared.config import OpenSearchSettings
+from codequarry.shared.store.editions import FIRST
+from codequarry.shared.store.opensearch.connection import connect, patiently, translated
+from codequarry.shared.store.opensearch.indices import Indices
+from codequarry.shared.store.opensearch.store import OpenSearchStore
+from codequarry.shared.store.port import Store
+
+_NUMBERED = re.compile(r"-(\d{6,})$")
+_IF_THERE = {"ignore_unavailable": "true", "allow_no_indices": "true"}
+
+
+class OpenSearchEditions:
+    """The editions behind one set of aliases."""
+
+    def __init__(self, settings: OpenSearchSettings) -> None:
+        self._settings = settings
+        self._client = connect(settings)
+
+    def active(self) -> int:
+        """Return the number of the index that the catalog's alias stands on; without one, the first.
+
+        An index from before there were editions gets the aliases of the first one.
+        """
+        behind = self._behind(alias_of(CATALOG, self._settings))
+        if not behind:
+            return FIRST
+        name = next(iter(behind))
+        found = _NUMBERED.search(name)
+        edition = int(found[1]) if found else FIRST
+        if edition_alias_of(CATALOG, self._settings, edition) not in behind[name]["aliases"]:
+            self._adopt(edition)
+        return edition
+
+    def present(self) -> list[int]:
+        """Return the editions that have a catalog."""
+        prefix = index_of(CATALOG, self._settings, 0).removesuffix("000000")
+        names = self._behind(f"{prefix}*")
+        return sorted(int(found[1]) for name in names if (found := _NUMBERED.fullmatch(name.removeprefix(prefix[:-1]))))
+
+    def dimension(self, edition: int) -> int | None:
+        """Return the length of the vectors of the chunk index."""
+        with translated(self._settings):
+            found = Indices(self._client, self._settings, 0, edition).dimensions()
+        return next(iter(found.values()), None)
+
+    def open(self, edition: int, dimension: int) -> Store:
+        """Return a store over the indices of an edition."""
+        return OpenSearchStore(self._settings, dimension, edition)
+
+    def activate(self, edition: int) -> None:
+        """Let the aliases stand on another edition, all of them at once."""
+        actions: list[dict[str, Any]] = []
+        for kind in KINDS:
+            alias = alias_of(kind, self._settings)
+            actions += [{"remove": {"index": name, "alias": alias}} for name in self._behind(alias)]
+            actions.append({"add": {"index": index_of(kind, self._settings, edition), "alias": alias}})
+        self._update(actions)
+
+    def remove(self, edition: int) -> None:
+        """Delete the four indices of an edition; the catalog last, so that what a crash leaves is still found."""
+        for kind in (*(kind for kind in KINDS if kind != CATALOG), CATALOG):
+            name = index_of(kind, self._settings, edition)
+            patiently(self._settings, lambda: self._client.indices.delete(index=name, params=_IF_THERE))  # noqa: B023
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _behind(self, name: str) -> dict[str, Any]:
+        """Return the indices of that name or alias, with all their aliases."""
+        with translated(self._settings):
+            answer: dict[str, Any] = self._client.indices.get_alias(index=name, params={**_IF_THERE, "ignore": 404})
+        return {index: body for index, body in answer.items() if isinstance(body, dict) and "aliases" in body}
+
+    def _adopt(self, edition: int) -> None:
+        """Give the indices behind the aliases those of their edition as well."""
+        self._update(
+            [
+                {"add": {"index": name, "alias": edition_alias_of(kind, self._settings, edition)}}
+                for kind in KINDS
+                for name in self._behind(alias_of(kind, self._settings))
+            ]
+        )
+
+    def _update(self, actions: list[dict[str, Any]]) -> None:
+        patiently(self._settings, lambda: self._client.indices.update_aliases(body={"actions": actions}))
