@@ -6,8 +6,7 @@ from typing import Any
 
 from codequarry.search_api.links import blob_url
 from codequarry.search_api.rank import Ranked
-from codequarry.search_api.scope import View
-from codequarry.search_api.states import RepositoryState
+from codequarry.search_api.views import View
 from codequarry.shared.model import Chunk
 from codequarry.shared.store.port import Recall
 
@@ -51,22 +50,34 @@ class SearchAnswer:
 
 
 def hit_json(
-    item: Ranked, view: View | None, state: RepositoryState | None, explanation: Mapping[str, Any] | None
+    item: Ranked, views: Sequence[View], origin: str, *, several: bool, explanation: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Return one hit: the chunk's public fields, its version, score and address."""
+    """Return one hit: the chunk's public fields, its version, score and address.
+
+    ``views`` are those that hold it, and the first gives its ref and commit; ``several`` where the search saw more than
+    one version of its repository: then all are named.
+    """
     chunk = item.candidate.chunk
-    commit = view.commit if view else None
-    origin = state.origin if state else ""
+    view = views[0] if views else None
     body = {
         "score": item.score,
         **chunk_json(chunk),
-        "ref": view.branch if view else None,
+        "ref": view.ref.name if view else None,
         "branch": view.branch if view else None,
-        "commit": commit,
-        "url": blob_url(origin, commit, chunk.path, chunk.start_line, chunk.end_line) if commit else None,
+        "commit": view.commit if view else None,
+        "url": _url(origin, view, chunk) if view else None,
         "is_stride": item.candidate.is_stride,
     }
+    if several:
+        body["versions"] = [{"ref": one.ref.name, "commit": one.commit} for one in views]
     return body if explanation is None else {**body, "explain": explanation}
+
+
+def _url(origin: str, view: View, chunk: Chunk) -> str | None:
+    """Return a hit's address; what lies in a working tree is on no host yet."""
+    if view.ref.kind == "workspace":
+        return None
+    return blob_url(origin, view.commit, chunk.path, chunk.start_line, chunk.end_line)
 
 
 def chunk_json(chunk: Chunk) -> dict[str, Any]:

@@ -62,7 +62,12 @@ def _crowding(ranked: Sequence[Ranked]) -> list[int]:
 
 
 def is_redundant(chunk: Chunk, better: Chunk) -> bool:
-    """Tell whether a chunk of the same file says again what a better one says: a part of its symbol, or its lines."""
+    """Tell whether a chunk of the same file says again what a better one says: a part of its symbol, or its lines.
+
+    Of two versions of a file lines say nothing: there it is the same declaration that says it again.
+    """
+    if chunk.blob != better.blob:
+        return chunk.qualified_name is not None and chunk.qualified_name == better.qualified_name
     if chunk.symbol_part and better.symbol_part and chunk.qualified_name == better.qualified_name is not None:
         return _touches(chunk, better)
     shared = min(chunk.end_line, better.end_line) - max(chunk.start_line, better.start_line) + 1

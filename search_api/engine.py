@@ -1,8 +1,8 @@
 """One search from request to answer: parse, scope, recall, rank, page, answer."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from time import perf_counter
 
 from codequarry.search_api.answer import SearchAnswer, explain, hit_json
@@ -10,17 +10,20 @@ from codequarry.search_api.catalog import Catalog
 from codequarry.search_api.cursor import Cursor, decode_cursor, digest, encode_cursor
 from codequarry.search_api.diversify import Page, cut_page
 from codequarry.search_api.empty import Emptiness, why_empty
+from codequarry.search_api.holders import holding_views
+from codequarry.search_api.locate import Located, locate
+from codequarry.search_api.places import Directory, versions_of
 from codequarry.search_api.plan import Plan, make_plan
 from codequarry.search_api.rank import Ranked, has_match, rank
 from codequarry.search_api.recall import embed, near_query, recall_query
 from codequarry.search_api.request import SearchRequest, parse_request
-from codequarry.search_api.scope import Scope, resolve
+from codequarry.search_api.scope import Scope
 from codequarry.search_api.states import RepositoryState, scope_states
+from codequarry.search_api.waiting import await_commit
 from codequarry.shared.config import SettingsModel
-from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.embedding.port import Embedder, Vector
 from codequarry.shared.errors import UsageError
-from codequarry.shared.ledger import published_transactions, read_head
-from codequarry.shared.repositories import Repository
+from codequarry.shared.ledger import read_head
 from codequarry.shared.store.identity import check_identity
 from codequarry.shared.store.port import Recall, Store
 
@@ -51,36 +54,36 @@ class SearchEngine:
 
     def __init__(self, store: Store, embedder: Embedder, settings: SettingsModel) -> None:
         self.store = store
+        self.embedder = embedder
         self.embeds = True
-        self._embedder = embedder
+        self._roots = settings.api.local_roots
         # Vectors of another model than the query's would be compared without a word.
-        self._catalog = Catalog(store, lambda: check_identity(store, embedder, settings.embedding.model))
+        self.catalog = Catalog(store, lambda: check_identity(store, embedder, settings.embedding.model))
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a request.
 
         Raise UsageError (and its kinds) for what is wrong with it, NotIndexed for a repository or version that the
-        index does not have, ModelMismatch where it has another model's vectors, StoreUnavailable where the engine does
-        not answer. A failing embedder only degrades.
+        index does not have, NotReached where ``min_commit`` did not come in time, ModelMismatch where the index has
+        another model's vectors, StoreUnavailable where the engine does not answer. A failing embedder only degrades.
         """
         watch = _Stopwatch()
         with watch.stage("parse"):
             plan = make_plan(request)
             cursor = _read_cursor(request)
         with watch.stage("scope"):
-            scope, repositories = self._scope(plan, cursor)
+            found = self._located(plan, cursor)
+            scope = found.scope
         with watch.stage("embed"):
-            vector = embed(self._embedder, plan.text) if scope.views else None
-            self.embeds = vector is not None if scope.views else self.embeds
+            vector = self.embed(plan) if scope.views else None
         with watch.stage("recall"):
             recall = self.store.recall(recall_query(plan, scope.snapshot, vector)) if scope.views else Recall({})
         with watch.stage("rank"):
-            ranked = rank(plan, recall)
-            found = ranked if has_match(plan, ranked) else []
+            ranked = ranked_matches(plan, recall)
             number = cursor.page if cursor else 0
-            page = cut_page(found, request.top_k, request.max_per_file, number)
+            page = cut_page(ranked, request.top_k, request.max_per_file, number)
         with watch.stage("answer"):
-            answer = self._answer(plan, scope, repositories, recall, page)
+            answer = self._answer(plan, found, recall, page)
         return replace(
             answer,
             degraded=(DEGRADED_EMBEDDING,) if scope.views and vector is None else (),
@@ -89,41 +92,54 @@ class SearchEngine:
             stages=watch.stages,
         )
 
-    def _scope(self, plan: Plan, cursor: Cursor | None) -> tuple[Scope, Mapping[str, Repository]]:
-        head = read_head(self.store)
-        repositories = self._catalog.repositories(head, plan.selection.repos)
-        scope = resolve(
-            head,
-            repositories,
-            plan.selection,
-            lambda timeline: published_transactions(self.store, head, timeline),
-            cursor,
-        )
-        if cursor and cursor.timelines != scope.timelines:
-            raise UsageError("the index was rebuilt since the cursor was given; leave it out to begin anew")
-        return scope, repositories
+    def embed(self, plan: Plan) -> Vector | None:
+        """Return the vector of a query, or None where the model fails."""
+        vector = embed(self.embedder, plan.text)
+        self.embeds = vector is not None
+        return vector
 
-    def _answer(
-        self, plan: Plan, scope: Scope, repositories: Mapping[str, Repository], recall: Recall, page: Page
-    ) -> SearchAnswer:
+    def locate(self, plan: Plan, cursor: Cursor | None = None) -> Located:
+        """Return what a plan sees of the index as it is now; errors as ``resolve``."""
+        selection = plan.selection
+        if plan.request.repos:
+            head = read_head(self.store)
+            directory = Directory(head, self.catalog.repositories(head), self._roots)
+            selection = versions_of(plan.request.repos, directory, selection)
+        return locate(self.store, self.catalog, selection, cursor)
+
+    def _located(self, plan: Plan, cursor: Cursor | None) -> Located:
+        request = plan.request
+        if request.min_commit:
+            found = await_commit(
+                self.store, self.catalog, lambda: self.locate(plan, cursor), request.min_commit, request.wait_ms
+            )
+        else:
+            found = self.locate(plan, cursor)
+        if cursor and cursor.timelines != found.scope.timelines:
+            raise UsageError("the index was rebuilt since the cursor was given; leave it out to begin anew")
+        return found
+
+    def _answer(self, plan: Plan, found: Located, recall: Recall, page: Page) -> SearchAnswer:
         shown = {item.candidate.chunk.repo for item in page.hits}
-        states = list(scope_states(self._catalog, scope, repositories, shown))
-        by_name = {state.name: state for state in states}
-        results = [self._hit(plan, scope, recall, item, by_name) for item in page.hits]
-        why = Emptiness("") if results else self._why_empty(plan, scope, states)
+        states = list(scope_states(self.catalog, found.head, found.scope, found.repositories, shown))
+        why = Emptiness("") if page.hits else self._why_empty(plan, found.scope, states)
         return SearchAnswer(
-            results=results,
+            results=self._hits(plan, found, recall, page.hits),
             freshness=[state.freshness() for state in states],
             reason=why.reason or None,
             suggestion=why.suggestion,
         )
 
-    def _hit(
-        self, plan: Plan, scope: Scope, recall: Recall, item: Ranked, states: dict[str, RepositoryState]
-    ) -> dict[str, object]:
-        repo = item.candidate.chunk.repo
-        explanation = explain(item, recall) if plan.request.explain else None
-        return hit_json(item, scope.views.get(repo), states.get(repo), explanation)
+    def _hits(self, plan: Plan, found: Located, recall: Recall, items: Sequence[Ranked]) -> list[dict[str, object]]:
+        holders = holding_views(self.store, found.scope, (item.candidate.chunk for item in items))
+        hits = []
+        for item in items:
+            repo = item.candidate.chunk.repo
+            explanation = explain(item, recall) if plan.request.explain else None
+            origin = found.repositories[repo].origin if repo in found.repositories else ""
+            several = len(found.scope.views.get(repo, ())) > 1
+            hits.append(hit_json(item, holders[item.id], origin, several=several, explanation=explanation))
+        return hits
 
     def _why_empty(self, plan: Plan, scope: Scope, states: Sequence[RepositoryState]) -> Emptiness:
         """Say why nothing was found; only here are misspellings looked for, since it takes another round trip."""
@@ -133,10 +149,17 @@ class SearchEngine:
         )
 
 
+def ranked_matches(plan: Plan, recall: Recall) -> list[Ranked]:
+    """Return what was recalled, best first; nothing where none of it has to do with the query."""
+    ranked = rank(plan, recall)
+    return ranked if has_match(plan, ranked) else []
+
+
 def _query_digest(request: SearchRequest) -> str:
     """Return what must be the same on every page of a search."""
     filters = {name: list(values) for name, values in request.filters.items()}
-    return digest(request.query, request.top_k, filters, request.max_per_file, request.include_tests)
+    repos = [list(astuple(one)) for one in request.repos]
+    return digest(request.query, request.top_k, filters, request.max_per_file, request.include_tests, repos)
 
 
 def _read_cursor(request: SearchRequest) -> Cursor | None:

@@ -1,17 +1,15 @@
 """The text of an indexed file, put together from its chunks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
+from typing import Any
 
-from codequarry.search_api.scope import View
+from codequarry.search_api.locate import OneVersion, one_version
+from codequarry.search_api.versions import VersionQuery
 from codequarry.shared.errors import NotIndexed, UsageError
-from codequarry.shared.head import Head
-from codequarry.shared.ledger import read_head
 from codequarry.shared.model import INDEXED, Chunk, FileRecord, Snapshot
-from codequarry.shared.repositories import read_repository
-from codequarry.shared.snapshots import head_snapshot
 from codequarry.shared.store.port import Store
 
 MAX_SUGGESTIONS = 5
@@ -23,11 +21,15 @@ MIN_LIKENESS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """Lines of a file at the indexed commit; ``total_lines`` says where it ends."""
+    """Lines of a file at an indexed version; ``total_lines`` says where it ends.
+
+    ``branch`` is None where the version is none; ``freshness`` is the entry of an answer's.
+    """
 
     repo: str
     path: str
-    branch: str
+    ref: str
+    branch: str | None
     commit: str
     blob: str
     language: str
@@ -35,30 +37,59 @@ class FileText:
     end_line: int
     total_lines: int
     text: str
+    freshness: Mapping[str, Any]
 
 
 def read_file(
-    store: Store, repo: str, path: str, start_line: int | None = None, end_line: int | None = None
+    store: Store,
+    repo: str,
+    path: str,
+    start_line: int | None = None,
+    end_line: int | None = None,
+    version: VersionQuery = VersionQuery(),  # noqa: B008 -- frozen
 ) -> FileText:
     """Return lines of a file (all where none are given), counted from 1 and inclusive.
 
-    NotIndexed where the repository or file is not in the index, with near paths or the reason of its skip;
+    NotIndexed where the repository, version or file is not in the index, with near paths or the reason of its skip;
     UsageError for lines that the file does not have.
     """
-    head = read_head(store)
-    view = _view(store, head, repo)
-    snapshot = head_snapshot(head, (repo,))
-    chunks = store.chunks(snapshot, path, repo)
+    seen = one_version(store, repo, version)
+    chunks = file_chunks(store, seen, path)
     if not chunks:
-        raise _missing(store, snapshot, repo, path)
+        raise NotIndexed(f"'{path}' of {repo} has no text in the index: it is empty")
     lines = join_lines(chunks)
     first = 1 if start_line is None else start_line
     last = len(lines) if end_line is None else min(end_line, len(lines))
     if not 1 <= first <= last:
         raise UsageError(f"{path} has lines 1 to {len(lines)}; asked for {first} to {end_line or last}")
-    some = chunks[0]
-    text = "".join(lines[first - 1 : last])
-    return FileText(repo, path, view.branch, view.commit, some.blob, some.language, first, last, len(lines), text)
+    some, view = chunks[0], seen.view
+    return FileText(
+        repo=repo,
+        path=path,
+        ref=view.ref.name,
+        branch=view.branch,
+        commit=view.commit,
+        blob=some.blob,
+        language=some.language,
+        start_line=first,
+        end_line=last,
+        total_lines=len(lines),
+        text="".join(lines[first - 1 : last]),
+        freshness=seen.state.freshness(),
+    )
+
+
+def file_chunks(store: Store, seen: OneVersion, path: str) -> list[Chunk]:
+    """Return the chunks of a file, none where it is empty; NotIndexed where it was skipped or is not there."""
+    chunks = store.chunks(seen.snapshot, path, seen.view.repo)
+    if chunks:
+        return chunks
+    record = next(iter(store.files(seen.snapshot, [path])), None)
+    if record is None:
+        raise _missing(store, seen.snapshot, seen.view.repo, path)
+    if record.verdict != INDEXED:
+        raise NotIndexed(f"'{path}' of {seen.view.repo} has no text in the index: {_skip(record)}")
+    return []
 
 
 def join_lines(chunks: Sequence[Chunk]) -> list[str]:
@@ -71,29 +102,14 @@ def join_lines(chunks: Sequence[Chunk]) -> list[str]:
     return [line + "\n" for line in whole] + [last] * bool(last)
 
 
-def _view(store: Store, head: Head, repo: str) -> View:
-    timeline = head.defaults.get(repo)
-    if timeline is None or not head.timelines[timeline].published:
-        known = ", ".join(sorted(head.defaults)) or "none"
-        raise NotIndexed(f"repository '{repo}' is not indexed; indexed: {known}")
-    record = read_repository(store, repo)
-    state = head.timelines[timeline]
-    return View(repo, record.branch if record else "", timeline, state.published, state.commit)
-
-
 def _missing(store: Store, snapshot: Snapshot, repo: str, path: str) -> NotIndexed:
-    """Say why a file is not there: skipped, empty, or unknown, with paths that look like it."""
-    record = next(iter(store.files(snapshot, [path])), None)
-    if record is not None:
-        return NotIndexed(f"'{path}' of {repo} has no text in the index: {_verdict(record)}")
+    """Say that a file is not there, with paths that look like it."""
     near = near_paths(path, [file.path for file in islice(store.files(snapshot), MAX_COMPARED_PATHS)])
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     return NotIndexed(f"'{path}' is not in {repo}{hint}")
 
 
-def _verdict(record: FileRecord) -> str:
-    if record.verdict == INDEXED:
-        return "it is empty"
+def _skip(record: FileRecord) -> str:
     return f"it was skipped ({record.verdict}{f': {record.detail}' if record.detail else ''})"
 
 

@@ -43,7 +43,8 @@ class Plan:
     def is_narrowed(self) -> bool:
         """Tell whether the caller chose by filters what to look at."""
         selection = self.selection
-        return bool(selection.filters.terms or selection.filters.paths.include or selection.repos)
+        chosen = selection.repos or self.request.repos
+        return bool(selection.filters.terms or selection.filters.paths.include or chosen)
 
     @property
     def symbols(self) -> tuple[str, ...]:

@@ -10,7 +10,9 @@ from flask import Response
 from codequarry.shared.errors import (
     AmbiguousCommit,
     CodequarryError,
+    IndexingOff,
     NotIndexed,
+    NotReached,
     StoreUnavailable,
     UnknownName,
     UsageError,
@@ -24,6 +26,8 @@ RETRY_AFTER_SECONDS = 5
 _STATUSES: tuple[tuple[type[CodequarryError], HTTPStatus, Outcome], ...] = (
     (UsageError, HTTPStatus.BAD_REQUEST, "refused"),
     (NotIndexed, HTTPStatus.NOT_FOUND, "not_indexed"),
+    (NotReached, HTTPStatus.GATEWAY_TIMEOUT, "not_indexed"),
+    (IndexingOff, HTTPStatus.NOT_IMPLEMENTED, "refused"),
     (StoreUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
 )
 
@@ -65,4 +69,6 @@ def _details(error: CodequarryError) -> dict[str, Any]:
         return {"name": error.name, "known": list(error.known)}
     if isinstance(error, AmbiguousCommit):
         return {"candidates": list(error.candidates)}
+    if isinstance(error, NotReached):
+        return {"freshness": list(error.freshness)}
     return {}

@@ -16,10 +16,10 @@ from types import MappingProxyType
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.model import KINDS_OF_FILE, SYMBOL_TYPES
 
-FILTER_WORDS: tuple[str, ...] = ("repo", "lang", "path", "symbol", "kind")
+FILTER_WORDS: tuple[str, ...] = ("repo", "lang", "path", "symbol", "kind", "ref", "branch", "commit")
 FILTER_ALIASES: Mapping[str, str] = MappingProxyType({"language": "lang", "file": "path", "repository": "repo"})
 # Filters that the language has a meaning for but that this version can't serve; silence would be a wrong answer.
-LATER_FILTERS: tuple[str, ...] = ("ref", "branch", "author", "commit", "since", "until")
+LATER_FILTERS: tuple[str, ...] = ("author", "since", "until")
 # What people write for a language whose id is another.
 LANGUAGE_ALIASES: Mapping[str, str] = MappingProxyType(
     {

@@ -1,35 +1,48 @@
 """What the index has: `GET /repos`, `codequarry repos list`."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from codequarry.search_api.catalog import Catalog
-from codequarry.search_api.scope import resolve
+from codequarry.search_api.catalog import Catalog, CatalogPast
+from codequarry.search_api.locate import Located, locate
 from codequarry.search_api.selection import Selection
-from codequarry.search_api.states import RepositoryState, scope_states
+from codequarry.search_api.states import RepositoryState, pending_state, ready_state
+from codequarry.search_api.versions import lines_of, timelines_by_repo
+from codequarry.search_api.views import Moment, view_of
 from codequarry.shared.config import SettingsModel
-from codequarry.shared.ledger import read_head
+from codequarry.shared.repositories import Repository
 from codequarry.shared.store.identity import read_identity
 from codequarry.shared.store.port import Store
 
 
-def describe(store: Store, settings: SettingsModel) -> list[dict[str, Any]]:
-    """Return every repository of the catalog with its state, by name."""
-    known = Catalog(store)
-    head = read_head(store)
-    repositories = known.repositories(head)
-    scope = resolve(head, repositories, Selection(), lambda _: ())
-    everything = {*scope.views, *scope.pending}
-    states = scope_states(known, scope, repositories, everything)
+def describe(store: Store, settings: SettingsModel, catalog: Catalog | None = None) -> list[dict[str, Any]]:
+    """Return every repository of the catalog with its state and its versions, by name.
+
+    ``catalog`` is one that other requests have filled already.
+    """
+    known = catalog or Catalog(store)
+    known.expire()
+    found = locate(store, known, Selection())
     identity = read_identity(store)
     model = identity.model if identity else None
-    return [_to_json(state, model) for state in sorted(states, key=lambda state: state.name)]
+    names = sorted({*found.scope.views, *found.scope.pending})
+    timelines = timelines_by_repo(found.head)
+    return [_to_json(found, known, name, timelines.get(name, []), model) for name in names]
 
 
-def _to_json(state: RepositoryState, model: str | None) -> dict[str, Any]:
+def _to_json(
+    found: Located, catalog: Catalog, name: str, timelines: Sequence[int], model: str | None
+) -> dict[str, Any]:
+    repository = found.repositories.get(name) or Repository(name, "", "")
+    views = found.scope.views.get(name)
+    if views:
+        state = ready_state(catalog, found.head, views[0], repository)
+    else:
+        state = pending_state(catalog, name, repository)
     return {
         "name": state.name,
         "origin": state.origin,
-        "branch": state.branch,
+        "branch": state.ref,
         "indexed_commit": state.indexed_commit,
         "indexed_at": state.indexed_at,
         "head_commit": state.head_commit,
@@ -40,4 +53,32 @@ def _to_json(state: RepositoryState, model: str | None) -> dict[str, Any]:
         "state": state.state,
         "percent": state.percent,
         "model": model,
+        "versions": [_version_json(one) for one in _versions(found, catalog, timelines, repository)],
+    }
+
+
+def _versions(
+    found: Located, catalog: Catalog, timelines: Sequence[int], repository: Repository
+) -> Iterator[RepositoryState]:
+    """Yield the state of every version of a repository, that of the default branch first."""
+    head = found.head
+    moment = Moment(head, CatalogPast(catalog, head), head.counter, tuple(sorted(head.open)))
+    lines = lines_of(moment, repository.name, repository.branch, timelines)
+    default = head.defaults.get(repository.name)
+    for line in sorted(lines, key=lambda line: (line.timeline != default, line.ref.key)):
+        point = None if line.former else moment.newest(line.timeline)
+        if point:
+            yield ready_state(catalog, head, view_of(moment, line.timeline, line.ref, point), repository)
+
+
+def _version_json(state: RepositoryState) -> dict[str, Any]:
+    return {
+        "ref": state.ref,
+        "kind": state.kind,
+        "indexed_commit": state.indexed_commit,
+        "indexed_at": state.indexed_at,
+        "head_commit": state.head_commit,
+        "commits_behind": state.commits_behind,
+        "files": state.files,
+        "chunks": state.chunks,
     }

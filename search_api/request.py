@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from codequarry.search_api.versions import Kind
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.model import KINDS_OF_FILE, SYMBOL_TYPES
+from codequarry.shared.refs import commit_digits
 from codequarry.shared.store.filters import BOOLEANS, FILTERABLE_FIELDS
 
 MAX_QUERY_CHARACTERS = 10_000
@@ -15,13 +17,18 @@ DEFAULT_MAX_PER_FILE = 2
 # A filter with more values than this is a list of files or repositories that belongs into a setting.
 MAX_FILTER_VALUES = 200
 MAX_VALUE_CHARACTERS = 1_000
+MAX_REPOS = 100
+DEFAULT_WAIT_MS = 10_000
+MAX_WAIT_MS = 60_000
 
 FIELDS: tuple[str, ...] = (
-    "query", "top_k", "filters", "cursor", "max_per_file", "include_tests", "explain",
+    "query", "top_k", "filters", "repos", "cursor", "max_per_file", "include_tests", "explain", "min_commit", "wait_ms",
 )  # fmt: skip
-LATER_FIELDS: tuple[str, ...] = ("weights", "rerank", "min_commit", "wait_ms")
+LATER_FIELDS: tuple[str, ...] = ("weights", "rerank")
+# How a client names a repository in `repos`; `name` is ours, all others are where it comes from or is checked out.
+REPO_FIELDS: tuple[str, ...] = ("name", "originUri", "checkoutHost", "checkoutPath", "repoPath", "versionSpecifier")
 
-VERSION_FILTERS: tuple[str, ...] = ("ref", "branch", "commit")
+VERSION_FILTERS: tuple[Kind, ...] = ("ref", "branch", "commit")
 LATER_FILTERS: tuple[str, ...] = ("author", "since", "until")
 # Permissions are not for the caller to filter by.
 KEYWORD_FILTERS: tuple[str, ...] = tuple(name for name in FILTERABLE_FIELDS if name != "acl")
@@ -36,8 +43,22 @@ FilterValues = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
+class RepositoryVersion:
+    """A repository by its name, origin or local path, at ``version``: ``latest``, ``workspace``, or a ref or commit."""
+
+    name: str = ""
+    origin: str = ""
+    host: str = ""
+    path: str = ""
+    version: str = "latest"
+
+
+@dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search; ``filters`` has for each field the values of which any will do."""
+    """One search; ``filters`` has for each field the values of which any will do.
+
+    ``min_commit`` must be in what is searched, for which ``wait_ms`` are waited.
+    """
 
     query: str
     top_k: int = DEFAULT_TOP_K
@@ -46,10 +67,16 @@ class SearchRequest:
     max_per_file: int = DEFAULT_MAX_PER_FILE
     include_tests: bool = True
     explain: bool = False
+    repos: tuple[RepositoryVersion, ...] = ()
+    min_commit: str | None = None
+    wait_ms: int = DEFAULT_WAIT_MS
 
 
-def parse_request(body: object) -> SearchRequest:
-    """Check a JSON body and return the request; UnknownName or UsageError say what is wrong with it."""
+def parse_request(body: object, *, may_index: bool = False) -> SearchRequest:
+    """Check a JSON body and return the request; UnknownName or UsageError say what is wrong with it.
+
+    ``may_index`` where the request also waits for what it lets be indexed.
+    """
     if not isinstance(body, Mapping):
         raise UsageError("the body must be a JSON object")
     for name in body:
@@ -64,6 +91,9 @@ def parse_request(body: object) -> SearchRequest:
         max_per_file=_integer(body, "max_per_file", DEFAULT_MAX_PER_FILE, MAX_TOP_K),
         include_tests=_boolean(body, "include_tests", True),
         explain=_boolean(body, "explain", False),
+        repos=_repos(body.get("repos")),
+        min_commit=_min_commit(body.get("min_commit")),
+        wait_ms=_wait_ms(body, may_index),
     )
 
 
@@ -89,14 +119,14 @@ def _text(value: str) -> str:
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
-def _integer(body: Mapping[str, object], name: str, default: int, most: int) -> int:
+def _integer(body: Mapping[str, object], name: str, default: int, most: int, least: int = 1) -> int:
     value = body.get(name)
     if value is None:
         return default
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise UsageError(f"'{name}' must be a whole number from 1 to {most}")
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise UsageError(f"'{name}' must be a whole number from {least} to {most}")
     return value
 
 
@@ -107,6 +137,53 @@ def _boolean(body: Mapping[str, object], name: str, default: bool) -> bool:
     if not isinstance(value, bool):
         raise UsageError(f"'{name}' must be true or false")
     return value
+
+
+def _min_commit(value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise UsageError("'min_commit' must be a commit as a string")
+    return commit_digits(_text(value))
+
+
+def _wait_ms(body: Mapping[str, object], may_index: bool) -> int:
+    if body.get("wait_ms") is not None and body.get("min_commit") is None and not may_index:
+        raise UsageError("'wait_ms' waits for 'min_commit', or with ?index=true; give one of them, or leave it out")
+    return _integer(body, "wait_ms", DEFAULT_WAIT_MS, MAX_WAIT_MS, least=0)
+
+
+def _repos(value: object) -> tuple[RepositoryVersion, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple) or not 1 <= len(value) <= MAX_REPOS:
+        raise UsageError(f"'repos' must be a list of 1 to {MAX_REPOS} repositories")
+    return tuple(map(_repository, value))
+
+
+def _repository(value: object) -> RepositoryVersion:
+    if not isinstance(value, Mapping):
+        raise UsageError("an entry of 'repos' must be an object with originUri and versionSpecifier")
+    for name, given in value.items():
+        if name not in REPO_FIELDS:
+            raise UnknownName("field", _text(str(name)), REPO_FIELDS, where="repos")
+        if given is not None and (not isinstance(given, str) or not 1 <= len(given) <= MAX_VALUE_CHARACTERS):
+            raise UsageError(f"'{name}' in 'repos' must be a string of 1 to {MAX_VALUE_CHARACTERS} characters")
+    fields = {name: _text(str(value.get(name) or "")) for name in REPO_FIELDS}
+    paths = {fields["checkoutPath"], fields["repoPath"]} - {""}
+    if len(paths) > 1:
+        raise UsageError("checkoutPath and repoPath of an entry of 'repos' mean the same; give one of them")
+    if not (fields["name"] or fields["originUri"] or paths):
+        raise UsageError("an entry of 'repos' needs originUri, checkoutPath or name")
+    if any("\0" in text for text in fields.values()):
+        raise UsageError("an entry of 'repos' holds a zero byte")
+    return RepositoryVersion(
+        name=fields["name"],
+        origin=fields["originUri"],
+        host=fields["checkoutHost"],
+        path=next(iter(paths), ""),
+        version=fields["versionSpecifier"] or "latest",
+    )
 
 
 def _cursor(value: object) -> str | None:

@@ -3,32 +3,38 @@
 The tests compare these models with what is really read and given.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
+from codequarry.search_api.bodies import Freshness, HealthBody, JobBody, Open, PendingBody, Problem, RepositoriesBody
 from codequarry.search_api.request import (
     CLOSED_VALUES,
     DEFAULT_MAX_PER_FILE,
     DEFAULT_TOP_K,
+    DEFAULT_WAIT_MS,
     FILTERS,
     MAX_FILTER_VALUES,
     MAX_QUERY_CHARACTERS,
+    MAX_REPOS,
     MAX_TOP_K,
     MAX_VALUE_CHARACTERS,
+    MAX_WAIT_MS,
 )
-from codequarry.search_api.states import State
 from codequarry.shared.model import KindOfFile, SymbolType
+from codequarry.shared.refs import MIN_COMMIT_DIGITS
 from codequarry.shared.store.filters import BOOLEANS
 
+COMMIT_PATTERN = rf"^[0-9a-fA-F]{{{MIN_COMMIT_DIGITS},64}}$"
 REF_TEMPLATE = "#/components/schemas/{model}"
+Text = Annotated[str, Field(min_length=1, max_length=MAX_VALUE_CHARACTERS)]
 Score = Annotated[float, Field(ge=0, le=1)]
 
 FILTER_NOTES = {
     "path": "globs as in .gitignore; ! excludes",
-    "branch": "the indexed branch",
-    "ref": "the same as branch",
+    "branch": "an indexed branch; the default one if no version is named",
+    "ref": "any indexed version: a branch, a tag, pull/12, workspace:/path, a full ref, or a commit",
     "commit": "a commit that the index has, whole or its first 7 digits or more",
     "language": "lower case; config stands for yaml, json, toml, ini and properties too",
 }
@@ -46,10 +52,19 @@ def _filter_schema(name: str) -> dict[str, Any]:
     return {"anyOf": [value, listed, {"type": "null"}], **({"description": note} if note else {})}
 
 
-class Open(BaseModel):
-    """A body of an answer: later versions may add fields to it."""
+class RepositoryVersionBody(BaseModel):
+    """A repository at a version of its own."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="forbid")
+
+    name: Text | None = Field(None, description="as in GET /repos")
+    originUri: Text | None = Field(None, description="where it is cloned from; scheme, user and .git don't count")
+    checkoutHost: Text | None = Field(None, description="whose local path it is")
+    checkoutPath: Text | None = Field(None, description="a local path below api.local_roots")
+    repoPath: Text | None = Field(None, description="the same as checkoutPath")
+    versionSpecifier: Text | None = Field(
+        "latest", description="latest, workspace, or a branch, tag, pull/12 or commit"
+    )
 
 
 class SearchBody(BaseModel):
@@ -93,6 +108,20 @@ class SearchBody(BaseModel):
     )
     include_tests: bool | None = True
     explain: bool | None = False
+    repos: list[RepositoryVersionBody] | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_REPOS,
+        description="repositories each at its own version, instead of repositories and versions in the filters",
+    )
+    min_commit: str | None = Field(
+        None,
+        pattern=COMMIT_PATTERN,
+        description="wait until the one version that is searched holds this commit, whole or its first digits",
+    )
+    wait_ms: int | None = Field(
+        DEFAULT_WAIT_MS, ge=0, le=MAX_WAIT_MS, description="how long, for min_commit or ?index=true"
+    )
 
 
 class Stride(Open):
@@ -112,6 +141,13 @@ class Explanation(Open):
     kind_weight: Score
     repeat_weight: Score
     channels: dict[str, int]
+
+
+class HitVersion(Open):
+    """A version that holds a hit."""
+
+    ref: str
+    commit: str
 
 
 class Hit(Open):
@@ -152,21 +188,10 @@ class Hit(Open):
     calls: list[str]
     is_stride: bool
     stride_info: Stride | None
+    versions: list[HitVersion] | None = Field(
+        None, description="every version in view that holds the hit, where a search sees several of its repository"
+    )
     explain: Explanation | None = None
-
-
-class Freshness(Open):
-    """How fresh the answer is for one repository."""
-
-    repo: str
-    ref: str
-    indexed_commit: str | None
-    head_commit: str | None
-    commits_behind: int | None
-    indexed_at: str | None
-    skipped_files: int
-    state: State
-    percent: int | None
 
 
 class AnswerBody(Open):
@@ -181,51 +206,9 @@ class AnswerBody(Open):
     took_ms: float
 
 
-class RepositoryBody(Open):
-    """One repository of the catalog."""
-
-    name: str
-    origin: str
-    branch: str
-    indexed_commit: str | None
-    indexed_at: str | None
-    head_commit: str | None
-    commits_behind: int | None
-    files: int
-    chunks: int
-    skipped: dict[str, int] = Field(description="files left out, by reason")
-    state: State
-    percent: int | None = Field(description="of a running first import")
-    model: str | None = Field(description="that made the vectors; null before the first import")
-
-
-class RepositoriesBody(Open):
-    """What `GET /repos` answers."""
-
-    repos: list[RepositoryBody]
-
-
-class HealthBody(Open):
-    """What the probes answer."""
-
-    status: Literal["ok", "unavailable"]
-    checks: dict[str, str] = Field({}, description="each part and what is wrong with it, or ok")
-
-
-class Problem(Open):
-    """An error, as RFC 9457 has it."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    request_id: str | None = None
-    name: str | None = Field(None, description="the unknown field, filter or value")
-    known: list[str] | None = Field(None, description="what there is instead")
-    candidates: list[str] | None = Field(None, description="what an ambiguous commit may mean")
-
-
-MODELS: tuple[type[BaseModel], ...] = (SearchBody, AnswerBody, RepositoriesBody, HealthBody, Problem)
+MODELS: tuple[type[BaseModel], ...] = (
+    SearchBody, AnswerBody, RepositoriesBody, JobBody, PendingBody, HealthBody, Problem,
+)  # fmt: skip
 
 
 def component_schemas() -> dict[str, Any]:

@@ -1,136 +1,160 @@
-"""Which repositories, at which commits, one search sees: the snapshot filter and what answers say of it."""
+"""Which repositories, at which versions, one search sees: the snapshot filter and what answers say of it."""
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from codequarry.search_api.cursor import Cursor, digest
+from codequarry.search_api.missing import Missing, VersionMissing, listed
 from codequarry.search_api.selection import Selection
+from codequarry.search_api.versions import Asked, Line, VersionQuery, find, lines_of, timelines_by_repo
+from codequarry.search_api.views import Moment, Past, View
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
 from codequarry.shared.head import Head
 from codequarry.shared.model import Layer, Snapshot
 from codequarry.shared.repositories import Repository
-from codequarry.shared.transactions import TransactionRecord
 
-# As git has it: fewer digits are an accident.
-MIN_COMMIT_DIGITS = 7
-_COMMIT = re.compile(r"[0-9a-f]{1,64}")
-# An error is read by a person: more names than these are a list, for which there is GET /repos.
-MAX_NAMES_IN_ERROR = 20
-
-History = Callable[[int], Sequence[TransactionRecord]]
-"""Return the published transactions of a timeline, oldest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """One repository as a search sees it: its timeline after transaction ``number``, which is ``commit``."""
-
-    repo: str
-    branch: str
-    timeline: int
-    number: int
-    commit: str
+# An engine takes about a thousand clauses in one query, and a layer is up to seven of them.
+MAX_LAYERS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a search sees. ``pending`` are repositories asked for that have nothing published yet."""
+    """What a search sees: the views of each repository, by its name.
+
+    ``pending`` are repositories asked for that have nothing published yet.
+    """
 
     snapshot: Snapshot
-    views: Mapping[str, View]
+    views: Mapping[str, tuple[View, ...]]
     pending: tuple[str, ...] = ()
     at: int = 0
     open: tuple[int, ...] = field(default=())
+    hidden: frozenset[int] = frozenset()
 
     @property
     def timelines(self) -> str:
         """A hash of the versions in view, for cursors: while it is the same, pages go on."""
-        return digest([[view.repo, view.timeline] for view in sorted(self.views.values(), key=lambda v: v.repo)])
+        views = [view for name in sorted(self.views) for view in self.views[name]]
+        return digest([[view.repo, view.timeline, view.number if view.fixed else 0] for view in views])
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Some repositories, and the versions of which each must be in at least one of them."""
+
+    repos: tuple[str, ...]
+    query: VersionQuery
 
 
 def resolve(
     head: Head,
     catalog: Mapping[str, Repository],
     selection: Selection,
-    history: History,
+    past: Past,
     cursor: Cursor | None = None,
 ) -> Scope:
-    """Return the scope of a search; NotIndexed for what the index does not have, with what there is."""
-    names = _chosen(head, catalog, selection)
-    branches = {name: catalog[name].branch if name in catalog else "" for name in names}
-    if selection.branches:
-        names = [name for name in names if branches[name] in selection.branches]
-        if not names:
-            raise NotIndexed(f"branch {_listed(selection.branches)} is not indexed; {_what_is(head, branches)}")
-    views = {name: _view(head, name, branches[name]) for name in names if _is_published(head, name)}
-    pending = tuple(name for name in names if name not in views)
-    if selection.commits:
-        return _at_commits(head, views, selection.commits, history)
-    still_open = tuple(sorted(head.open)) if cursor is None else cursor.open
-    at = head.counter if cursor is None else cursor.at
-    timelines = tuple(sorted(view.timeline for view in views.values()))
-    layer = Layer(timelines, at, head.aborted | frozenset(still_open))
-    return Scope(Snapshot((layer,)), views, pending, at, still_open)
+    """Return the scope of a search.
+
+    VersionMissing or NotIndexed for what the index does not have, with what there is; AmbiguousCommit and UsageError
+    for a version that can't be told from another.
+    """
+    at, still_open = (head.counter, tuple(sorted(head.open))) if cursor is None else (cursor.at, cursor.open)
+    moment = Moment(head, past, at, still_open)
+    resolver = _Resolver(moment, catalog)
+    for wanted in _wanted(head, catalog, selection):
+        resolver.add(wanted)
+    views = {name: tuple(dict.fromkeys(found)) for name, found in resolver.views.items()}
+    snapshot = Snapshot(tuple(_layers(moment, [view for found in views.values() for view in found])))
+    if len(snapshot.layers) > MAX_LAYERS:
+        raise UsageError(f"this search sees {len(snapshot.layers)} versions at once; name fewer repositories")
+    return Scope(snapshot, views, tuple(resolver.pending), at, still_open, moment.hidden)
 
 
-def _chosen(head: Head, catalog: Mapping[str, Repository], selection: Selection) -> list[str]:
+def _wanted(head: Head, catalog: Mapping[str, Repository], selection: Selection) -> list[_Wanted]:
     known = sorted({*head.defaults, *catalog})
-    for name in (*selection.repos, *selection.excluded_repos):
+    named = [name for name, _ in selection.versions]
+    for name in (*selection.repos, *selection.excluded_repos, *named):
         if name not in known:
-            raise NotIndexed(f"repository '{name}' is not indexed; indexed: {_listed(known) or 'none'}")
-    return [name for name in selection.repos or known if name not in selection.excluded_repos]
+            raise NotIndexed(f"repository '{name}' is not indexed; indexed: {listed(known) or 'none'}")
+    if selection.versions:
+        pairs = [pair for pair in selection.versions if pair[0] not in selection.excluded_repos]
+        return [_Wanted((name,), query) for name, query in pairs]
+    names = (name for name in selection.repos or known if name not in selection.excluded_repos)
+    return [_Wanted(tuple(names), selection.version)]
 
 
-def _is_published(head: Head, name: str) -> bool:
-    timeline = head.defaults.get(name)
-    return timeline is not None and head.timelines[timeline].published > 0
+class _Resolver:
+    """Collects the views of one search after another of its wishes."""
+
+    def __init__(self, moment: Moment, catalog: Mapping[str, Repository]) -> None:
+        self._moment = moment
+        self._catalog = catalog
+        self.views: dict[str, list[View]] = {}
+        self.pending: dict[str, None] = {}
+
+    def add(self, wanted: _Wanted) -> None:
+        """Find the versions of a wish; raise for those that no repository of it has."""
+        lines = {name: self._lines(name, wanted.query) for name in wanted.repos}
+        answered: set[Asked] = set()
+        views: list[View] = []
+        for name in wanted.repos:
+            if self._is_pending(name, lines[name], wanted.query):
+                self.pending[name] = None
+                answered.update(wanted.query.names)
+                continue
+            found = find(self._moment, lines[name], wanted.query)
+            answered |= found.answered
+            views += found.views
+        _refuse_ambiguous(wanted.query, views)
+        missing = [asked for asked in wanted.query.all if asked not in answered]
+        if missing:
+            what = tuple(Missing(name, missing[0]) for name in wanted.repos)
+            raise VersionMissing(what, self._moment, lines, self._catalog)
+        for view in views:
+            self.views.setdefault(view.repo, []).append(view)
+
+    def _lines(self, name: str, query: VersionQuery) -> list[Line]:
+        """Return the lines in which a query is looked up: the default one alone where it names no version."""
+        if query:
+            timelines = self._timelines.get(name, [])
+        else:
+            # A search over every repository takes this way, and must not look at each of their timelines.
+            default = self._moment.head.defaults.get(name)
+            timelines = [] if default is None else [default]
+        return lines_of(self._moment, name, self._branch(name), timelines)
+
+    @cached_property
+    def _timelines(self) -> dict[str, list[int]]:
+        return timelines_by_repo(self._moment.head)
+
+    def _branch(self, name: str) -> str:
+        return self._catalog[name].branch if name in self._catalog else ""
+
+    def _is_pending(self, name: str, lines: Sequence[Line], query: VersionQuery) -> bool:
+        """Tell whether a repository has nothing published, and what it will publish first is asked for."""
+        if lines:
+            return False
+        return not query or (not query.commits and any(self._branch(name) == asked.text for asked in query.names))
 
 
-def _view(head: Head, name: str, branch: str) -> View:
-    timeline = head.defaults[name]
-    state = head.timelines[timeline]
-    return View(name, branch, timeline, state.published, state.commit)
-
-
-def _at_commits(head: Head, views: Mapping[str, View], commits: Sequence[str], history: History) -> Scope:
-    """Return the scope of the named commits, each in the repositories that stood at it."""
-    found: dict[str, View] = {}
-    for name, view in views.items():
-        known = {record.commit: record for record in history(view.timeline)}
-        full = {commit for asked in commits for commit in _matching(asked, known)}
-        if len(full) > 1:
-            raise AmbiguousCommit(_listed(commits), sorted(full))
-        for commit in full:
-            found[name] = View(name, view.branch, view.timeline, known[commit].number, commit)
-    if not found:
-        has = {f"{view.repo} at {view.commit[:12]}": "" for view in views.values()}
-        raise NotIndexed(f"commit {_listed(commits)} is not indexed; indexed: {_listed(list(has)) or 'none'}")
-    _refuse_ambiguous(commits, found)
-    layers = tuple(Layer((view.timeline,), view.number, head.hidden) for view in found.values())
-    return Scope(Snapshot(layers), found, (), head.counter, tuple(sorted(head.open)))
-
-
-def _matching(asked: str, known: Mapping[str, TransactionRecord]) -> list[str]:
-    short = asked.lower()
-    if not _COMMIT.fullmatch(short) or len(short) < MIN_COMMIT_DIGITS:
-        raise UsageError(f"commit '{asked}' must be at least {MIN_COMMIT_DIGITS} hexadecimal digits")
-    return [commit for commit in known if commit.startswith(short)]
-
-
-def _refuse_ambiguous(commits: Sequence[str], found: Mapping[str, View]) -> None:
+def _refuse_ambiguous(query: VersionQuery, views: Iterable[View]) -> None:
     """Raise AmbiguousCommit where a short commit fits different commits of several repositories."""
-    for asked in commits:
-        fits = {view.commit for view in found.values() if view.commit.startswith(asked.lower())}
-        if len(fits) > 1:
-            raise AmbiguousCommit(asked, sorted(fits))
+    commits = sorted({view.commit for view in views if view.fixed})
+    for asked in query.all:
+        short = asked.commit
+        fits = [commit for commit in commits if short and commit.startswith(short)]
+        if len(fits) > 1 and short not in fits:
+            raise AmbiguousCommit(asked.text, fits)
 
 
-def _what_is(head: Head, branches: Mapping[str, str]) -> str:
-    has = [f"{name} at {branch}" for name, branch in branches.items() if _is_published(head, name)]
-    return f"indexed: {_listed(has) or 'none'}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:MAX_NAMES_IN_ERROR])
-    return f"{shown} and {len(names) - MAX_NAMES_IN_ERROR} more" if len(names) > MAX_NAMES_IN_ERROR else shown
+def _layers(moment: Moment, views: Sequence[View]) -> Iterator[Layer]:
+    """Yield the layers of a search: one for all that is seen as it stands, one for each base and each commit."""
+    standing = tuple(sorted({view.timeline for view in views if not view.fixed}))
+    if standing or not views:
+        yield Layer(standing, moment.at, moment.hidden)
+    apart: dict[Layer, None] = {}
+    for view in views:
+        layers = view.layers(moment.hidden) if view.fixed else view.base_layers(moment.hidden)
+        apart |= dict.fromkeys(layers)
+    yield from apart

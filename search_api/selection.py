@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from codequarry.search_api.names import Name, split_name
 from codequarry.search_api.query import Clause, kind_field, language_id
 from codequarry.search_api.request import VERSION_FILTERS, FilterValues
+from codequarry.search_api.versions import Asked, Kind, VersionQuery
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import Filters, PathGlobs
 
@@ -15,12 +16,15 @@ Terms = dict[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which repositories and versions a search sees (all where empty), and which of their chunks."""
+    """Which repositories a search sees (all where empty), at which version, and which of their chunks.
+
+    ``versions`` are repositories each at its own version; then ``repos`` and ``version`` are empty.
+    """
 
     repos: tuple[str, ...] = ()
     excluded_repos: tuple[str, ...] = ()
-    branches: tuple[str, ...] = ()
-    commits: tuple[str, ...] = ()
+    version: VersionQuery = field(default_factory=VersionQuery)
+    versions: tuple[tuple[str, VersionQuery], ...] = ()
     filters: Filters = field(default_factory=Filters)
     symbols: tuple[Name, ...] = ()
 
@@ -43,8 +47,7 @@ def select(filters: FilterValues, clauses: Iterable[Clause], include_tests: bool
     return Selection(
         repos=_both(filters.get("repo", ()), wanted.get("repo", ())),
         excluded_repos=excluded.get("repo", ()),
-        branches=_both(filters.get("branch", ()), filters.get("ref", ())),
-        commits=filters.get("commit", ()),
+        version=_version(filters, wanted),
         filters=Filters(tuple(terms), tuple(without), _paths(filters.get("path", ()), wanted, excluded)),
         symbols=tuple(name for value in wanted.get("symbol", ()) if (name := split_name(value))),
     )
@@ -58,6 +61,8 @@ def _from_clauses(clauses: Iterable[Clause]) -> tuple[Terms, Terms]:
     wanted: Terms = {}
     excluded: Terms = {}
     for clause in clauses:
+        if clause.negated and clause.word in VERSION_FILTERS:
+            raise UsageError(f"'-{clause.word}:' can't be searched: a search sees the versions that it names")
         into = excluded if clause.negated else wanted
         for name, value in _fields(clause):
             into[name] = (*into.get(name, ()), value)
@@ -75,6 +80,18 @@ def _fields(clause: Clause) -> list[tuple[str, str]]:
             raise UsageError(f"'symbol:{clause.value}' names no symbol")
         return [("defines", name.last), ("symbol", clause.value)]
     return [(clause.word, clause.value)]
+
+
+def _version(filters: FilterValues, wanted: Terms) -> VersionQuery:
+    """Return the versions that both the body and the query ask for."""
+    both = {name: _both(filters.get(name, ()), wanted.get(name, ())) for name in VERSION_FILTERS}
+    if both["branch"] and both["ref"]:
+        # A ref may be a branch: what both allow is asked for as a branch.
+        both["branch"], both["ref"] = _both(both["branch"], both["ref"]), ()
+    asked: dict[Kind, tuple[Asked, ...]] = {
+        kind: tuple(Asked(kind, text) for text in both[kind]) for kind in VERSION_FILTERS
+    }
+    return VersionQuery(asked["branch"] + asked["ref"], asked["commit"])
 
 
 def _both(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from codequarry.search_api.catalog import Catalog
-from codequarry.search_api.scope import Scope, View
-from codequarry.shared.repositories import Repository
+from codequarry.search_api.scope import Scope
+from codequarry.search_api.views import View
+from codequarry.shared.head import Head
+from codequarry.shared.refs import RefKind
+from codequarry.shared.repositories import RefHead, Repository
 
 State = Literal["ready", "importing", "not indexed"]
 READY: State = "ready"
@@ -19,30 +22,31 @@ MAX_FRESHNESS = 50
 
 @dataclass(frozen=True, slots=True)
 class RepositoryState:
-    """One repository at one version, with what is known of that version."""
+    """One repository at one version, with what is known of that version.
+
+    ``commits_behind`` is how many commits the newest known one has that the indexed one has not; None if unknown.
+    """
 
     name: str
-    branch: str
+    ref: str
+    kind: RefKind
     state: State
     origin: str = ""
     indexed_commit: str | None = None
     indexed_at: str | None = None
     head_commit: str | None = None
+    commits_behind: int | None = None
     files: int = 0
     chunks: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
     percent: int | None = None
 
-    @property
-    def commits_behind(self) -> int | None:
-        """How many commits the index is behind: 0 where it stands at the newest one, None where that is unknown."""
-        return 0 if self.head_commit and self.head_commit == self.indexed_commit else None
-
     def freshness(self) -> dict[str, Any]:
         """Return the entry of an answer's ``freshness``."""
         return {
             "repo": self.name,
-            "ref": self.branch,
+            "ref": self.ref,
+            "kind": self.kind,
             "indexed_commit": self.indexed_commit,
             "head_commit": self.head_commit,
             "commits_behind": self.commits_behind,
@@ -53,18 +57,21 @@ class RepositoryState:
         }
 
 
-def ready_state(catalog: Catalog, view: View, repository: Repository | None) -> RepositoryState:
-    """Return the state of a published repository."""
+def ready_state(catalog: Catalog, head: Head, view: View, repository: Repository | None) -> RepositoryState:
+    """Return the state of a published version."""
     publication = catalog.publication(view.timeline, view.number)
     summary, record = publication.summary, publication.record
+    head_commit, behind = _distance(catalog, head, view, repository)
     return RepositoryState(
         name=view.repo,
-        branch=view.branch,
+        ref=view.ref.name,
+        kind=view.ref.kind,
         state=READY,
         origin=repository.origin if repository else "",
         indexed_commit=view.commit or None,
         indexed_at=record.indexed_at if record else None,
-        head_commit=(repository.head_commit or None) if repository else None,
+        head_commit=head_commit,
+        commits_behind=behind,
         files=summary.files if summary else 0,
         chunks=summary.chunks if summary else 0,
         skipped=summary.skipped if summary else {},
@@ -76,7 +83,8 @@ def pending_state(catalog: Catalog, name: str, repository: Repository | None) ->
     progress = catalog.progress(name)
     return RepositoryState(
         name=name,
-        branch=repository.branch if repository else "",
+        ref=repository.branch if repository else "",
+        kind="branch",
         state=IMPORTING if progress else NOT_INDEXED,
         origin=repository.origin if repository else "",
         head_commit=(repository.head_commit or None) if repository else None,
@@ -85,7 +93,7 @@ def pending_state(catalog: Catalog, name: str, repository: Repository | None) ->
 
 
 def scope_states(
-    catalog: Catalog, scope: Scope, repositories: Mapping[str, Repository], shown: set[str]
+    catalog: Catalog, head: Head, scope: Scope, repositories: Mapping[str, Repository], shown: set[str]
 ) -> Iterator[RepositoryState]:
     """Yield the states that an answer names: those of its hits, then what is pending, then others up to a limit."""
     names = sorted(scope.views, key=lambda name: (name not in shown, name))
@@ -93,4 +101,46 @@ def scope_states(
     for name in scope.pending[:left]:
         yield pending_state(catalog, name, repositories.get(name))
     for name in names[: max(left - len(scope.pending), len(shown))]:
-        yield ready_state(catalog, scope.views[name], repositories.get(name))
+        for view in scope.views[name]:
+            yield ready_state(catalog, head, view, repositories.get(name))
+
+
+def _distance(catalog: Catalog, head: Head, view: View, repository: Repository | None) -> tuple[str | None, int | None]:
+    """Return the newest commit known of a view's version, and how many commits that has which the view has not."""
+    if view.ref.kind == "commit":
+        return view.commit, 0
+    newest = head.timelines[view.timeline]
+    is_former = not view.key and head.defaults.get(view.repo) != view.timeline
+    seen = None
+    head_commit = (repository.head_commit if repository else "") if not view.key else ""
+    if not head_commit or head_commit != newest.commit:
+        seen = catalog.ref_head(view.repo, view.key)
+        head_commit = head_commit or (seen.commit if seen else "")
+    if view.commit == head_commit:
+        return head_commit, 0
+    later = _later_commits(catalog, head, view)
+    if not head_commit:
+        return None, later or None
+    ahead = None if is_former else _behind_of_newest(newest.commit, head_commit, seen)
+    return head_commit, None if ahead is None or later is None else ahead + later
+
+
+def _behind_of_newest(indexed: str, head_commit: str, seen: RefHead | None) -> int | None:
+    """Return how far the newest indexed commit of a version is behind its head."""
+    if head_commit == indexed:
+        return 0
+    return seen.behind if seen and (seen.commit, seen.behind_of) == (head_commit, indexed) else None
+
+
+def _later_commits(catalog: Catalog, head: Head, view: View) -> int | None:
+    """Return how many commits came after a view on its timeline; None where a step did not say."""
+    if view.number == head.timelines[view.timeline].published:
+        return 0
+    total, commit = 0, view.commit
+    for point in catalog.points(head, view.timeline):
+        if point.number <= view.number:
+            continue
+        if not point.commit_count and point.commit != commit:
+            return None
+        total, commit = total + point.commit_count, point.commit
+    return total

@@ -1,10 +1,11 @@
 """What tests share: git repositories, one real OpenSearch node, and the word about tests that could not have it."""
 
+import hashlib
 import os
 import subprocess
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
@@ -16,8 +17,16 @@ from codequarry.opensearch.node import ArtifactsUnreachable, Node, NodePlan, nam
 from codequarry.shared.config import EmbeddingSettings, OpenSearchSettings, SettingsModel
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.identifiers import tokenize
+from codequarry.shared.ledger import change_head, read_head, record_transaction
+from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Tokens
+from codequarry.shared.repositories import Repository, Summary, save_repository, save_summary
+from codequarry.shared.snapshots import draft_snapshot
+from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.opensearch.store import OpenSearchStore
+from codequarry.shared.store.port import Store
+from codequarry.shared.transactions import TransactionRecord, begin, new_timeline, publish
 
 NOT_RUN = "can't be reached"
 NAME = "test-"
@@ -204,3 +213,88 @@ def make_workshop(tmp_path: Path, embedder: Embedder) -> Iterator[Callable[..., 
     yield make
     for workshop in opened:
         workshop.store.close()
+
+
+class VersionedIndex:
+    """An index whose versions are written straight through the port, a chunk for each block of a file.
+
+    Blocks are parted by two empty lines; one that begins with ``def NAME`` is the function of that name.
+    """
+
+    def __init__(self, store: Store, embedder: Embedder) -> None:
+        self.store, self.embedder = store, embedder
+
+    def add(self, repo: str, ref: str = "", *, branch: str = "main", origin: str = "", head_commit: str = "") -> int:
+        """Put a repository into the catalog where it is new, and give a timeline to its default branch or ``ref``."""
+        if not ref:
+            save_repository(self.store, Repository(repo, origin, branch, head_commit=head_commit))
+        return change_head(self.store, lambda head: new_timeline(head, repo, ref))
+
+    def publish(
+        self,
+        timeline: int,
+        commit: str,
+        files: Mapping[str, str | None],
+        *,
+        base: tuple[int, int] | None = None,
+        mask: Collection[str] = (),
+        commits: Sequence[str] = (),
+        commit_count: int | None = None,
+    ) -> int:
+        """Move a timeline on: write and retire what ``files`` says (None: gone), and publish. Return the number."""
+        holder = "a test"
+        number = change_head(self.store, lambda head: begin(head, timeline, holder, base))
+        head = read_head(self.store)
+        state = head.timelines[timeline]
+        written = {path: text for path, text in files.items() if text is not None}
+        rows = [row for path, text in written.items() for row in self._rows(state.repo, timeline, number, path, text)]
+        vectors = {row.vector_key: self.embedder.embed_query(row.chunk.text) for row in rows}
+        records = [
+            FileRecord(state.repo, path, _blob(text), INDEXED, 1, "", timeline, number, language="python")
+            for path, text in written.items()
+        ]
+        self.store.create(rows, records, vectors)
+        self.store.retire(timeline, number, list(files), head.aborted)
+        self.store.refresh()
+        count = len(commits) if commit_count is None else commit_count
+        record = TransactionRecord(
+            timeline, number, state.repo, state.ref, commit, "", len(files), "2026-01-01T00:00:00Z",
+            *(base or (None, None)), tuple(mask), tuple(commits), count,
+        )  # fmt: skip
+        record_transaction(self.store, record)
+        live = [file for file in self.store.files(draft_snapshot(head, record)) if file.verdict == INDEXED]
+        save_summary(self.store, Summary(timeline, number, len(live), len(live)))
+        is_default = not state.ref
+        change_head(
+            self.store,
+            lambda head: (publish(head, timeline, holder, number, commit, default=is_default), None),
+        )
+        return number
+
+    def _rows(self, repo: str, timeline: int, number: int, path: str, text: str) -> Iterator[ChunkRow]:
+        line = char = 0
+        for ordinal, block in enumerate(text.split("\n\n\n")):
+            name = block.removeprefix("def ").partition("(")[0] if block.startswith("def ") else None
+            chunk = Chunk(
+                id=hashlib.sha256(repr((repo, path, _blob(text), ordinal)).encode()).hexdigest()[:40],
+                repo=repo, path=path, blob=_blob(text), language="python",
+                symbol_type="function" if name else "block", start_line=line + 1, end_line=line + block.count("\n") + 1,
+                start_char=char, end_char=char + len(block), text=block,
+                content_hash=hashlib.sha256(block.encode()).hexdigest(), ordinal=ordinal, symbol_name=name,
+                qualified_name=name, defines=(name,) if name else (),
+            )  # fmt: skip
+            tokens = Tokens(symbol=tokenize(name or ""), path=tokenize(path), body=tokenize(block))
+            yield ChunkRow(chunk, tokens, timeline, number, (repo,), chunk.id)
+            line, char = line + block.count("\n") + 3, char + len(block) + 3
+
+
+def _blob(text: str) -> str:
+    return hashlib.sha1(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def versioned_index(tmp_path: Path, embedder: Embedder) -> Iterator[VersionedIndex]:
+    """Give an empty index on an embedded store, to be filled version by version."""
+    store = EmbeddedStore(tmp_path / "store", embedder.dimension)
+    yield VersionedIndex(store, embedder)
+    store.close()

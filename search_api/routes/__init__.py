@@ -4,8 +4,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from codequarry.search_api.bodies import Problem
 from codequarry.search_api.problems import MEDIA_TYPE
-from codequarry.search_api.schemas import Problem, reference
+from codequarry.search_api.schemas import reference
 
 EXTENSION = "codequarry"
 """Where the application keeps its backend."""

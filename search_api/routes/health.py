@@ -6,9 +6,10 @@ from apiflask import APIBlueprint
 from flask import Response, current_app, jsonify
 
 from codequarry.search_api.backend import Backend
+from codequarry.search_api.bodies import HealthBody
 from codequarry.search_api.problems import RETRY_AFTER_SECONDS
 from codequarry.search_api.routes import EXTENSION, Responses, answer_response
-from codequarry.search_api.schemas import HealthBody, reference
+from codequarry.search_api.schemas import reference
 from codequarry.shared.metrics import CONTENT_TYPE, render
 
 blueprint = APIBlueprint("health", __name__, tag="Operation")

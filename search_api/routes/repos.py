@@ -4,9 +4,9 @@ from apiflask import APIBlueprint
 from flask import Response, current_app, jsonify
 
 from codequarry.search_api.backend import Backend
+from codequarry.search_api.bodies import RepositoriesBody
 from codequarry.search_api.repositories import describe
 from codequarry.search_api.routes import EXTENSION, answer_response, problem_responses
-from codequarry.search_api.schemas import RepositoriesBody
 
 blueprint = APIBlueprint("repos", __name__, tag="Repositories")
 
@@ -22,4 +22,4 @@ def list_repos() -> Response:
     """Return what the index has."""
     backend: Backend = current_app.extensions[EXTENSION]
     engine = backend.engine()
-    return jsonify({"repos": describe(engine.store, backend.settings)})
+    return jsonify({"repos": describe(engine.store, backend.settings, engine.catalog)})

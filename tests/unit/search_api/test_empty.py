@@ -4,8 +4,8 @@ from codequarry.search_api.empty import did_you_mean, why_empty
 from codequarry.search_api.states import RepositoryState
 from codequarry.shared.model import Filters
 
-READY = RepositoryState("core", "main", "ready", indexed_commit="c" * 40)
-IMPORTING = RepositoryState("site", "main", "importing", percent=43)
+READY = RepositoryState("core", "main", "branch", "ready", indexed_commit="c" * 40)
+IMPORTING = RepositoryState("site", "main", "branch", "importing", percent=43)
 
 
 def reason(plan, states, left=0):

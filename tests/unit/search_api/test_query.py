@@ -21,7 +21,12 @@ def test_aliases_stand_for_the_filter():
     assert parse_query("language:go file:main.go").clauses == (Clause("lang", "go"), Clause("path", "main.go"))
 
 
-@pytest.mark.parametrize("word", ["ref", "branch", "author", "commit", "since", "until"])
+@pytest.mark.parametrize("value", ["v1.2", "pull/12", "workspace:/home/me/project", "refs/heads/main", "12ab34c"])
+def test_a_version_may_have_digits_colons_and_slashes_in_it(value):
+    assert parse_query(f"retry ref:{value}").clauses == (Clause("ref", value),)
+
+
+@pytest.mark.parametrize("word", ["author", "since", "until"])
 def test_filters_of_later_versions_are_refused_by_name(word):
     with pytest.raises(UsageError, match=f"'{word}:' is not available yet"):
         parse_query(f"retry {word}:main")

@@ -1,8 +1,10 @@
 import pytest
 
 from codequarry.search_api.cursor import Cursor
-from codequarry.search_api.scope import resolve
+from codequarry.search_api.scope import MAX_LAYERS, resolve
 from codequarry.search_api.selection import Selection
+from codequarry.search_api.versions import Asked, VersionQuery
+from codequarry.search_api.views import Point
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
 from codequarry.shared.head import Head, Timeline
 from codequarry.shared.model import Layer
@@ -10,36 +12,61 @@ from codequarry.shared.repositories import Repository
 from codequarry.shared.transactions import TransactionRecord
 
 COMMIT_A, COMMIT_B = "a1b2c3d4e5" + "0" * 30, "a1b2c3d4ff" + "0" * 30
+OLD, DEV, TAG = "c0ffee" + "1" * 34, "dead" + "2" * 36, "7a9" + "3" * 37
+GONE = "9" * 40
 HEAD = Head(
-    counter=9,
+    counter=12,
     open={9: 1},
     aborted=frozenset({5}),
-    timelines={1: Timeline("core", 4, COMMIT_A), 2: Timeline("site", 8, COMMIT_B), 3: Timeline("new", 0)},
+    timelines={
+        1: Timeline("core", 4, COMMIT_A),
+        2: Timeline("site", 8, COMMIT_B),
+        3: Timeline("new", 0),
+        6: Timeline("core", 10, DEV, ref="refs/heads/dev", pins=frozenset({(1, 2)})),
+        7: Timeline("core", 11, TAG, ref="refs/tags/v1"),
+        20: Timeline("core", 3, GONE),
+        30: Timeline("core", 12, COMMIT_A, ref="workspace//home/me/core"),
+    },
     defaults={"core": 1, "site": 2, "new": 3},
 )
+HIDDEN = frozenset({5, 9})
 CATALOG = {
-    "core": Repository("core", "", "main"),
+    "core": Repository("core", "https://example.org/core", "main"),
     "site": Repository("site", "", "dev"),
     "new": Repository("new", "", "main"),
     "later": Repository("later", "", "main"),
 }
 
 
-def history(timeline):
-    state = HEAD.timelines[timeline]
-    records = [(state.published, state.commit), (2, "c0ffee" + "1" * 34)]
-    return [TransactionRecord(timeline, number, state.repo, "main", commit, "", 0, "") for number, commit in records]
+class Past:
+    """The transactions of `HEAD`'s timelines; timeline 1 also stood at OLD."""
+
+    def points(self, timeline):
+        state = HEAD.timelines[timeline]
+        older = [Point(2, OLD)] if timeline == 1 else []
+        return [*older, Point(state.published, state.commit)]
+
+    def record(self, timeline, number):
+        base = (1, 2) if timeline in (6, 30) else (None, None)
+        return TransactionRecord(timeline, number, "core", "", "", "", 0, "", *base, ("changed.py",))
 
 
-def scope(**wanted):
-    return resolve(HEAD, CATALOG, Selection(**wanted), history)
+def scope(*names, commits=(), cursor=None, head=HEAD, kind="ref", **fields):
+    query = VersionQuery(
+        tuple(Asked(kind, name) for name in names), tuple(Asked("commit", commit) for commit in commits)
+    )
+    return resolve(head, CATALOG, Selection(version=query, **fields), Past(), cursor)
 
 
-def test_everything_published_is_seen_as_of_head():
-    seen = scope()
-    assert seen.snapshot.layers == (Layer((1, 2), 9, frozenset({5, 9})),)
-    assert {name: view.commit for name, view in seen.views.items()} == {"core": COMMIT_A, "site": COMMIT_B}
-    assert seen.pending == ("later", "new")
+def seen(found):
+    return {name: [(view.ref.name, view.commit) for view in views] for name, views in found.views.items()}
+
+
+def test_everything_published_is_seen_as_of_head_in_one_layer():
+    found = scope()
+    assert found.snapshot.layers == (Layer((1, 2), 12, HIDDEN),)
+    assert seen(found) == {"core": [("main", COMMIT_A)], "site": [("dev", COMMIT_B)]}
+    assert found.pending == ("later", "new")
 
 
 def test_repositories_chosen_and_excluded():
@@ -53,24 +80,82 @@ def test_an_unknown_repository_is_refused_with_what_there_is():
             scope(**wanted)
 
 
-def test_a_branch_narrows_to_the_repositories_that_stand_on_it():
-    assert set(scope(branches=("dev",)).views) == {"site"}
+@pytest.mark.parametrize("name", ["dev", "refs/heads/dev"])
+def test_a_branch_may_be_the_default_one_here_and_an_overlay_there(name):
+    found = scope(name)
+    assert seen(found) == {"core": [("dev", DEV)], "site": [("dev", COMMIT_B)]}
+    over, base = found.snapshot.layers
+    assert over == Layer((2, 6), 12, HIDDEN)
+    assert base == Layer((1,), 2, HIDDEN, frozenset({"changed.py"}))
 
 
-def test_an_unknown_branch_is_refused_with_what_there_is():
-    with pytest.raises(NotIndexed, match=r"branch feature.*core at main"):
-        scope(branches=("feature",))
+def test_a_full_timeline_needs_no_layer_of_its_own():
+    head = Head(counter=12, timelines={1: HEAD.timelines[1], 7: HEAD.timelines[7]}, defaults={"core": 1})
+    assert scope("v1", repos=("core",), head=head).snapshot.layers == (Layer((7,), 12, frozenset()),)
+
+
+def test_several_versions_of_one_repository_are_seen_side_by_side():
+    found = scope("main", "dev", repos=("core",), kind="branch")
+    assert seen(found) == {"core": [("main", COMMIT_A), ("dev", DEV)]}
+    assert found.snapshot.layers[0] == Layer((1, 6), 12, HIDDEN)
+
+
+def test_a_branch_filter_means_no_tag():
+    with pytest.raises(NotIndexed):
+        scope("v1", kind="branch")
+
+
+def test_a_working_tree_can_be_asked_for():
+    assert seen(scope("workspace:/home/me/core")) == {"core": [("workspace:/home/me/core", COMMIT_A)]}
+
+
+def test_a_name_of_two_versions_is_refused_with_their_full_names():
+    timelines = {**HEAD.timelines, 8: Timeline("core", 12, TAG, ref="refs/heads/v1")}
+    head = Head(counter=12, timelines=timelines, defaults=HEAD.defaults)
+    with pytest.raises(UsageError, match="refs/heads/v1 or refs/tags/v1"):
+        scope("v1", head=head)
+    assert seen(scope("refs/tags/v1", head=head)) == {"core": [("v1", TAG)]}
+
+
+def test_an_unknown_version_is_refused_with_what_there_is_and_how_to_index_it():
+    with pytest.raises(NotIndexed) as caught:
+        scope("feature", repos=("core",))
+    said = str(caught.value)
+    assert "branches main, dev" in said and "tags v1" in said and COMMIT_A[:12] in said
+    assert "codequarry index https://example.org/core --branch feature or --tag feature" in said
+    assert [(one.repo, one.asked.text) for one in caught.value.missing] == [("core", "feature")]
+
+
+def test_every_version_of_a_list_must_be_somewhere():
+    with pytest.raises(NotIndexed, match="'nope'"):
+        scope("dev", "nope", kind="branch")
 
 
 def test_a_commit_may_be_short():
-    seen = scope(commits=("a1b2c3d4e5",))
-    assert seen.snapshot.layers == (Layer((1,), 4, frozenset({5, 9})),)
-    assert seen.views["core"].commit == COMMIT_A
+    found = scope(commits=("a1b2c3d4e5",))
+    assert found.snapshot.layers == (Layer((1,), 4, HIDDEN),)
+    assert seen(found) == {"core": [("main", COMMIT_A)]}
 
 
-def test_an_older_published_commit_can_be_asked_for():
-    seen = scope(commits=("C0FFEE1111",), repos=("core",))
-    assert seen.snapshot.layers == (Layer((1,), 2, frozenset({5, 9})),)
+@pytest.mark.parametrize(
+    ("commit", "layer"), [("C0FFEE1111", Layer((1,), 2, HIDDEN)), (GONE[:8], Layer((20,), 3, HIDDEN))]
+)
+def test_an_older_commit_can_be_asked_for_also_of_a_former_default_timeline(commit, layer):
+    assert scope(commits=(commit,), repos=("core",)).snapshot.layers == (layer,)
+
+
+def test_a_commit_of_an_overlay_has_its_base_below_it():
+    for found in (scope(commits=(DEV[:9],)), scope(DEV[:9]), scope(f"commit/{DEV}")):
+        assert found.snapshot.layers == (
+            Layer((6,), 10, HIDDEN),
+            Layer((1,), 2, HIDDEN, frozenset({"changed.py"})),
+        )
+
+
+def test_a_commit_may_be_asked_for_on_a_branch():
+    assert seen(scope("main", commits=(OLD,))) == {"core": [("main", OLD)]}
+    with pytest.raises(NotIndexed):
+        scope("dev", commits=(OLD,), repos=("core",))
 
 
 def test_a_short_commit_that_fits_two_is_ambiguous():
@@ -79,18 +164,67 @@ def test_a_short_commit_that_fits_two_is_ambiguous():
     assert caught.value.candidates == (COMMIT_A, COMMIT_B)
 
 
-def test_an_unknown_commit_is_refused_with_what_there_is():
-    with pytest.raises(NotIndexed, match="core at a1b2c3d4e500"):
-        scope(commits=("deadbeef",), repos=("core",))
-
-
 @pytest.mark.parametrize("commit", ["a1b2c3", "main~1", "", "xyzxyzx"])
 def test_what_is_no_commit_is_refused(commit):
     with pytest.raises(UsageError, match="hexadecimal"):
         scope(commits=(commit,))
 
 
+def test_repositories_may_each_be_at_a_version_of_their_own():
+    versions = (
+        ("site", VersionQuery()),
+        ("core", VersionQuery((Asked("ref", "v1"),))),
+        ("core", VersionQuery((Asked("ref", OLD),))),
+    )
+    found = scope(versions=versions)
+    assert seen(found) == {"site": [("dev", COMMIT_B)], "core": [("v1", TAG), ("main", OLD)]}
+    with pytest.raises(NotIndexed, match="'v1' is not indexed"):
+        scope(versions=(*versions, ("site", VersionQuery((Asked("ref", "v1"),)))))
+
+
+def test_too_many_layers_are_refused():
+    timelines = {
+        number: Timeline(f"r{number}", number, COMMIT_A, ref="refs/heads/x", pins=frozenset({(1, number)}))
+        for number in range(10, 11 + MAX_LAYERS)
+    }
+    records = {number: ("path.py", str(number)) for number in timelines}
+
+    class ManyPasts(Past):
+        def record(self, timeline, number):
+            return TransactionRecord(timeline, number, "", "", "", "", 0, "", 1, 4, records[timeline])
+
+    head = Head(
+        counter=500,
+        timelines={1: HEAD.timelines[1], **timelines},
+        defaults={f"r{number}": 1 for number in timelines},
+    )
+    with pytest.raises(UsageError, match="name fewer repositories"):
+        resolve(head, {}, Selection(version=VersionQuery((Asked("ref", "x"),))), ManyPasts())
+
+
 def test_a_cursor_sees_what_its_first_page_saw():
-    seen = resolve(HEAD, CATALOG, Selection(), history, Cursor(1, 7, (6, 7), "", ""))
-    assert seen.snapshot.layers == (Layer((1, 2), 7, frozenset({5, 6, 7})),)
-    assert (seen.at, seen.open) == (7, (6, 7))
+    found = scope(cursor=Cursor(1, 9, (8, 9), "", ""))
+    assert found.snapshot.layers[0].at == 9
+    assert found.hidden == frozenset({5, 8, 9})
+    assert (found.at, found.open) == (9, (8, 9))
+
+
+def test_a_cursor_names_the_commit_that_its_first_page_saw():
+    found = scope(repos=("core",), cursor=Cursor(1, 3, (), "", ""))
+    assert seen(found) == {"core": [("main", OLD)]}
+    assert found.snapshot.layers == (Layer((1,), 3, frozenset({5})),)
+
+
+def test_a_cursor_keeps_the_version_of_an_overlay():
+    before = scope("dev", repos=("core",))
+    after = scope("dev", repos=("core",), cursor=Cursor(1, before.at, before.open, "", before.timelines))
+    assert after.timelines == before.timelines
+    assert after.snapshot == before.snapshot
+
+
+@pytest.mark.parametrize("floor", [4, 9])
+def test_a_cursor_over_what_retention_gave_up_is_refused(floor):
+    timelines = {1: Timeline("core", 10, COMMIT_A, floor=floor)}
+    head = Head(counter=12, timelines=timelines, defaults={"core": 1})
+    with pytest.raises(UsageError, match=r"core is no longer kept \(retention\)"):
+        scope(repos=("core",), head=head, cursor=Cursor(1, 3 if floor == 4 else 9, (9,), "", ""))

@@ -69,6 +69,23 @@ def test_paths_in_both_places_are_refused():
         select({"path": ("a",)}, [Clause("path", "b")], include_tests=True)
 
 
-def test_branch_and_ref_are_one():
-    assert select({"ref": ("main",)}, (), include_tests=True).branches == ("main",)
-    assert select({"ref": ("main",), "branch": ("main", "dev")}, (), include_tests=True).branches == ("main",)
+def asked(filters, *clauses):
+    version = select(filters, clauses, include_tests=True).version
+    return [(one.kind, one.text) for one in version.all]
+
+
+def test_what_branch_and_ref_both_name_is_a_branch():
+    assert asked({"ref": ("v1",)}) == [("ref", "v1")]
+    assert asked({"branch": ("main", "dev")}) == [("branch", "main"), ("branch", "dev")]
+    assert asked({"ref": ("main",), "branch": ("main", "dev")}) == [("branch", "main")]
+
+
+def test_versions_may_stand_in_the_query():
+    assert asked({}, Clause("ref", "v1"), Clause("commit", "a1b2c3d")) == [("ref", "v1"), ("commit", "a1b2c3d")]
+    with pytest.raises(UsageError, match="contradict"):
+        asked({"ref": ("v1",)}, Clause("ref", "v2"))
+
+
+def test_a_version_can_not_be_excluded():
+    with pytest.raises(UsageError, match="'-branch:'"):
+        asked({}, Clause("branch", "main", negated=True))

@@ -1,0 +1,61 @@
+"""The head of the index and what of it somebody asks for, read together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from codequarry.search_api.catalog import Catalog, CatalogPast
+from codequarry.search_api.cursor import Cursor
+from codequarry.search_api.scope import Scope, resolve
+from codequarry.search_api.selection import Selection
+from codequarry.search_api.states import RepositoryState, ready_state
+from codequarry.search_api.versions import VersionQuery
+from codequarry.search_api.views import View
+from codequarry.shared.errors import NotIndexed, UsageError
+from codequarry.shared.head import Head
+from codequarry.shared.ledger import read_head
+from codequarry.shared.model import Snapshot
+from codequarry.shared.repositories import Repository
+from codequarry.shared.store.port import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What is seen, as of one head document."""
+
+    head: Head
+    repositories: Mapping[str, Repository]
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class OneVersion:
+    """One version of one repository, and how fresh it is."""
+
+    view: View
+    snapshot: Snapshot
+    state: RepositoryState
+
+
+def locate(store: Store, catalog: Catalog, selection: Selection, cursor: Cursor | None = None) -> Located:
+    """Read the head document and return what a selection sees of it (rule 10); errors as ``resolve``."""
+    head = read_head(store)
+    named = (*selection.repos, *(name for name, _ in selection.versions))
+    repositories = catalog.repositories(head, named)
+    scope = resolve(head, repositories, selection, CatalogPast(catalog, head), cursor)
+    return Located(head, repositories, scope)
+
+
+def one_version(store: Store, repo: str, version: VersionQuery = VersionQuery()) -> OneVersion:  # noqa: B008 -- frozen
+    """Return a version of a repository, the default branch where none is named.
+
+    NotIndexed where the index does not have it, UsageError where several are named.
+    """
+    catalog = Catalog(store)
+    found = locate(store, catalog, Selection(repos=(repo,), version=version))
+    views = found.scope.views.get(repo, ())
+    if not views:
+        raise NotIndexed(f"repository '{repo}' has nothing published yet; codequarry repos list says how far it is")
+    if len(views) > 1:
+        raise UsageError("name one version")
+    state = ready_state(catalog, found.head, views[0], found.repositories.get(repo))
+    return OneVersion(views[0], views[0].snapshot(found.scope.hidden), state)

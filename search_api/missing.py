@@ -1,0 +1,88 @@
+"""What is said, and done, about a version that the index does not have."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from codequarry.search_api.versions import Asked, Line
+from codequarry.search_api.views import Moment
+from codequarry.shared.errors import NotIndexed
+from codequarry.shared.refs import RefKind
+from codequarry.shared.repositories import Repository
+
+# An error is read by a person: more names than these are a list, for which there is GET /repos.
+MAX_NAMES_IN_ERROR = 20
+MAX_REPOSITORIES_IN_ERROR = 3
+MAX_COMMITS_IN_ERROR = 5
+SHORT_COMMIT = 12
+
+_PLURALS: Mapping[RefKind, str] = {
+    "branch": "branches",
+    "tag": "tags",
+    "pull": "pull requests",
+    "commit": "commits by themselves",
+    "workspace": "working trees",
+}
+_FLAGS: Mapping[RefKind, str] = {
+    "branch": "--branch",
+    "tag": "--tag",
+    "pull": "--pull",
+    "commit": "--commit",
+    "workspace": "--workspace",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A version that was asked for and is not there, in a repository that may have it."""
+
+    repo: str
+    asked: Asked
+
+
+class VersionMissing(NotIndexed):
+    """A version that is not indexed in any of the repositories in which it was looked for."""
+
+    def __init__(
+        self,
+        missing: Sequence[Missing],
+        moment: Moment,
+        lines: Mapping[str, Sequence[Line]],
+        catalog: Mapping[str, Repository],
+    ) -> None:
+        self.missing = tuple(missing)
+        asked = missing[0].asked if missing else None
+        names = [one.repo for one in missing]
+        shown = [_has(name, lines[name], moment) for name in names[:MAX_REPOSITORIES_IN_ERROR]]
+        more = f" and {len(names) - len(shown)} more repositories" if len(names) > len(shown) else ""
+        there = "; ".join(shown) or "nothing"
+        super().__init__(f"{asked} is not indexed; indexed: {there}{more}{_how(self.missing, catalog)}")
+
+
+def _has(repo: str, lines: Sequence[Line], moment: Moment) -> str:
+    """Say which versions of a repository there are."""
+    kinds: dict[RefKind, list[str]] = {}
+    for line in lines:
+        if not line.former:
+            kinds.setdefault(line.ref.kind, []).append(line.ref.value)
+    said = [f"{_PLURALS[kind]} {listed(names)}" for kind, names in kinds.items()]
+    if lines:
+        points = reversed(moment.points(lines[0].timeline))
+        commits = list(dict.fromkeys(point.commit[:SHORT_COMMIT] for point in points if point.commit))
+        said.append(f"newest commits {', '.join(commits[:MAX_COMMITS_IN_ERROR])}")
+    return f"{repo} with {', '.join(said)}" if said else f"nothing of {repo}"
+
+
+def _how(missing: Sequence[Missing], catalog: Mapping[str, Repository]) -> str:
+    """Say how one version of one repository would be indexed."""
+    if len(missing) != 1 or missing[0].repo not in catalog:
+        return ""
+    first = missing[0].asked.candidates()[0]
+    origin = "" if first.kind == "workspace" else f"{catalog[missing[0].repo].origin} "
+    flags = " or ".join(f"{_FLAGS[ref.kind]} {ref.value}" for ref in missing[0].asked.candidates())
+    return f"; to index it: codequarry index {origin}{flags}, or over HTTP ?index=true"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for an error, and how many more there are."""
+    shown = ", ".join(names[:MAX_NAMES_IN_ERROR])
+    return f"{shown} and {len(names) - MAX_NAMES_IN_ERROR} more" if len(names) > MAX_NAMES_IN_ERROR else shown

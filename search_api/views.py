@@ -1,0 +1,116 @@
+"""One version of one repository as a search sees it, and the moment of the index at which it does."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from codequarry.shared.errors import UsageError
+from codequarry.shared.head import Head, Place
+from codequarry.shared.model import Layer, Snapshot
+from codequarry.shared.refs import Ref
+from codequarry.shared.transactions import TransactionRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A published transaction in short; ``commit_count`` commits came with it."""
+
+    number: int
+    commit: str
+    commit_count: int = 0
+
+
+class Past(Protocol):
+    """What was published before now."""
+
+    def points(self, timeline: int) -> Sequence[Point]:
+        """Return the transactions of a timeline that readers may ask for, oldest first."""
+        ...
+
+    def record(self, timeline: int, number: int) -> TransactionRecord | None:
+        """Return the record of a published transaction."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One version of a repository: a timeline after transaction ``number``, which is ``commit``.
+
+    ``key`` is the timeline's version in the head document, empty for the default branch and what was that once.
+    ``fixed`` where a commit was asked for, which no later transaction changes. An overlay has a base and its ``mask``.
+    """
+
+    repo: str
+    ref: Ref
+    timeline: int
+    number: int
+    commit: str
+    key: str = ""
+    fixed: bool = False
+    base: Place | None = None
+    mask: frozenset[str] = frozenset()
+
+    @property
+    def branch(self) -> str | None:
+        """The name of the branch, where the version is one."""
+        return self.ref.value if self.ref.kind == "branch" else None
+
+    def layers(self, hidden: frozenset[int]) -> tuple[Layer, ...]:
+        """Return what a reader sees of this version alone (rule 12)."""
+        own = Layer((self.timeline,), self.number, hidden)
+        return (own, *self.base_layers(hidden))
+
+    def base_layers(self, hidden: frozenset[int]) -> tuple[Layer, ...]:
+        """Return the layer that an overlay lies on, if it is one."""
+        if self.base is None:
+            return ()
+        timeline, number = self.base
+        return (Layer((timeline,), number, hidden, self.mask),)
+
+    def snapshot(self, hidden: frozenset[int]) -> Snapshot:
+        """Return this version alone as a filter."""
+        return Snapshot(self.layers(hidden))
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The index when number ``at`` was the newest and ``open`` were under way: now, or as a cursor remembers it."""
+
+    head: Head
+    past: Past
+    at: int
+    open: tuple[int, ...]
+
+    @property
+    def hidden(self) -> frozenset[int]:
+        """The numbers that nobody saw then or sees now."""
+        return self.head.aborted | frozenset(self.open)
+
+    def sees(self, number: int) -> bool:
+        """Tell whether a transaction that is published now was so then."""
+        return number <= self.at and number not in self.open
+
+    def newest(self, timeline: int) -> Point | None:
+        """Return what a timeline stood at, None before its first publication; UsageError where that is given up."""
+        state = self.head.timelines[timeline]
+        if state.floor and not self.sees(state.floor):
+            raise UsageError(
+                f"what the cursor saw of {state.repo} is no longer kept (retention); leave it out to begin anew"
+            )
+        if not state.published or self.sees(state.published):
+            return Point(state.published, state.commit) if state.published else None
+        return next((point for point in reversed(self.past.points(timeline)) if self.sees(point.number)), None)
+
+    def points(self, timeline: int) -> list[Point]:
+        """Return what could be asked of a timeline then, oldest first."""
+        return [point for point in self.past.points(timeline) if self.sees(point.number)]
+
+
+def view_of(moment: Moment, timeline: int, ref: Ref, point: Point, *, fixed: bool = False) -> View:
+    """Return a timeline's version after a transaction, with its base where it is an overlay."""
+    state = moment.head.timelines[timeline]
+    base, mask = None, frozenset[str]()
+    # The timelines of default branches are whole; only others may lie on a base, which their record names.
+    if state.ref and (record := moment.past.record(timeline, point.number)):
+        base, mask = record.base, frozenset(record.mask)
+    return View(state.repo, ref, timeline, point.number, point.commit, state.ref, fixed, base, mask)

@@ -1,0 +1,82 @@
+"""An answer that must hold a commit: wait until the index has it, or say how far it is."""
+
+from collections.abc import Callable
+from time import monotonic, sleep
+
+from codequarry.search_api.catalog import Catalog
+from codequarry.search_api.locate import Located
+from codequarry.search_api.states import RepositoryState, pending_state, ready_state
+from codequarry.search_api.views import View
+from codequarry.shared.errors import AmbiguousCommit, NotReached, UsageError
+from codequarry.shared.ledger import published_transactions
+from codequarry.shared.refs import commit_digits
+from codequarry.shared.store.port import Store
+
+# A publication is one write; who waits for it is told within this time, and asks the store no more often.
+POLL_SECONDS = 0.1
+
+Locate = Callable[[], Located]
+
+
+def await_commit(
+    store: Store, catalog: Catalog, find: Locate, wanted: str, wait_ms: int, pause: Callable[[float], None] = sleep
+) -> Located:
+    """Return what is seen once the one version in it holds a commit; NotReached after ``wait_ms``.
+
+    UsageError where several versions are seen: it would not be clear which of them must hold it.
+    """
+    short = commit_digits(wanted)
+    deadline = monotonic() + wait_ms / 1000
+    while True:
+        found = find()
+        view = _one_view(found)
+        if view is not None and _holds(store, found, view, short):
+            return found
+        if monotonic() >= deadline or (view is not None and view.fixed):
+            raise _not_reached(catalog, found, wanted, wait_ms)
+        pause(min(POLL_SECONDS, max(0.0, deadline - monotonic())))
+
+
+def _one_view(found: Located) -> View | None:
+    """Return the version that must hold the commit, None while its repository has published nothing."""
+    scope = found.scope
+    views = [view for several in scope.views.values() for view in several]
+    if len(views) + len(scope.pending) != 1:
+        raise UsageError("min_commit holds for one version of one repository; name the repository in filters.repo")
+    return views[0] if views else None
+
+
+def _holds(store: Store, found: Located, view: View, short: str) -> bool:
+    """Tell whether a version's published transactions, up to what is seen, brought a commit."""
+    if view.commit.startswith(short):
+        return True
+    records = published_transactions(store, found.head, view.timeline)
+    commits = {
+        commit
+        for record in records
+        if record.number <= view.number
+        for commit in (record.commit, *record.commits)
+        if commit.startswith(short)
+    }
+    if len(commits) > 1 and short not in commits:
+        raise AmbiguousCommit(short, sorted(commits))
+    return bool(commits)
+
+
+def _not_reached(catalog: Catalog, found: Located, wanted: str, wait_ms: int) -> NotReached:
+    states = list(_states(catalog, found))
+    there = ", ".join(f"{state.name} {state.ref} at {(state.indexed_commit or 'nothing')[:12]}" for state in states)
+    return NotReached(
+        f"commit {wanted} is not in what is indexed after {wait_ms} ms: {there}; ask again, or with a longer wait_ms",
+        [state.freshness() for state in states],
+    )
+
+
+def _states(catalog: Catalog, found: Located) -> list[RepositoryState]:
+    scope, repositories = found.scope, found.repositories
+    ready = [
+        ready_state(catalog, found.head, view, repositories.get(name))
+        for name, views in scope.views.items()
+        for view in views
+    ]
+    return ready + [pending_state(catalog, name, repositories.get(name)) for name in scope.pending]
