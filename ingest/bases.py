@@ -73,7 +73,8 @@ def choose_base(store: Store, head: Head, source: Source, repo: str, current: Pl
 
 def plan_over(store: Store, head: Head, source: Source, record: TransactionRecord) -> Plan:
     """Compare a version with a published state, path by path, in blob, rules and presence."""
-    return make_plan(source.tasks, store.files(snapshot_at(head, record.timeline, record.number)))
+    live = store.files(snapshot_at(head, record.timeline, record.number))
+    return make_plan(source.tasks, live, source.forced)
 
 
 def _candidates(store: Store, head: Head, source: Source, repo: str) -> Iterator[TransactionRecord]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from codequarry.ingest.chores import finish_chores, note_purge
+from codequarry.ingest.chores import PURGE, finish_chores, note_purge
 from codequarry.ingest.retention import Cut, Extent, Limits, cut_history, families
 from codequarry.shared.config import RetentionSettings
 from codequarry.shared.errors import Conflict
@@ -86,11 +86,11 @@ def collect_history(
 
 
 def collect_after_run(
-    store: Store, settings: RetentionSettings, repo: str, timeline: int, *, clock: Clock = utc_now
+    store: Store, settings: RetentionSettings, repo: str, key: str, *, clock: Clock = utc_now
 ) -> Collected:
-    """Collect the timeline that a run has published to, and a few other versions of the repository in turn."""
+    """Collect the version that a run has published, by its key, and a few others of the repository in turn."""
     head = read_head(store)
-    own, others = _own_and_others(head, repo, timeline)
+    own, others = _own_and_others(head, repo, key)
     start = head.counter % len(others) if others else 0
     turn = (others[start:] + others[:start])[:OTHERS_PER_RUN]
     return _collect(store, settings, {repo: [*own, *turn]}, clock)
@@ -101,8 +101,9 @@ def plan_cuts(
 ) -> list[Cut]:
     """Return what the histories of a repository that have one of ``timelines`` give up."""
     limits = Limits.of(settings, repo)
+    leaving = [int(document.key.removeprefix(PURGE)) for document in store.list_documents(PURGE)]
     cuts: list[Cut] = []
-    for family in families(head, repo):
+    for family in families(head, repo, leaving):
         if set(family).isdisjoint(timelines):
             continue
         records = {key: published_transactions(store, head, key) for key in family}
@@ -120,14 +121,10 @@ def apply_cut(head: Head, cut: Cut) -> Head:
     return drop_timeline(head, cut.timeline)
 
 
-def _own_and_others(head: Head, repo: str, timeline: int) -> tuple[list[int], list[int]]:
-    own, others = [timeline], list[int]()
-    for family in families(head, repo):
-        if timeline in family:
-            own = list(family)
-        else:
-            others += family
-    return own, others
+def _own_and_others(head: Head, repo: str, key: str) -> tuple[list[int], list[int]]:
+    published = [one for family in families(head, repo) for one in family]
+    own = [one for one in published if head.timelines[one].ref == key]
+    return own, [one for one in published if head.timelines[one].ref != key]
 
 
 def _collect(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from codequarry.ingest.acquire import acquire
 from codequarry.ingest.chores import finish_chores
 from codequarry.ingest.chunking.core import CHUNKER_VERSION
+from codequarry.ingest.collector import collect_after_run
 from codequarry.ingest.freshness import note_seen
 from codequarry.ingest.holder import new_holder, retire_holder
 from codequarry.ingest.lease import Held
@@ -49,8 +50,10 @@ def index_repository(request: IndexRequest, workshop: Workshop, observe: Observe
     repository, note = enter_catalog(source, request, store, watch)
     dropped = drop_vanished(store, repository.name, source.key, source.listing)
     note_seen(store, repository.name, source)
-    run = Run(request, workshop, source, repository, note, watch, started, dropped)
-    return replace(_index(run), default_branch=first)
+    run = Run(request, workshop, replace(source, forced=request.forced), repository, note, watch, started, dropped)
+    done = replace(_index(run), default_branch=first)
+    collect_after_run(store, settings.retention, repository.name, source.key)
+    return done
 
 
 def _index(run: Run) -> IndexReport:
@@ -62,7 +65,8 @@ def _index(run: Run) -> IndexReport:
     holder = new_holder()
     try:
         seconds, say = indexing.lease_seconds, run.watch.say
-        held = acquire(store, target, placer, holder, full=full, lease_seconds=seconds, say=say)
+        anew = full or bool(run.request.forced)
+        held = acquire(store, target, placer, holder, full=anew, lease_seconds=seconds, say=say)
         return _transact(run, held, placer) if held else _nothing_new(run)
     finally:
         retire_holder(holder)

@@ -1,7 +1,7 @@
 """What a transaction has to write and to retire, found by comparing a tree and its verdicts with the live records."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from codequarry.ingest.scan import FileTask
@@ -32,8 +32,8 @@ class Plan:
         return len(self.changed) + self.removed
 
 
-def make_plan(tasks: Iterable[FileTask], live: Iterable[FileRecord]) -> Plan:
-    """Compare a commit's files with the live records (rule 4)."""
+def make_plan(tasks: Iterable[FileTask], live: Iterable[FileRecord], forced: Collection[str] = frozenset()) -> Plan:
+    """Compare a commit's files with the live records (rule 4); what lies at a ``forced`` path is replaced anyway."""
     records: dict[str, FileRecord] = {}
     doubled: set[str] = set()
     for record in live:
@@ -46,13 +46,14 @@ def make_plan(tasks: Iterable[FileTask], live: Iterable[FileRecord]) -> Plan:
     for task in tasks:
         in_tree.add(task.path)
         known = records.get(task.path)
-        if known and task.path not in doubled and (known.blob, known.rules) == (task.blob, task.rules):
+        anew = task.path in doubled or task.path in forced
+        if known and not anew and (known.blob, known.rules) == (task.blob, task.rules):
             kept[known.verdict] += 1
         else:
             changed.append(task)
     removed = records.keys() - in_tree
     replaced = {task.path for task in changed if task.path in records}
-    return Plan(tuple(changed), frozenset(removed | replaced), len(removed), kept.total(), dict(kept))
+    return Plan(tuple(changed), frozenset(removed | replaced).union(forced), len(removed), kept.total(), dict(kept))
 
 
 def skips(verdicts: Mapping[str, int]) -> dict[str, int]:

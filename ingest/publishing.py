@@ -64,7 +64,8 @@ def _plan(run: Run, held: Held, placer: Placer) -> Work:
     tasks = base.plan.changed if base else run.source.tasks
     live = () if held.new else store.files(snapshot_at(head, held.timeline, head.timelines[held.timeline].published))
     before = {file.path: file for file in store.written_files(held.timeline, held.number)} if held.resumed else {}
-    return Work(make_plan(tasks, live), base, before)
+    # An interrupted run may have been asked to write other paths anew than this one.
+    return Work(make_plan(tasks, live, run.source.forced.union(before)), base, before)
 
 
 def _read_and_write(run: Run, writer: Writer, tasks: list[FileTask]) -> Written:

@@ -29,7 +29,8 @@ class IndexRequest:
 
     ``default`` makes the branch of ``ref`` the repository's default one, as the first branch that is indexed is.
     ``full`` starts over beside what is there. More than ``max_chunks`` chunks or ``max_tokens`` tokens to embed stop
-    the run with LimitExceeded, and nothing is published.
+    the run with LimitExceeded, and nothing is published. ``forced`` paths are written anew although nothing about them
+    has changed: something is wrong with them (``codequarry fsck --repair``).
     """
 
     origin: str
@@ -39,6 +40,7 @@ class IndexRequest:
     max_chunks: int | None = None
     max_tokens: int | None = None
     default: bool = False
+    forced: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

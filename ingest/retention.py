@@ -1,6 +1,6 @@
 """Which commits stay searchable: rule 16 as pure functions over the head document and the transactions' records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -48,12 +48,14 @@ class Cut:
     dropped: bool = False
 
 
-def families(head: Head, repo: str) -> list[tuple[int, ...]]:
+def families(head: Head, repo: str, leaving: Collection[int] = ()) -> list[tuple[int, ...]]:
     """Return the published timelines of a repository by the history that they count as.
 
-    The default one and those that were it before are one history; every other version is one for itself.
+    The default one and those that were it before are one history; every other version is one for itself. Timelines
+    that are ``leaving`` go as soon as no overlay lies on them, and count for nothing.
     """
-    published = [key for key in sorted(head.of_repo(repo)) if head.timelines[key].published]
+    going = frozenset(leaving) - frozenset(head.defaults.values())
+    published = [key for key in sorted(head.of_repo(repo)) if head.timelines[key].published and key not in going]
     defaults = tuple(key for key in published if not head.timelines[key].ref)
     others: list[tuple[int, ...]] = [(key,) for key in published if head.timelines[key].ref]
     return [defaults, *others] if defaults else others

@@ -32,7 +32,8 @@ class Source:
     """A commit on this machine, and what its paths decide under the settings and its own ignore file.
 
     ``key`` is what timelines call the version. ``listing`` is what the origin said of it and of the other indexed
-    versions. A working tree has ``entries`` instead of the commit's, and their hash as ``state``.
+    versions. A working tree has ``entries`` instead of the commit's, and their hash as ``state``. ``forced`` paths are
+    written anew, whatever is indexed.
     """
 
     origin: Origin
@@ -44,6 +45,7 @@ class Source:
     listing: Listing
     entries: tuple[TreeEntry, ...] | None = None
     state: str = ""
+    forced: frozenset[str] = frozenset()
 
     @cached_property
     def tasks(self) -> list[FileTask]:

@@ -357,7 +357,7 @@ def test_rule_16_a_busy_repository_is_collected_although_its_floor_moves_with_ev
     deleted = 0
     for text in range(12):
         world.advance(main, blobs(a=text), default=True)
-        deleted += collect_after_run(world.store, world.settings, REPO, main, clock=world.clock).deleted
+        deleted += collect_after_run(world.store, world.settings, REPO, "", clock=world.clock).deleted
         world.clock.move(GRACE / 4)
     assert deleted > 6
     world.check()
@@ -370,7 +370,7 @@ def test_rule_16_every_run_looks_at_some_other_versions_too(world):
     for text in (2, 3):
         world.advance(branch, blobs(a=text), base=base)
     world.clock.move(timedelta(days=91).total_seconds())
-    collect_after_run(world.store, world.settings, REPO, main, clock=world.clock)
+    collect_after_run(world.store, world.settings, REPO, "", clock=world.clock)
     assert len(world.askable()) == 2
 
 

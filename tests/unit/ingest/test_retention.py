@@ -77,6 +77,12 @@ def test_the_default_timeline_and_those_before_it_are_one_history():
     assert (cut.timeline, cut.dropped, len(cut.given_up)) == (1, True, 3)
 
 
+def test_a_timeline_that_goes_anyway_takes_nobodys_place():
+    head = Head(10, timelines={1: Timeline("r", 4), 5: Timeline("r", 8)}, defaults={"r": 5})
+    assert families(head, "r", leaving=[1]) == [(5,)]
+    assert families(head, "r", leaving=[5]) == [(1, 5)], "what is to replace the default one is not there yet"
+
+
 def test_a_former_default_timeline_stays_while_an_overlay_lies_on_it():
     overlay = Timeline("r", 10, ref="refs/heads/x", pins=frozenset({(1, 3)}))
     head = Head(10, timelines={1: Timeline("r", 4), 5: Timeline("r", 8), 9: overlay}, defaults={"r": 5})
