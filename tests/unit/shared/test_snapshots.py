@@ -106,6 +106,14 @@ def test_a_lease_that_beat_since_it_was_seen_is_not_taken_over():
         take_over(head, timeline, seen, "you")
 
 
+def test_the_lease_of_a_timeline_that_was_dropped_is_not_taken_over():
+    head, timeline, _ = begun()
+    seen = head.timelines[timeline].lease
+    assert seen is not None
+    with pytest.raises(Conflict, match="changed hands"):
+        take_over(forget(head, "r"), timeline, seen, "you")
+
+
 def test_an_aborted_number_stays_hidden():
     head, timeline, number = begun()
     head = abort(head, timeline, "me", number)
