@@ -30,6 +30,9 @@ def show_estimate(found: "Estimate") -> None:
         write(f"{where}, nothing to do: it is indexed already")
         return
     write(f"{where}, would take about {duration(found.seconds)}")
+    if found.base_commit:
+        over = f"{safe_line(found.base_ref)} at {found.base_commit[:12]}"
+        write(f"  layer       {count(found.base_paths, 'changed path')} over {over}")
     write(f"  files       {to_index:,} to index, {skips(found.skipped)}")
     write(f"  chunks      about {found.chunks:,}")
     cost = "" if found.cost is None else f", about {found.cost:.2f} at the price that is set"

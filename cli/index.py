@@ -6,25 +6,28 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codequarry.cli import progress
-from codequarry.cli.console import count, duration, note, safe_line, skips, write, write_json
+from codequarry.cli.console import note, write_json
 from codequarry.cli.failures import INTERRUPTED
 from codequarry.cli.invocation import Json, load, workplace
 from codequarry.cli.versions import asked_ref
 from codequarry.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from codequarry.ingest.report import IndexReport, IndexRequest, Workshop
-
-SHORT_COMMIT = 12
+    from codequarry.ingest.report import IndexRequest, Workshop
 
 
 def index(
     context: typer.Context,
-    origin: Annotated[str, typer.Argument(metavar="PATH_OR_URL", help="A folder, or a URL that git can clone.")],
+    origin: Annotated[
+        str | None, typer.Argument(metavar="[PATH_OR_URL]", help="A folder, or a URL that git can clone.")
+    ] = None,
     branch: Annotated[str | None, typer.Option(metavar="B", help="A branch, as a layer over what is indexed.")] = None,
     tag: Annotated[str | None, typer.Option(metavar="T", help="A tag.")] = None,
     commit: Annotated[str | None, typer.Option(metavar="SHA", help="A commit, in full or its first digits.")] = None,
     pull: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pull or merge request.")] = None,
+    workspace: Annotated[
+        str | None, typer.Option(metavar="PATH", help="A working tree as it is, with what is not committed.")
+    ] = None,
     default: Annotated[
         bool, typer.Option("--default", help="Make the branch the one that the repository is searched at.")
     ] = False,
@@ -37,19 +40,24 @@ def index(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Index a repository, or bring it up to date.
+    """Index a repository, or one version of it, or bring it up to date.
 
     Reads git objects, not the working tree: what is committed is indexed. A second run reads only what
     changed. Stopped at any moment, the next run goes on where it was.
+
+    A branch, a tag, a commit, a pull request or a working tree becomes a layer over what is indexed: it costs
+    what differs. One that the origin has no more is dropped.
     """
     settings = load(context).settings
     from codequarry.ingest.report import IndexRequest, Workshop
 
-    ref = asked_ref(branch=branch, tag=tag, commit=commit, pull=pull)
+    ref = asked_ref(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
+    if origin is None and workspace is None:
+        raise UsageError("give the path of a git repository or its URL, or --workspace PATH")
     if default and branch is None:
         raise UsageError("--default needs --branch: it says which branch becomes the default one")
-    request = IndexRequest(origin, ref, name, full, max_chunks, max_tokens, default)
-    with workplace(settings) as place:
+    request = IndexRequest(origin or "", ref, name, full, max_chunks, max_tokens, default)
+    with workplace(settings, writing=True) as place:
         workshop = Workshop(place.store, place.embedder, settings)
         try:
             (_estimate if dry_run else _index)(request, workshop, as_json)
@@ -59,33 +67,18 @@ def index(
 
 
 def _index(request: "IndexRequest", workshop: "Workshop", as_json: bool) -> None:
+    from codequarry.cli.reports import show_report
     from codequarry.ingest.pipeline import index_repository
 
     with progress.shown() as observe:
         report = index_repository(request, workshop, observe)
-    if report.name_note:
-        note(f"note: {report.name_note}")
+    for one in (report.default_branch, report):
+        if one and one.name_note:
+            note(f"note: {one.name_note}")
     if as_json:
         write_json(asdict(report))
     else:
-        _show(report)
-
-
-def _show(report: "IndexReport") -> None:
-    where = f"{safe_line(report.repo)}: {safe_line(report.ref)} at {report.commit[:SHORT_COMMIT]}"
-    if not report.changed:
-        write(f"{where}, nothing new ({duration(report.seconds)})")
-        return
-    how = " (resumed)" if report.resumed else " (from the start)" if report.full else ""
-    write(f"{where}, indexed in {duration(report.seconds)}{how}")
-    if report.previous_commit and not report.full:
-        changed = count(report.files_changed + report.files_removed, "changed path")
-        removed = f", {report.files_removed:,} of them removed" if report.files_removed else ""
-        write(f"  since {report.previous_commit[:SHORT_COMMIT]}: only {changed}{removed}")
-    skipped = skips(report.skipped)
-    write(f"  files       {report.files_indexed:,} indexed{f', {skipped}' if skipped else ', none skipped'}")
-    write(f"  chunks      {report.chunks_live:,}, {report.chunks_written:,} of them new")
-    write(f"  embeddings  {report.embedded:,} made, {report.reused_embeddings:,} reused")
+        show_report(report)
 
 
 def _estimate(request: "IndexRequest", workshop: "Workshop", as_json: bool) -> None:

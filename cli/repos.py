@@ -2,15 +2,22 @@
 
 import sys
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from codequarry.cli import collecting
 from codequarry.cli.console import count, note, write_json, write_table
 from codequarry.cli.invocation import Json, examples, load, workplace
+from codequarry.cli.versions import asked_ref
 from codequarry.shared.errors import UsageError
 
-app = typer.Typer(help="List and remove repositories.", no_args_is_help=True, rich_markup_mode=None)
+if TYPE_CHECKING:
+    from codequarry.shared.refs import Ref
+
+app = typer.Typer(
+    help="List and remove repositories, give up old commits.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @app.command("list", epilog=examples("repos list", "repos list --json"))
@@ -29,17 +36,27 @@ def list_repos(context: typer.Context, as_json: Json = False) -> None:
     write_table([_row(one) for one in described], right=(3, 4))
 
 
-@app.command("rm", epilog=examples("repos rm flask --yes"))
+@app.command("rm", epilog=examples("repos rm flask --yes", "repos rm flask --branch experiment"))
 def remove(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of an indexed repository.")],
+    branch: Annotated[str | None, typer.Option(metavar="B", help="Only this branch.")] = None,
+    tag: Annotated[str | None, typer.Option(metavar="T", help="Only this tag.")] = None,
+    commit: Annotated[str | None, typer.Option(metavar="SHA", help="Only what was indexed as this commit.")] = None,
+    pull: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only this pull request.")] = None,
+    workspace: Annotated[str | None, typer.Option(metavar="PATH", help="Only this working tree.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Remove a repository.
+    """Remove a repository, or one version of it.
 
-    Its chunks, its mirror, and the vectors that no other one uses.
+    A repository goes with its chunks, its mirror, and the vectors that no other one uses. A version is a layer that
+    `codequarry index` can make again at any time: removing it asks nothing.
     """
+    ref = asked_ref(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
+    if ref is not None:
+        _remove_version(context, name, ref, as_json)
+        return
     if not yes and not sys.stdin.isatty():
         raise UsageError(f"removing {name} cannot be undone; say --yes where nobody can be asked")
     with workplace(load(context).settings) as place:
@@ -52,6 +69,20 @@ def remove(
         write_json({"removed": name})
     else:
         note(f"removed {name}")
+
+
+def _remove_version(context: typer.Context, name: str, ref: "Ref", as_json: bool) -> None:
+    with workplace(load(context).settings) as place:
+        from codequarry.ingest.removal import remove_version
+
+        removed = remove_version(name, ref, place.store, place.settings)
+    if as_json:
+        write_json({"removed": name, "ref": removed.name})
+    else:
+        note(f"removed {removed.name} of {name}")
+
+
+app.command("collect", epilog=examples("repos collect", "repos collect flask --dry-run"))(collecting.collect)
 
 
 def _row(one: Mapping[str, Any]) -> tuple[object, ...]:

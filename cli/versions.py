@@ -34,5 +34,5 @@ def asked_ref(
     if pull is not None:
         return Ref("pull", str(pull))
     if workspace is not None:
-        return Ref("workspace", str(Path(workspace).expanduser().absolute()))
+        return Ref("workspace", str(Path(workspace).expanduser().resolve()))
     return None

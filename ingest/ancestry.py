@@ -13,8 +13,11 @@ NEAR_COMMITS = 5_000
 def new_commits(mirror: Mirror, commit: str, previous: str | None) -> tuple[tuple[str, ...], int]:
     """Return the commits that ``commit`` has and ``previous`` had not, newest first, and how many they are in truth.
 
-    At most ``MAX_COMMITS`` of them are returned. All the history where there is no ``previous``.
+    At most ``MAX_COMMITS`` of them are returned. All the history where there is no ``previous``, nothing where the
+    mirror lacks ``commit``, as of a shallow checkout.
     """
+    if not mirror.commit_of(commit):
+        return (), 0
     without = [f"^{previous}"] if previous and mirror.commit_of(previous) else []
     found = _rev_list(mirror, commit, *without)
     return tuple(found[:MAX_COMMITS]), len(found)
@@ -22,7 +25,7 @@ def new_commits(mirror: Mirror, commit: str, previous: str | None) -> tuple[tupl
 
 def count_behind(mirror: Mirror, commit: str, published: str) -> int | None:
     """Return how many commits ``commit`` has that ``published`` has not; None where the mirror does not know."""
-    if not published or not mirror.commit_of(published):
+    if not published or not mirror.commit_of(published) or not mirror.commit_of(commit):
         return None
     command = ("rev-list", "--count", commit, f"^{published}", "--")
     return int(mirror.run(*command, what=f"cannot count the commits of {commit}"))
@@ -30,6 +33,8 @@ def count_behind(mirror: Mirror, commit: str, published: str) -> int | None:
 
 def nearest(mirror: Mirror, commit: str, published: Collection[str]) -> str | None:
     """Return the first of ``published`` among the newest commits of the history of ``commit``, itself included."""
+    if not mirror.commit_of(commit):
+        return None
     wanted = frozenset(published)
     history = _rev_list(mirror, commit, f"--max-count={NEAR_COMMITS}")
     return next((one for one in history if one in wanted), None)

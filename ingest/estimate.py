@@ -14,10 +14,11 @@ from codequarry.ingest.plan import make_plan, skips
 from codequarry.ingest.reading import ReadFile
 from codequarry.ingest.report import IndexRequest, Observe, Workshop, ignore
 from codequarry.ingest.scan import FileTask
-from codequarry.ingest.sources import Source, fetch_source, processor_count
+from codequarry.ingest.sources import Source, processor_count
 from codequarry.ingest.wanted import understand
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workers import open_readers
+from codequarry.ingest.workspace import obtain
 from codequarry.shared.embedding.cache import vector_key
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.tokens import estimate_tokens
@@ -76,11 +77,11 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: Observe = ignor
     """Fetch, list and sample what a run would index; chunks and tokens come within 30 % of what it then does."""
     store, settings = workshop.store, workshop.settings
     check_identity(store, workshop.embedder, settings.embedding.model)
-    wanted = understand(request, store)
+    wanted = understand(request, settings, store)
     repo = wanted.known.name if wanted.known else request.name or wanted.origin.name
     watch = Watch(store, observe, repo, saves=False)
     watch.say("fetching")
-    source = fetch_source(wanted, settings, store)
+    source = obtain(wanted, settings, store)
     if source is None:
         raise GitError(f"{wanted.origin.url} has {wanted.key} no more; without --dry-run it is dropped from the index")
     watch.commit = source.commit

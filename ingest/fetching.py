@@ -1,10 +1,13 @@
 """Bringing a version of an origin into its mirror: a branch, a tag, a pull request, or a commit."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 
 from codequarry.ingest.git import Mirror
+from codequarry.ingest.git_process import run_git
 from codequarry.ingest.mirrors import SHA256_HEX, Access
 from codequarry.ingest.remote import HEAD, Listing, ask, check_ref, complain, default_branch
 from codequarry.shared.errors import AmbiguousCommit, GitError
@@ -72,6 +75,18 @@ def synchronise(access: Access, ref: Ref | None, others: Sequence[Ref] = ()) -> 
 def fetch(access: Access, ref: Ref | None) -> Fetched:
     """Bring the mirror up to the newest commit of ``ref``; GitError names those there are, where it is none."""
     return synchronise(access, ref) or complain(access, ref)
+
+
+def keep_head(access: Access, lock: int, checkout: Path, ref: Ref) -> None:
+    """Bring the commit that a checkout is at into the mirror, so that its history can be compared.
+
+    Where it can't be had (a shallow clone, whose border the mirror must not get), the version does without.
+    """
+    refspec = f"+{HEAD}:{_place(ref)}"
+    command = (f"--git-dir={access.mirror.folder}", "fetch", *FETCH_OPTIONS, "--end-of-options", str(checkout), refspec)
+    timeout = access.settings.clone_timeout_seconds
+    with suppress(GitError):
+        run_git(command, access.mirror.environment, timeout, what=f"cannot read {checkout}", keep_open=(lock,))
 
 
 def _place(ref: Ref) -> str:

@@ -120,8 +120,9 @@ def run_git(
     *,
     what: str,
     keep_open: Sequence[int] = (),
+    data: bytes | None = None,
 ) -> bytes:
-    """Run git and return its output; GitError says ``what`` failed and what to do.
+    """Run git, with ``data`` as its input, and return its output; GitError says ``what`` failed and what to do.
 
     The process has a group of its own, so that a timeout or Ctrl-C also ends the helpers it started. ``keep_open`` are
     file descriptors that it inherits: a lock then lives as long as the longest-lived of them.
@@ -129,7 +130,7 @@ def run_git(
     try:
         process = subprocess.Popen(
             ["git", *arguments],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if data is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=dict(environment),
@@ -139,7 +140,7 @@ def run_git(
     except FileNotFoundError:
         raise GitError("git is not installed, or not in PATH") from None
     try:
-        output, complaint = process.communicate(timeout=timeout)
+        output, complaint = process.communicate(data, timeout=timeout)
     except subprocess.TimeoutExpired:
         _end(process)
         raise GitError(f"{what}: no answer within {timeout:g} s; [git] clone_timeout_seconds sets the limit") from None

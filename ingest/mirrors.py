@@ -60,11 +60,14 @@ class Access:
 
 def open_access(origin: Origin, settings: GitSettings, home: Path) -> Access:
     """Return how to reach ``origin``; nothing is asked of it yet."""
-    mirrors = _mirrors(home)
-    mirrors.mkdir(parents=True, exist_ok=True)
-    configuration = _write_configuration(mirrors / "gitconfig")
+    configuration = _write_configuration(_mirrors(home))
     mirror = Mirror(mirror_folder(origin, home), git_environment(settings, configuration))
     return Access(origin, mirror, settings, git_environment(settings, configuration, origin))
+
+
+def open_environment(settings: GitSettings, home: Path) -> dict[str, str]:
+    """Return the environment for git processes that speak with nobody."""
+    return git_environment(settings, _write_configuration(_mirrors(home)))
 
 
 def mirror_folder(origin: Origin, home: Path) -> Path:
@@ -77,7 +80,9 @@ def _mirrors(home: Path) -> Path:
     return home.expanduser().absolute() / "mirrors"
 
 
-def _write_configuration(path: Path) -> Path:
+def _write_configuration(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "gitconfig"
     if not path.exists() or path.read_text() != CONFIGURATION:
         # A draft of its own for every thread of every process that begins at the same moment.
         descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)

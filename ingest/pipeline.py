@@ -14,10 +14,11 @@ from codequarry.ingest.placement import Placer, current_timeline
 from codequarry.ingest.publishing import transact
 from codequarry.ingest.report import IndexReport, IndexRequest, Kind, Observe, Workshop, ignore
 from codequarry.ingest.run import Outcome, Run, report
-from codequarry.ingest.sources import enter_catalog, fetch_source
+from codequarry.ingest.sources import enter_catalog
 from codequarry.ingest.versions import drop_vanished, drop_version
 from codequarry.ingest.wanted import Wanted, lacks_default, understand
 from codequarry.ingest.watch import Watch
+from codequarry.ingest.workspace import obtain
 from codequarry.shared.ledger import read_head, read_transaction
 from codequarry.shared.repositories import Summary, clear_progress, read_summary
 from codequarry.shared.store.identity import check_identity, claim_identity
@@ -36,14 +37,15 @@ def index_repository(request: IndexRequest, workshop: Workshop, observe: Observe
     store, settings = workshop.store, workshop.settings
     check_identity(store, workshop.embedder, settings.embedding.model)
     finish_chores(store, settings.indexing.grace_seconds)
-    wanted = understand(request, store)
+    wanted = understand(request, settings, store)
     first = None
     if lacks_default(wanted, store):
-        first = index_repository(replace(request, ref=None), workshop, observe)
-        wanted = understand(request, store)
+        default = replace(request, origin=request.origin or wanted.origin.url, ref=None)
+        first = index_repository(default, workshop, observe)
+        wanted = understand(request, settings, store)
     watch = Watch(store, observe, wanted.known.name if wanted.known else request.name or wanted.origin.name)
     watch.say("fetching")
-    source = fetch_source(wanted, settings, store)
+    source = obtain(wanted, settings, store)
     if source is None:
         return _drop(wanted, workshop, started)
     claim_identity(store, workshop.embedder, settings.embedding.model, str(CHUNKER_VERSION))
@@ -80,7 +82,8 @@ def _transact(run: Run, held: Held, placer: Placer) -> IndexReport:
     work, done, summary = transact(run, held, placer)
     clear_progress(store, name)
     finish_chores(store, run.workshop.settings.indexing.grace_seconds)
-    changed = before != run.source.commit or not work.plan.is_empty
+    # Of an overlay the mask alone may have changed.
+    changed = before != run.source.commit or not work.plan.is_empty or work.base is not None
     outcome = _outcome(run, summary, before, changed, work.base.record if work.base else None)
     outcome = replace(outcome, base_paths=work.base.paths, mask=len(work.base.plan.retired)) if work.base else outcome
     return report(run, outcome, work.plan, done, resumed=held.resumed)
@@ -131,6 +134,7 @@ def _drop(wanted: Wanted, workshop: Workshop, started: float) -> IndexReport:
         tokens=0,
         seconds=time.monotonic() - started,
         kind="gone",
+        key=wanted.key,
         dropped=(wanted.ref.name,),
     )
 

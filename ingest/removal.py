@@ -1,13 +1,15 @@
-"""Removing a repository: its rows, its records, vectors that no one else uses, its mirror."""
+"""Removing a repository with its rows, its records, vectors that no one else uses and its mirror; or one version."""
 
 import shutil
 
 from codequarry.ingest.chores import finish_chores, note_purge
 from codequarry.ingest.mirrors import mirror_folder
 from codequarry.ingest.origins import origin_of_record
+from codequarry.ingest.versions import drop_version
 from codequarry.shared.config import SettingsModel
-from codequarry.shared.errors import NotIndexed
+from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
 from codequarry.shared.ledger import change_head, read_head
+from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Repository, delete_repository, list_repositories, read_repository
 from codequarry.shared.store.identity import forget_identity
 from codequarry.shared.store.port import Store
@@ -33,6 +35,36 @@ def remove_repository(name: str, store: Store, settings: SettingsModel) -> None:
     delete_repository(store, name)
     if not list_repositories(store):
         forget_identity(store)
+
+
+def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -> Ref:
+    """Drop one version of a repository, and return it in full; NotIndexed names those there are.
+
+    The default branch goes only with its repository.
+    """
+    repository = read_repository(store, name)
+    head = read_head(store)
+    if repository is None or name not in head.defaults:
+        raise NotIndexed(f"'{name}' is not indexed")
+    if (ref.kind, ref.value) == ("branch", repository.branch):
+        raise UsageError(
+            f"{ref.value} is the default branch of {name}: remove the repository, or make another branch the default "
+            "one with codequarry index --branch B --default"
+        )
+    indexed = [Ref.of_key(key) for key in sorted({head.timelines[one].ref for one in head.of_repo(name)} - {""})]
+    meant = [one for one in indexed if one == ref or _begins(one, ref)]
+    if len(meant) > 1:
+        raise AmbiguousCommit(ref.value, [one.value for one in meant])
+    if not meant:
+        there = ", ".join(one.name for one in indexed) or "none besides its default branch"
+        raise NotIndexed(f"{name} has no indexed {ref.kind} {ref.value}; its versions are {there}")
+    drop_version(store, name, meant[0])
+    finish_chores(store, settings.indexing.grace_seconds)
+    return meant[0]
+
+
+def _begins(indexed: Ref, asked: Ref) -> bool:
+    return (indexed.kind, asked.kind) == ("commit", "commit") and indexed.value.startswith(asked.value)
 
 
 def _remove_mirror(repository: Repository, settings: SettingsModel) -> None:

@@ -52,10 +52,11 @@ class IndexReport:
     ``changed`` is False where commit and files were already published. ``name_note`` says why the repository is not
     called as one would expect.
 
-    An ``overlay`` lies over ``base_commit`` of the version ``base_ref`` and differs from it in ``base_paths`` paths;
-    it hides ``mask`` paths of it. A version is ``full`` where it differs in too much, and ``gone`` where the origin has
-    it no more: then it was dropped, as were the versions in ``dropped``. ``default_branch`` is the report of the run
-    that had to come first, because the repository was not indexed yet.
+    ``key`` is what the index calls a version, empty for the default branch. An ``overlay`` lies over ``base_commit`` of
+    the version ``base_ref`` and differs from it in ``base_paths`` paths; it hides ``mask`` paths of it. A version is
+    ``full`` where it differs in too much, and ``gone`` where the origin has it no more: then it was dropped, as were
+    the versions in ``dropped``. ``default_branch`` is the report of the run that had to come first, because the
+    repository was not indexed yet.
     """
 
     repo: str
@@ -77,6 +78,7 @@ class IndexReport:
     full: bool = False
     name_note: str = ""
     kind: Kind = "default"
+    key: str = ""
     base_ref: str = ""
     base_commit: str = ""
     base_paths: int = 0

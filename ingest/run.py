@@ -85,6 +85,7 @@ def report(
         full=run.request.full,
         name_note=run.note,
         kind=outcome.kind,
+        key=run.source.key,
         base_ref=outcome.base_ref,
         base_commit=outcome.base_commit,
         base_paths=outcome.base_paths,

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from codequarry.ingest.checkout import checkout_of, origin_of_checkout
 from codequarry.ingest.naming import check_name, find_repository
 from codequarry.ingest.origins import Origin, parse_origin
 from codequarry.ingest.remote import NAMED_KINDS
 from codequarry.ingest.report import IndexRequest
+from codequarry.shared.config import SettingsModel
 from codequarry.shared.head import Head
 from codequarry.shared.ledger import read_head
 from codequarry.shared.refs import Ref
@@ -32,15 +34,21 @@ class Wanted:
         return "" if self.is_default or self.ref is None else self.ref.key
 
 
-def understand(request: IndexRequest, store: Store) -> Wanted:
+def understand(request: IndexRequest, settings: SettingsModel, store: Store) -> Wanted:
     """Return what a request means; nothing is asked of the origin."""
+    ref = request.ref
+    if ref and ref.kind == "workspace":
+        checkout = checkout_of(ref, settings)
+        origin = parse_origin(request.origin) if request.origin else origin_of_checkout(checkout, store)
+        check_name(store, origin, request.name)
+        return Wanted(origin, Ref("workspace", str(checkout.folder)), False, find_repository(store, origin))
     origin = parse_origin(request.origin)
     check_name(store, origin, request.name)
     known = find_repository(store, origin)
-    if request.ref is None:
+    if ref is None:
         chosen = Ref("branch", known.branch) if known and not known.follows_head else None
         return Wanted(origin, chosen, True, known)
-    return Wanted(origin, request.ref, _is_default(request, request.ref, known, read_head(store)), known)
+    return Wanted(origin, ref, _is_default(request, ref, known, read_head(store)), known)
 
 
 def _is_default(request: IndexRequest, ref: Ref, known: Repository | None, head: Head) -> bool:

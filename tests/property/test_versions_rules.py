@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.ingest.acquire import acquire
+from codequarry.ingest.acquire import acquire, give_up
 from codequarry.ingest.holder import new_holder, retire_holder
 from codequarry.ingest.lease import Heartbeat, Held, await_end, seize
 from codequarry.ingest.pipeline import IndexRequest, index_repository
@@ -40,7 +40,7 @@ class World:
 
     def placer(self, *, full: bool = False) -> Placer:
         settings = self.workshop.settings
-        source = fetch_source(understand(self.request, self.store), settings, self.store)
+        source = fetch_source(understand(self.request, settings, self.store), settings, self.store)
         return Placer(self.store, source, "project", settings.indexing, full=full)
 
     @property
@@ -232,6 +232,21 @@ def test_rule_7_a_crashed_run_with_another_target_is_undone(world):
     assert read_transaction(world.store, world.timeline, number).commit == old, "its target never changed"
     assert world.store.tally(world.timeline, number, [], []).rows == 0
     assert world.text("a.py") == "a = 3\n"
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_rule_7_what_a_silent_run_began_is_undone_and_never_resumed(world, full):
+    """It may wake up any time later, and then it must have nothing that anybody sees."""
+    world.index()
+    target, placer = Target("project", "main", "c" * 40, "r"), world.placer(full=full)
+    silent = acquire(world.store, target, placer, "elsewhere", full=full, lease_seconds=1, say=lambda _: None)
+    held = acquire(world.store, target, placer, "me", full=full, lease_seconds=0.1, say=lambda _: None)
+    assert not held.resumed
+    assert held.number > silent.number
+    assert silent.number in world.head.aborted
+    with pytest.raises(Conflict):
+        give_up(world.store, silent)
+    assert held.number in world.head.open, "the silent one can't undo what is another's now"
 
 
 def test_rule_8_a_lease_expires_by_the_observers_own_clock(world):

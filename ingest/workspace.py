@@ -1,0 +1,124 @@
+"""A dirty working tree as a version: its files as they are, their bytes kept as blobs of our own mirror."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+from codequarry.ingest.checkout import Checkout, FileTree, Tracked, checkout_of
+from codequarry.ingest.fetching import keep_head
+from codequarry.ingest.git import SUBMODULE, SYMLINK, Mirror, TreeEntry
+from codequarry.ingest.git_process import run_git
+from codequarry.ingest.mirrors import SHA256_HEX, open_access
+from codequarry.ingest.origins import Origin
+from codequarry.ingest.paths import printable, raw
+from codequarry.ingest.remote import Listing
+from codequarry.ingest.scan import IGNORE_FILE, PathRules
+from codequarry.ingest.sources import Source, fetch_source, read_ignore_file
+from codequarry.ingest.wanted import Wanted
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.refs import Ref
+from codequarry.shared.store.port import Store
+
+# What is handed to git at once, in bytes: it is all in memory.
+IMPORT_BYTES = 50_000_000
+DIGEST_HEX = 16
+
+
+def obtain(wanted: Wanted, settings: SettingsModel, store: Store) -> Source | None:
+    """Bring what is wanted onto this machine; None where its origin has it no more but the index has."""
+    if wanted.ref and wanted.ref.kind == "workspace":
+        return read_workspace(wanted.origin, wanted.ref, settings)
+    return fetch_source(wanted, settings, store)
+
+
+def read_workspace(origin: Origin, ref: Ref, settings: SettingsModel) -> Source:
+    """Read a working tree: what is tracked or not ignored, with the bytes that are there now.
+
+    The commit of the version is the one that is checked out. Blobs that the mirror lacks are written into it, so that
+    a file that changes meanwhile is chunked as it was when its blob was named.
+    """
+    checkout = checkout_of(ref, settings)
+    access = open_access(origin, settings.git, settings.home)
+    commit = checkout.commit()
+    most_bytes = settings.scan.max_file_bytes
+    with access.locked() as lock:
+        access.make(commit)
+        keep_head(access, lock, checkout.folder, ref)
+        entries = tuple(_kept(access.mirror, checkout, list(_entries(checkout, access.mirror, commit)), most_bytes))
+    ignore_file = next((entry for entry in entries if entry.path == IGNORE_FILE), None)
+    rules = PathRules(settings, read_ignore_file(access.mirror, ignore_file, most_bytes))
+    return Source(origin, access.mirror, ref, ref.key, commit, rules, Listing(), entries, _state(entries))
+
+
+def _entries(checkout: Checkout, mirror: Mirror, commit: str) -> Iterator[TreeEntry]:
+    """Yield every file, link and submodule of the working tree with the blob that git would give it."""
+    tree = FileTree(checkout.folder)
+    tracked = list(checkout.tracked())
+    for one in tracked:
+        if one.mode == SUBMODULE:
+            yield TreeEntry(printable(one.path), SUBMODULE, one.blob, 0)
+    regular = [one for one in tracked if one.mode != SUBMODULE]
+    absent = {one.path: one for one in regular if one.is_absent}
+    sizes = _sizes(mirror, {one.blob for one in absent.values()})
+    for path in [*(one.path for one in regular), *checkout.untracked()]:
+        found = tree.look(path)
+        data = tree.read(path, found.mode) if found else None
+        if found and data is not None:
+            yield TreeEntry(printable(path), found.mode, _blob(data, commit), len(data))
+        elif path in absent and absent[path].blob in sizes:
+            yield _left_out(absent[path], sizes)
+
+
+def _left_out(entry: Tracked, sizes: dict[str, int]) -> TreeEntry:
+    return TreeEntry(printable(entry.path), entry.mode, entry.blob, sizes[entry.blob])
+
+
+def _kept(mirror: Mirror, checkout: Checkout, entries: list[TreeEntry], most_bytes: int) -> Iterator[TreeEntry]:
+    """Yield the entries with the blobs that may be read in the mirror; a file that went away meanwhile is left out."""
+    readable = {one.blob for one in entries if one.mode not in (SYMLINK, SUBMODULE) and one.size <= most_bytes}
+    missing = readable - _sizes(mirror, readable).keys()
+    tree = FileTree(checkout.folder)
+    batch: list[bytes] = []
+    for entry in entries:
+        if entry.blob not in missing or entry.mode in (SYMLINK, SUBMODULE):
+            yield entry
+            continue
+        data = tree.read(raw(entry.path), entry.mode)
+        if data is None:
+            continue
+        batch.append(data)
+        if sum(map(len, batch)) >= IMPORT_BYTES:
+            _import(mirror, batch)
+            batch = []
+        yield TreeEntry(entry.path, entry.mode, _blob(data, entry.blob), len(data))
+    _import(mirror, batch)
+
+
+def _import(mirror: Mirror, contents: Iterable[bytes]) -> None:
+    """Write blobs into the mirror."""
+    stream = b"".join(b"blob\ndata %d\n%s\n" % (len(data), data) for data in contents)
+    if stream:
+        command = (f"--git-dir={mirror.folder}", "fast-import", "--quiet")
+        run_git(command, mirror.environment, data=stream, what="cannot keep the files of the working tree")
+
+
+def _sizes(mirror: Mirror, blobs: Iterable[str]) -> dict[str, int]:
+    """Return the sizes of those blobs that the mirror has."""
+    asked = "".join(f"{blob}\n" for blob in blobs).encode()
+    if not asked:
+        return {}
+    command = (f"--git-dir={mirror.folder}", "cat-file", "--batch-check=%(objectname) %(objectsize)")
+    answer = run_git(command, mirror.environment, data=asked, what="cannot look for blobs").decode()
+    lines = (line.split() for line in answer.splitlines())
+    return {blob: int(size) for blob, size in lines if size != "missing"}
+
+
+def _blob(data: bytes, like: str) -> str:
+    """Return git's name of a blob, in the object format in which ``like`` is written."""
+    digest = hashlib.sha256 if len(like) == SHA256_HEX else hashlib.sha1
+    return digest(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+def _state(entries: Iterable[TreeEntry]) -> str:
+    """Return what is the same for two working trees with the same files, with the sign that sets it off."""
+    digest = hashlib.sha256(repr(sorted((one.path, one.mode, one.blob) for one in entries)).encode())
+    return f"+{digest.hexdigest()[:DIGEST_HEX]}"
