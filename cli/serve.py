@@ -1,10 +1,14 @@
 """`codequarry serve`: the HTTP service."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from codequarry.cli.invocation import load
+
+if TYPE_CHECKING:
+    from codequarry.search_api.backend import Backend
+    from codequarry.search_api.indexing import Indexer
 
 
 def serve(
@@ -14,9 +18,16 @@ def serve(
 ) -> None:
     """Serve the HTTP API.
 
-    POST /search-code, GET /repos, /healthz, /readyz, /metrics and /openapi.json (docs/api.md).
+    POST /search-code and /diff-search, GET /repos, /jobs, /healthz, /readyz, /metrics and /openapi.json
+    (docs/api.md). Searches with ?index=true have missing versions indexed by this process.
     """
     settings = load(context, {"api.host": host, "api.port": port}).settings
     from codequarry.search_api.app import serve as run
 
-    run(settings)
+    run(settings, _make_indexer)
+
+
+def _make_indexer(backend: "Backend") -> "Indexer":
+    from codequarry.cli.indexer import LocalIndexer
+
+    return LocalIndexer(backend)

@@ -1,6 +1,7 @@
 """The Flask application: routes over one engine, every error a problem+json, every request with an id."""
 
 import re
+from collections.abc import Callable
 from http import HTTPStatus
 from time import perf_counter
 from typing import Any
@@ -12,9 +13,10 @@ from flask import Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from codequarry.search_api.backend import Backend
+from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.problems import problem, problem_of
 from codequarry.search_api.request import SearchRequest
-from codequarry.search_api.routes import EXTENSION, health, repos, search
+from codequarry.search_api.routes import EXTENSION, INDEXER, health, jobs, repos, search
 from codequarry.search_api.schemas import component_schemas
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder
@@ -33,16 +35,30 @@ UNMATCHED_ROUTE = "unmatched"
 log = logger("codequarry.api")
 
 
-def create_app(settings: SettingsModel, store: Store | None = None, embedder: Embedder | None = None) -> APIFlask:
-    """Return the application; store and embedder are opened from the settings at their first use unless given."""
+MakeIndexer = Callable[[Backend], Indexer]
+"""Return what indexes for a process's requests, over the same store."""
+
+
+def create_app(
+    settings: SettingsModel,
+    store: Store | None = None,
+    embedder: Embedder | None = None,
+    make_indexer: MakeIndexer | None = None,
+) -> APIFlask:
+    """Return the application; store and embedder are opened from the settings at their first use unless given.
+
+    Without ``make_indexer`` requests for indexing are refused.
+    """
     app = APIFlask(
         __name__, title=TITLE, version=API_VERSION, json_errors=False, spec_path="/openapi.json", docs_path=None
     )
     app.config["MAX_CONTENT_LENGTH"] = settings.api.max_body_bytes
+    app.config["AUTO_404_RESPONSE"] = False
     app.config["DESCRIPTION"] = "Search the code of indexed git repositories."
     app.json.sort_keys = False  # type: ignore[attr-defined]  # of the default provider, which is not the declared type
-    app.extensions[EXTENSION] = Backend(settings, store, embedder)
-    for blueprint in (search.blueprint, repos.blueprint, health.blueprint):
+    app.extensions[EXTENSION] = backend = Backend(settings, store, embedder)
+    app.extensions[INDEXER] = make_indexer(backend) if make_indexer else None
+    for blueprint in (search.blueprint, repos.blueprint, jobs.blueprint, health.blueprint):
         app.register_blueprint(blueprint)
     _watch_requests(app)
     _answer_errors(app)
@@ -50,18 +66,18 @@ def create_app(settings: SettingsModel, store: Store | None = None, embedder: Em
     return app
 
 
-def serve(settings: SettingsModel) -> None:
+def serve(settings: SettingsModel, make_indexer: MakeIndexer | None = None) -> None:
     """Run the service under gunicorn until it is told to stop."""
     from codequarry.search_api.server import serve as run
 
-    run(settings)
+    run(settings, make_indexer=make_indexer)
 
 
 def warm_up(app: APIFlask) -> None:
     """Load model and vectors before the first request needs them; what fails here is tried again then."""
     backend: Backend = app.extensions[EXTENSION]
     try:
-        backend.engine().search(SearchRequest("warm up", top_k=1))
+        backend.search(SearchRequest("warm up", top_k=1))
     except CodequarryError as error:
         log.warning("not ready yet", detail=str(error))
 

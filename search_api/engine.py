@@ -23,6 +23,7 @@ from codequarry.search_api.waiting import await_commit
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder, Vector
 from codequarry.shared.errors import UsageError
+from codequarry.shared.head import Head
 from codequarry.shared.ledger import read_head
 from codequarry.shared.store.identity import check_identity
 from codequarry.shared.store.port import Recall, Store
@@ -52,10 +53,12 @@ class _Stopwatch:
 class SearchEngine:
     """Answers searches over one store with one embedder; safe to share between threads as far as these are."""
 
-    def __init__(self, store: Store, embedder: Embedder, settings: SettingsModel) -> None:
+    def __init__(self, store: Store, embedder: Embedder, settings: SettingsModel, degraded: Sequence[str] = ()) -> None:
+        """Search ``store`` with the model that made it; ``degraded`` says what is missing where that can't be used."""
         self.store = store
         self.embedder = embedder
-        self.embeds = True
+        self.embeds = not degraded
+        self.without_embedding = tuple(degraded) or (DEGRADED_EMBEDDING,)
         self._roots = settings.api.local_roots
         # Vectors of another model than the query's would be compared without a word.
         self.catalog = Catalog(store, lambda: check_identity(store, embedder, settings.embedding.model))
@@ -86,11 +89,15 @@ class SearchEngine:
             answer = self._answer(plan, found, recall, page)
         return replace(
             answer,
-            degraded=(DEGRADED_EMBEDDING,) if scope.views and vector is None else (),
+            degraded=self.without_embedding if scope.views and vector is None else (),
             next_cursor=_next_cursor(request, scope, number) if page.has_more else None,
             took_ms=round(sum(watch.stages.values()), 1),
             stages=watch.stages,
         )
+
+    def head(self) -> Head:
+        """Return the head document as it is now."""
+        return read_head(self.store)
 
     def embed(self, plan: Plan) -> Vector | None:
         """Return the vector of a query, or None where the model fails."""
@@ -102,7 +109,7 @@ class SearchEngine:
         """Return what a plan sees of the index as it is now; errors as ``resolve``."""
         selection = plan.selection
         if plan.request.repos:
-            head = read_head(self.store)
+            head = self.head()
             directory = Directory(head, self.catalog.repositories(head), self._roots)
             selection = versions_of(plan.request.repos, directory, selection)
         return locate(self.store, self.catalog, selection, cursor)

@@ -87,8 +87,8 @@ def _version(asked: RepositoryVersion, name: str, directory: Directory) -> Versi
     folders = [path for repo, path in _workspaces(directory) if repo == name]
     if asked.path:
         folder = _folder(asked, directory)
-        there = [path for path in folders if Path(path).resolve() == folder] or [str(folder)]
-        return VersionQuery((Asked("ref", Ref("workspace", there[0]).key),))
+        fitting = [path for path in folders if Path(path).resolve() == folder] or [str(folder)]
+        return VersionQuery((Asked("ref", Ref("workspace", fitting[0]).key),))
     if len(folders) != 1:
         there = f"; there are {listed(folders)}" if folders else "; none is indexed"
         raise UsageError(f"which working tree of {name}? give checkoutPath{there}")

@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
@@ -16,6 +16,9 @@ from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import UsageError
 from codequarry.shared.logs import configure_logs
 
+if TYPE_CHECKING:
+    from codequarry.search_api.app import MakeIndexer
+
 # Requests that run when the service is told to stop have this long to finish.
 GRACEFUL_SECONDS = 30
 # A worker that does not answer its master for so long is stuck, and is replaced; the first search loads the model.
@@ -25,21 +28,21 @@ KEEP_ALIVE_SECONDS = 5
 Announce = Callable[[str], None]
 
 
-def serve(settings: SettingsModel, announce: Announce | None = None) -> None:
+def serve(settings: SettingsModel, announce: Announce | None = None, make_indexer: "MakeIndexer | None" = None) -> None:
     """Run the service until it is told to stop; the requests under way are finished first.
 
-    ``announce`` gets the address when it is open. UsageError where the service would be open to the network without
-    any key, or the address can't be used.
+    ``announce`` gets the address when it is open; ``make_indexer`` is called in each worker process. UsageError where
+    the service would be open to the network without any key, or the address can't be used.
     """
     check_host(settings)
     configure_logs()
     if settings.api.workers == 1:
-        _Server(settings, announce or _to_stderr).run()
+        _Server(settings, announce or _to_stderr, make_indexer).run()
         return
     with tempfile.TemporaryDirectory(prefix="codequarry-metrics-") as folder:
         os.environ[metrics.MULTIPROCESS_FOLDER] = folder
         try:
-            _Server(settings, announce or _to_stderr).run()
+            _Server(settings, announce or _to_stderr, make_indexer).run()
         finally:
             os.environ.pop(metrics.MULTIPROCESS_FOLDER, None)
 
@@ -71,9 +74,10 @@ def _to_stderr(address: str) -> None:
 class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     """Gunicorn with our settings instead of its command line."""
 
-    def __init__(self, settings: SettingsModel, announce: Announce) -> None:
+    def __init__(self, settings: SettingsModel, announce: Announce, make_indexer: "MakeIndexer | None") -> None:
         self._settings = settings
         self._announce = announce
+        self._make_indexer = make_indexer
         super().__init__()
 
     def load_config(self) -> None:
@@ -87,7 +91,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         """Return the application; called in each worker process, so that no connection is shared by a fork."""
         from codequarry.search_api.app import create_app, warm_up
 
-        app = create_app(self._settings)
+        app = create_app(self._settings, make_indexer=self._make_indexer)
         warm_up(app)
         return app
 

@@ -10,6 +10,8 @@ from codequarry.search_api.schemas import reference
 
 EXTENSION = "codequarry"
 """Where the application keeps its backend."""
+INDEXER = "codequarry.indexer"
+"""Where it keeps what indexes for it; None where nothing does."""
 
 _PROBLEMS = {
     400: "The request is wrong: what and why stands in detail",
@@ -17,7 +19,9 @@ _PROBLEMS = {
     413: "The body is too large",
     415: "The body is not JSON",
     500: "An error of the service",
+    501: "?index=true where nothing indexes",
     503: "The store does not answer; Retry-After says when to ask again",
+    504: "min_commit did not come in wait_ms; freshness says where the index stands",
 }
 
 
@@ -31,6 +35,6 @@ def problem_responses(*statuses: int) -> Responses:
     return {status: {"description": _PROBLEMS[status], "content": dict(content)} for status in statuses}
 
 
-def answer_response(model: type[BaseModel], description: str) -> Responses:
+def answer_response(model: type[BaseModel], description: str, status: int = 200) -> Responses:
     """Return what the OpenAPI document says of a good answer."""
-    return {200: {"description": description, "content": {"application/json": {"schema": reference(model)}}}}
+    return {status: {"description": description, "content": {"application/json": {"schema": reference(model)}}}}

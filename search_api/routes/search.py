@@ -1,6 +1,7 @@
 """`POST /search-code`."""
 
 import json
+from http import HTTPStatus
 
 from apiflask import APIBlueprint
 from flask import Response, current_app, jsonify, request
@@ -8,12 +9,15 @@ from werkzeug.exceptions import UnsupportedMediaType
 
 from codequarry.search_api.answer import SearchAnswer
 from codequarry.search_api.backend import Backend
+from codequarry.search_api.bodies import PendingBody
+from codequarry.search_api.on_demand import RETRY_AFTER_SECONDS, Pending, search_or_index
 from codequarry.search_api.problems import classify
 from codequarry.search_api.request import parse_request
-from codequarry.search_api.routes import EXTENSION, answer_response, problem_responses
+from codequarry.search_api.routes import EXTENSION, INDEXER, answer_response, problem_responses
 from codequarry.search_api.schemas import AnswerBody, SearchBody, reference
 from codequarry.shared.errors import CodequarryError, UsageError
 from codequarry.shared.metrics import count_degraded, count_search, observe_stages
+from codequarry.shared.store.filters import BOOLEANS
 
 JSON = "application/json"
 blueprint = APIBlueprint("search", __name__, tag="Search")
@@ -25,34 +29,72 @@ every query. `next_cursor` goes on where an answer ended, over the index as the 
 candidates of that page's search (a few hundred, more for a larger `top_k`)."""
 
 
+_INDEX = {
+    "name": "index",
+    "in": "query",
+    "schema": {"type": "string", "enum": list(BOOLEANS), "default": "false"},
+    "description": "have indexed what the search names and the index lacks, and wait for it up to wait_ms",
+}
+
+
 @blueprint.post("/search-code")
 @blueprint.doc(
     summary="Search code",
     description=_DESCRIPTION,
     operation_id="search_code",
-    responses=answer_response(AnswerBody, "Hits, best first") | problem_responses(400, 404, 413, 415, 500, 503),
-    extensions={"requestBody": {"required": True, "content": {JSON: {"schema": reference(SearchBody)}}}},
+    responses=answer_response(AnswerBody, "Hits, best first")
+    | answer_response(PendingBody, "What is named is still being indexed: GET /jobs/ID tells how far it is", 202)
+    | problem_responses(400, 404, 413, 415, 500, 501, 503, 504),
+    extensions={
+        "parameters": [_INDEX],
+        "requestBody": {"required": True, "content": {JSON: {"schema": reference(SearchBody)}}},
+    },
 )
 def search_code() -> Response:
     """Answer a search."""
     backend: Backend = current_app.extensions[EXTENSION]
     try:
-        answer = backend.engine().search(parse_request(_json_body()))
+        may_index = _flag("index")
+        asked = parse_request(json_body(), may_index=may_index)
+        answer: SearchAnswer | Pending
+        if may_index:
+            answer = search_or_index(backend.engine(), current_app.extensions[INDEXER], asked)
+        else:
+            answer = backend.search(asked)
     except CodequarryError as error:
         count_search(classify(error)[1])
         raise
+    if isinstance(answer, Pending):
+        count_search("not_indexed")
+        return _pending(answer)
     _count(answer)
     return jsonify(answer.to_json())
+
+
+def _pending(pending: Pending) -> Response:
+    response = jsonify(pending.to_json())
+    response.status_code = HTTPStatus.ACCEPTED
+    response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    response.headers["Location"] = f"/jobs/{pending.jobs[-1].id}"
+    return response
+
+
+def _flag(name: str) -> bool:
+    """Return a parameter of the address that is true or false."""
+    value = request.args.get(name, "false")
+    if value not in BOOLEANS:
+        raise UsageError(f"?{name} is true or false, not '{value}'")
+    return value == "true"
 
 
 def _count(answer: SearchAnswer) -> None:
     count_search("found" if answer.results else "empty")
     observe_stages(answer.stages)
     for stage in answer.degraded:
-        count_degraded(stage)
+        count_degraded(stage.partition(":")[0])
 
 
-def _json_body() -> object:
+def json_body() -> object:
     """Return the parsed body; JSON alone is read, and none of what only looks like it."""
     if not request.is_json:
         raise UnsupportedMediaType(f"send the body as {JSON}")

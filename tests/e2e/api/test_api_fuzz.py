@@ -23,7 +23,14 @@ CHECKS = [
     response_schema_conformance,
     negative_data_rejection,
 ]
-OPERATIONS = [("POST", "/search-code"), ("GET", "/repos"), ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics")]
+OPERATIONS = [
+    ("POST", "/search-code"),
+    ("GET", "/repos"),
+    ("GET", "/jobs/{job_id}"),
+    ("GET", "/healthz"),
+    ("GET", "/readyz"),
+    ("GET", "/metrics"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,113 @@
+"""A search that may have what it names indexed first: ``?index=true``."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic, sleep
+from typing import Any
+
+from codequarry.search_api.answer import SearchAnswer
+from codequarry.search_api.engine import SearchEngine
+from codequarry.search_api.indexing import Indexer, Job, read_job
+from codequarry.search_api.missing import Missing, VersionMissing
+from codequarry.search_api.plan import make_plan
+from codequarry.search_api.request import SearchRequest
+from codequarry.search_api.versions import Asked
+from codequarry.shared.errors import IndexingOff, NotIndexed, UsageError
+from codequarry.shared.refs import Ref
+from codequarry.shared.store.port import Store
+
+# A job is a document in the store; who waits for it is told within this time of its end.
+POLL_SECONDS = 0.1
+# How soon it is worth while to ask again for a job that takes longer than a request waits.
+RETRY_AFTER_SECONDS = 2
+
+Pause = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What a search answers whose versions are still being indexed."""
+
+    jobs: tuple[Job, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the body of the 202: the job that is waited for, and all of them."""
+        bodies = [job.to_json() for job in self.jobs]
+        return {**bodies[-1], "jobs": bodies}
+
+
+def search_or_index(
+    engine: SearchEngine, indexer: Indexer | None, request: SearchRequest, pause: Pause = sleep
+) -> SearchAnswer | Pending:
+    """Answer a search, and have indexed what it names and the index lacks, as far as ``wait_ms`` allows.
+
+    Raise what ``SearchEngine.search`` raises, NotIndexed where the indexing failed, IndexingOff where nothing can do
+    it, UsageError where it is not said in which repository the version is.
+    """
+    deadline = monotonic() + request.wait_ms / 1000
+    jobs: dict[tuple[str, Asked | None], Job] = {}
+    while True:
+        lacking = _lacking(engine, request)
+        if lacking is None:
+            return engine.search(request)
+        key = (lacking.repo, lacking.asked)
+        if key in jobs:
+            raise NotIndexed(f"{_said(lacking)} was indexed, and yet it is not there; codequarry repos list")
+        jobs[key] = _awaited(engine.store, _submitted(engine, indexer, lacking), deadline, pause)
+        job = jobs[key]
+        if job.state == "failed":
+            raise NotIndexed(f"{_said(lacking)} is not indexed, and indexing it failed: {job.error}")
+        if not job.is_finished:
+            return Pending(tuple(jobs.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lacking:
+    """A version that is not there; ``asked`` None is the default branch of a repository."""
+
+    repo: str
+    asked: Asked | None
+    candidates: tuple[Ref, ...] = ()
+
+
+def _lacking(engine: SearchEngine, request: SearchRequest) -> _Lacking | None:
+    """Return the first version that a search names and the index lacks."""
+    plan = make_plan(request)
+    try:
+        scope = engine.locate(plan).scope
+    except VersionMissing as error:
+        return _indexable(error, error.missing)
+    # Only what is named is indexed: a search over everything does not begin every import that is still to come.
+    named = bool(plan.selection.repos or request.repos)
+    return next((_Lacking(name, None) for name in scope.pending if named), None)
+
+
+def _indexable(error: VersionMissing, missing: tuple[Missing, ...]) -> _Lacking:
+    if len(missing) != 1:
+        raise UsageError(f"name the repository in which it is to be indexed: {error}") from error
+    candidates = missing[0].asked.candidates()
+    if any(ref.kind == "workspace" for ref in candidates):
+        # A request must not make the service read folders of its machine.
+        raise error
+    return _Lacking(missing[0].repo, missing[0].asked, candidates)
+
+
+def _submitted(engine: SearchEngine, indexer: Indexer | None, lacking: _Lacking) -> Job:
+    if indexer is None:
+        raise IndexingOff(f"{_said(lacking)} is not indexed, and this service does not index: run codequarry index")
+    repository = engine.catalog.repositories(engine.head(), (lacking.repo,)).get(lacking.repo)
+    if repository is None:
+        raise NotIndexed(f"repository '{lacking.repo}' is not in the catalog; index it once: codequarry index ORIGIN")
+    return indexer.submit(repository, lacking.asked.text if lacking.asked else "", lacking.candidates)
+
+
+def _awaited(store: Store, job: Job, deadline: float, pause: Pause) -> Job:
+    """Return a job as it is when it ends, or when the time is over."""
+    while not job.is_finished and monotonic() < deadline:
+        pause(POLL_SECONDS)
+        job = read_job(store, job.id) or job
+    return job
+
+
+def _said(lacking: _Lacking) -> str:
+    return f"{lacking.asked} of {lacking.repo}" if lacking.asked else f"repository '{lacking.repo}'"

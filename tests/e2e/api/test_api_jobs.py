@@ -1,0 +1,131 @@
+"""`?index=true`: what a search names and the index lacks is indexed first."""
+
+import time
+
+import pytest
+
+from codequarry.cli.indexer import LocalIndexer
+from codequarry.search_api.app import create_app
+from codequarry.search_api.indexing import LOST_AFTER_SECONDS, Job, save_job
+from codequarry.shared.repositories import Repository, save_repository
+
+pytestmark = pytest.mark.usefixtures("indexed")
+
+
+@pytest.fixture(scope="module")
+def worker(settings, store, embedder):
+    """Give a client of a service that indexes."""
+    return create_app(settings, store, embedder, LocalIndexer).test_client()
+
+
+@pytest.fixture(scope="module")
+def branches(indexed):
+    """Put branches and a tag into `core` that nobody has indexed."""
+    core = indexed["core"]
+    for name in ("fast", "slow", "third"):
+        core.git("checkout", "--quiet", "-b", name, "main")
+        core.commit({f"{name}.py": f"def only_on_{name}():\n    return '{name}'\n"})
+    core.git("tag", "v1")
+    core.git("checkout", "--quiet", "main")
+    return core
+
+
+def ask(client, **fields):
+    return client.post("/search-code?index=true", json={"query": "only_on", **fields})
+
+
+def test_a_version_that_is_not_indexed_is_indexed_and_searched(worker, branches):
+    response = ask(worker, query="only_on_fast", filters={"repo": "core", "branch": "fast"}, wait_ms=60_000)
+    assert response.status_code == 200, response.text
+    hit = response.get_json()["results"][0]
+    assert (hit["path"], hit["ref"]) == ("fast.py", "fast")
+    assert hit["commit"] == branches.git("rev-parse", "fast")
+
+
+def test_beyond_the_wait_it_answers_with_a_job_that_can_be_followed(worker, branches):
+    filters = {"repo": "core", "branch": "slow"}
+    response = ask(worker, filters=filters, wait_ms=0)
+    assert response.status_code == 202
+    job = response.get_json()
+    assert int(response.headers["Retry-After"]) > 0
+    assert response.headers["Location"] == f"/jobs/{job['job_id']}"
+    assert (job["repo"], job["ref"], job["state"]) == ("core", "slow", "queued")
+    assert ask(worker, filters=filters, wait_ms=0).get_json()["job_id"] == job["job_id"]
+    deadline = time.monotonic() + 60
+    while (body := worker.get(response.headers["Location"]).get_json())["state"] not in ("done", "failed"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert (body["state"], body["error"]) == ("done", None)
+    assert body["commit"] == branches.git("rev-parse", "slow")
+    assert ask(worker, filters=filters).status_code == 200
+
+
+def test_a_name_that_may_be_a_branch_or_a_tag_is_tried_as_both(worker, branches):
+    response = ask(worker, query="only_on_third ref:v1", filters={"repo": "core"}, wait_ms=60_000)
+    assert response.status_code == 200, response.text
+    assert response.get_json()["freshness"][0]["kind"] == "tag"
+
+
+def test_each_repository_of_a_list_is_indexed_at_its_own_version(worker, branches):
+    repos = [{"name": "core", "versionSpecifier": "third"}, {"name": "site"}]
+    response = ask(worker, query="only_on_third", repos=repos, wait_ms=60_000)
+    assert response.status_code == 200, response.text
+    assert {(one["repo"], one["ref"]) for one in response.get_json()["freshness"]} == {
+        ("core", "third"),
+        ("site", "main"),
+    }
+
+
+def test_a_repository_that_is_only_in_the_catalog_is_indexed(worker, store, place):
+    repository = place.repository("later", {"a.py": "def come_later():\n    pass\n"})
+    save_repository(store, Repository("later", str(repository.folder), "main"))
+    response = ask(worker, query="come_later", filters={"repo": "later"}, wait_ms=60_000)
+    assert response.status_code == 200, response.text
+    assert response.get_json()["results"][0]["path"] == "a.py"
+
+
+def test_a_version_that_does_not_exist_is_a_404_that_says_so(worker):
+    response = ask(worker, filters={"repo": "core", "branch": "no-such"}, wait_ms=60_000)
+    assert response.status_code == 404
+    assert "indexing it failed" in response.get_json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "says"),
+    [
+        ({"filters": {"branch": "nowhere"}}, 400, "name the repository"),
+        ({"filters": {"repo": "core", "ref": "workspace:/etc"}}, 404, "is not indexed"),
+        ({"repos": [{"originUri": "https://example.org/unknown"}]}, 404, "not in the index"),
+        ({"filters": {"repo": "unknown"}}, 404, "is not indexed"),
+    ],
+)
+def test_what_is_not_in_the_catalog_is_never_fetched(worker, store, fields, status, says):
+    before = len(store.list_documents("job:"))
+    response = ask(worker, **fields)
+    assert response.status_code == status
+    assert says in response.get_json()["detail"]
+    assert len(store.list_documents("job:")) == before
+
+
+def test_without_a_worker_it_is_a_501_that_names_the_command(client):
+    response = ask(client, filters={"repo": "core", "branch": "nowhere"})
+    assert response.status_code == 501
+    assert "codequarry index" in response.get_json()["detail"]
+    assert ask(client, query="retry").status_code == 200
+
+
+def test_the_flag_is_true_or_false(client):
+    response = client.post("/search-code?index=perhaps", json={"query": "x"})
+    assert response.status_code == 400
+
+
+def test_an_unknown_job_is_a_404_and_a_lost_one_has_failed(client, store):
+    assert client.get("/jobs/nope").status_code == 404
+    save_job(store, Job("lost", "core", "x", "running", "2020-01-01T00:00:00+00:00", ""))
+    document = store.read_document("job:lost")
+    old = {**document.body, "updated_at": "2020-01-01T00:00:00+00:00"}
+    store.write_document("job:lost", old, document.version)
+    assert LOST_AFTER_SECONDS < 3600
+    body = client.get("/jobs/lost").get_json()
+    assert body["state"] == "failed"
+    assert "ask again" in body["error"]
