@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +11,8 @@ import typer
 if TYPE_CHECKING:
     from codequarry.shared.config import LoadedSettings, SettingsModel
     from codequarry.shared.embedding.port import Embedder
+    from codequarry.shared.opening import OpenIndex
+    from codequarry.shared.store.editions import Editions
     from codequarry.shared.store.port import Store
 
 
@@ -25,11 +27,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document (doc
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """An open store with the embedding model whose vectors it holds."""
+    """An open index: a store with the model that made it; ``degraded`` is what every answer has to say of it."""
 
     settings: "SettingsModel"
     embedder: "Embedder"
     store: "Store"
+    degraded: tuple[str, ...] = ()
 
 
 def load(context: typer.Context, overrides: Mapping[str, object] | None = None) -> "LoadedSettings":
@@ -40,22 +43,40 @@ def load(context: typer.Context, overrides: Mapping[str, object] | None = None) 
 
 
 @contextmanager
-def workplace(settings: "SettingsModel") -> Iterator[Workplace]:
-    """Open the store and the model, and close both afterwards."""
-    from codequarry.shared.embedding.factory import open_embedder
-    from codequarry.shared.store.factory import open_store
+def workplace(settings: "SettingsModel", *, writing: bool = False) -> Iterator[Workplace]:
+    """Open the index and its model, and close both afterwards.
 
-    embedder = open_embedder(settings.embedding, settings.home / "models")
+    ``writing`` takes the model of the settings: ModelMismatch where the index was made with another one, unless
+    [embedding] on_model_change asks for a migration, which is made first.
+    """
+    from codequarry.shared.opening import open_index
+    from codequarry.shared.store.factory import editions_of
+
+    if settings.store == "opensearch" or "stamina" in sys.modules:
+        _tell_retries()
+    with closing(editions_of(settings)) as editions:
+        index = _open_to_write(settings, editions) if writing else open_index(settings, editions)
     try:
-        if settings.store == "opensearch" or "stamina" in sys.modules:
-            _tell_retries()
-        store = open_store(settings, embedder.dimension)
-        try:
-            yield Workplace(settings, embedder, store)
-        finally:
-            store.close()
+        yield Workplace(settings, index.embedder, index.store, index.degraded)
     finally:
-        embedder.close()
+        index.close()
+
+
+def _open_to_write(settings: "SettingsModel", editions: "Editions") -> "OpenIndex":
+    from codequarry.ingest.leftovers import remove_left_editions
+    from codequarry.shared.errors import ModelMismatch
+    from codequarry.shared.opening import open_index_to_write
+
+    remove_left_editions(editions, settings.retention.grace_seconds)
+    try:
+        return open_index_to_write(settings, editions)
+    except ModelMismatch:
+        if settings.embedding.on_model_change != "migrate":
+            raise
+    from codequarry.cli.migrate import migrate_to
+
+    migrate_to(settings, settings.embedding.model)
+    return open_index_to_write(settings, editions)
 
 
 def _tell_retries() -> None:

@@ -89,5 +89,6 @@ def _ask(context: typer.Context, body: dict[str, Any]) -> dict[str, Any]:
 
     request = parse_request(body)
     with workplace(load(context).settings) as place:
-        answer: dict[str, Any] = SearchEngine(place.store, place.embedder, place.settings).search(request).to_json()
+        engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded)
+        answer: dict[str, Any] = engine.search(request).to_json()
     return answer

@@ -1,43 +1,67 @@
 """The store, the embedder and the engine of one process, opened at their first use."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from threading import Lock
+from time import monotonic
 
+from codequarry.search_api.answer import SearchAnswer
 from codequarry.search_api.engine import SearchEngine
+from codequarry.search_api.request import SearchRequest
 from codequarry.shared.config import SettingsModel
-from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.port import Embedder
-from codequarry.shared.errors import CodequarryError
+from codequarry.shared.errors import CodequarryError, IndexMoved
 from codequarry.shared.ledger import read_head
-from codequarry.shared.store.factory import open_store
+from codequarry.shared.opening import OpenIndex, open_index
+from codequarry.shared.store.editions import Editions
+from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.port import Store
 
-MODELS_FOLDER = "models"
+# A model that can't be used is looked for again after so long: a package was installed, a server came up.
+RETRY_SECONDS = 30.0
 
 
 class Backend:
     """Opens what a search needs once, and tries again on the next request where that failed.
 
-    A worker process must open its own: connections and files are not shared across a fork.
+    When a migration has put another edition in the index's place, the next request opens that one; those that run
+    finish on the old one. A worker process must open its own: connections and files are not shared across a fork.
     """
 
-    def __init__(self, settings: SettingsModel, store: Store | None = None, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self,
+        settings: SettingsModel,
+        store: Store | None = None,
+        embedder: Embedder | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """Search the index of ``settings``, or a ``store`` with the ``embedder`` that made it."""
         self.settings = settings
-        self._store = store
-        self._embedder = embedder
-        self._engine: SearchEngine | None = None
+        self._clock = clock
         self._lock = Lock()
+        self._editions: Editions | None = None
+        self._index: OpenIndex | None = None
+        self._engine = SearchEngine(store, embedder, settings) if store and embedder else None
+        self._opened_at = 0.0
+        self._left: list[tuple[float, OpenIndex]] = []
 
     def engine(self) -> SearchEngine:
-        """Return the engine; StoreUnavailable where the store does not answer yet."""
+        """Return the engine over the edition that is active now; StoreUnavailable where the store does not answer."""
         with self._lock:
+            self._close_left()
             if self._engine is None:
-                if self._embedder is None:
-                    folder = self.settings.home.expanduser() / MODELS_FOLDER
-                    self._embedder = open_embedder(self.settings.embedding, folder)
-                if self._store is None:
-                    self._store = open_store(self.settings, self._embedder.dimension)
-                self._engine = SearchEngine(self._store, self._embedder, self.settings)
+                return self._open()
+            if self._is_outdated():
+                with suppress(CodequarryError):  # the edition that is open answers until the other one can be opened
+                    return self._open()
             return self._engine
+
+    def search(self, request: SearchRequest) -> SearchAnswer:
+        """Answer a request; one that waited for a commit while the index moved asks the other edition for it."""
+        try:
+            return self.engine().search(request)
+        except IndexMoved:
+            return self.engine().search(request)
 
     def checks(self) -> dict[str, str]:
         """Return for each part what is wrong with it, or ``ok``."""
@@ -51,8 +75,38 @@ class Backend:
     def close(self) -> None:
         """Give back what was opened."""
         with self._lock:
-            if self._store is not None:
-                self._store.close()
-            if self._embedder is not None:
-                self._embedder.close()
-            self._store = self._embedder = self._engine = None
+            for index in (self._index, *(left for _, left in self._left)):
+                if index is not None:
+                    index.close()
+            if self._editions is not None:
+                self._editions.close()
+            self._editions = self._index = self._engine = None
+            self._left = []
+
+    def _is_outdated(self) -> bool:
+        if self._index is None or self._editions is None:
+            return False
+        if self._index.degraded and self._clock() - self._opened_at >= RETRY_SECONDS:
+            return True
+        # A pointer that can't be read says nothing; whether the store answers, the request itself will find out.
+        with suppress(CodequarryError):
+            return self._editions.active() != self._index.edition
+        return False
+
+    def _open(self) -> SearchEngine:
+        if self._editions is None:
+            self._editions = editions_of(self.settings)
+        index = open_index(self.settings, self._editions)
+        if self._index is not None:
+            self._left.append((self._clock() + self.settings.retention.grace_seconds, self._index))
+        self._index, self._opened_at = index, self._clock()
+        self._engine = SearchEngine(index.store, index.embedder, self.settings, index.degraded)
+        return self._engine
+
+    def _close_left(self) -> None:
+        """Close what no request uses any more."""
+        now = self._clock()
+        for due, index in self._left:
+            if due <= now:
+                index.close()
+        self._left = [(due, index) for due, index in self._left if due > now]

@@ -11,6 +11,7 @@ from codequarry.shared.errors import AmbiguousCommit, NotReached, UsageError
 from codequarry.shared.ledger import published_transactions
 from codequarry.shared.refs import commit_digits
 from codequarry.shared.store.port import Store
+from codequarry.shared.transactions import check_here
 
 # A publication is one write; who waits for it is told within this time, and asks the store no more often.
 POLL_SECONDS = 0.1
@@ -23,7 +24,8 @@ def await_commit(
 ) -> Located:
     """Return what is seen once the one version in it holds a commit; NotReached after ``wait_ms``.
 
-    UsageError where several versions are seen: it would not be clear which of them must hold it.
+    IndexMoved where that will be in another edition; UsageError where several versions are seen: it would not be clear
+    which of them must hold it.
     """
     short = commit_digits(wanted)
     deadline = monotonic() + wait_ms / 1000
@@ -32,6 +34,7 @@ def await_commit(
         view = _one_view(found)
         if view is not None and _holds(store, found, view, short):
             return found
+        check_here(found.head)
         if monotonic() >= deadline or (view is not None and view.fixed):
             raise _not_reached(catalog, found, wanted, wait_ms)
         pause(min(POLL_SECONDS, max(0.0, deadline - monotonic())))

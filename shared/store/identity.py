@@ -60,7 +60,4 @@ def _mismatch(known: Identity, embedder: Embedder, setting: str) -> str:
     now = f"the settings choose '{embedder.name}' ({embedder.dimension})"
     same = "restore the [embedding] settings and the model's files as they were"
     back = f"set CODEQUARRY_EMBEDDING__MODEL={known.setting}" if known.setting != setting else same
-    return (
-        f"{made}, but {now}: {back}, or index into an empty one with the new model: "
-        "CODEQUARRY_HOME=NEW_FOLDER (or CODEQUARRY_OPENSEARCH__INDEX=NEW_NAME) codequarry index ORIGIN"
-    )
+    return f"{made}, but {now}: {back}, or run `codequarry migrate --model {setting}` to change the index's model"

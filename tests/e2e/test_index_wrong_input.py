@@ -161,7 +161,9 @@ def test_another_model_is_refused_with_what_to_do(make_repository, make_workshop
         def __getattr__(self, name):
             return getattr(workshop.embedder, name)
 
-    with pytest.raises(ModelMismatch, match=r"this index was made with model 'wordllama.*CODEQUARRY_HOME=NEW_FOLDER"):
+    with pytest.raises(
+        ModelMismatch, match=r"this index was made with model 'wordllama.*`codequarry migrate --model wordllama`"
+    ):
         index_repository(IndexRequest("."), replace(workshop, embedder=Other()))
 
 

@@ -35,7 +35,9 @@ def test_the_first_claim_stays_and_the_same_model_may_come_again(store):
 def test_another_model_or_dimension_is_refused_with_what_to_do(store, other):
     claim_identity(store, Model(), "old", "1")
     for attempt in (check_identity, lambda *given: claim_identity(*given, "1")):
-        with pytest.raises(ModelMismatch, match=r"set CODEQUARRY_EMBEDDING__MODEL=old, or index into an empty one"):
+        with pytest.raises(
+            ModelMismatch, match=r"set CODEQUARRY_EMBEDDING__MODEL=old, or run `codequarry migrate --model new`"
+        ):
             attempt(store, other, "new")
     with pytest.raises(ModelMismatch, match=r"restore the \[embedding\] settings"):
         check_identity(store, other, "old")
