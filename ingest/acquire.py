@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 from codequarry.ingest.chores import abandon, discard
 from codequarry.ingest.holder import is_gone
@@ -9,7 +10,7 @@ from codequarry.ingest.lease import Held, await_end, leases_of, seize
 from codequarry.ingest.placement import Placement, Placer, current_timeline
 from codequarry.ingest.target import Target
 from codequarry.shared.errors import Conflict, LeaseHeld
-from codequarry.shared.head import Head
+from codequarry.shared.head import Head, Lease
 from codequarry.shared.ledger import change_head, read_head, read_transaction
 from codequarry.shared.store.port import Store
 from codequarry.shared.transactions import begin, new_timeline
@@ -30,8 +31,9 @@ def acquire(
 ) -> Held | None:
     """Return an open transaction for ``target``, or None if it is published already.
 
-    One run at a time works on a version of a repository. A crashed run's transaction is resumed if it had the same
-    target and would go where this one goes, and undone if not (rule 7). ``full`` builds a new timeline.
+    One run at a time works on a version of a repository. The transaction of a run that is known to have ended is
+    resumed if it had the same target and would go where this one goes, and undone if not; that of one that is only
+    silent is undone (rule 7). ``full`` builds a new timeline.
     """
     for _ in range(MAX_ROUNDS):
         head = read_head(store)
@@ -40,13 +42,12 @@ def acquire(
             if published and not is_gone(lease.holder):
                 return None
             seen = await_end(store, timeline, lease, lease_seconds, say)
-            if seen and seize(store, timeline, seen, holder):
-                new = not head.timelines[timeline].published
-                held = Held(timeline, lease.number, holder, new=new, resumed=True, base=lease.base)
-                if not published and _is_ours(store, held, target, placer):
-                    return held
-                with suppress(Conflict):  # somebody else is faster, or came back to life: look again
-                    give_up(store, held)
+            new = not head.timelines[timeline].published
+            held = _take(store, timeline, seen, holder, new=new) if seen else None
+            if held and not published and _is_ours(store, held, target, placer):
+                return held
+            if held:
+                _give_up_if_held(store, held)
             break
         else:
             if published:
@@ -54,6 +55,24 @@ def acquire(
             with suppress(LeaseHeld, Conflict):  # somebody else was faster, or what was to be the base is gone
                 return _begin(store, target, holder, placer.place(head))
     raise Conflict(f"{target.repo}: {MAX_ROUNDS} attempts to begin a transaction failed; run again")
+
+
+def _take(store: Store, timeline: int, seen: Lease, holder: str, *, new: bool) -> Held | None:
+    """Take over the lease of a holder that is gone; None if somebody else was first, or it is only silent.
+
+    A silent one may wake up and write on, long after its number was published by another and its rows were collected.
+    So that number is given up in the very write that ends its lease.
+    """
+    held = Held(timeline, seen.number, holder, new=new, resumed=True, base=seen.base)
+    if is_gone(seen.holder):
+        return held if seize(store, timeline, seen, holder) else None
+    _give_up_if_held(store, replace(held, holder=seen.holder))
+    return None
+
+
+def _give_up_if_held(store: Store, held: Held) -> None:
+    with suppress(Conflict):  # somebody else is faster, or came back to life
+        give_up(store, held)
 
 
 def is_published(store: Store, head: Head, target: Target) -> bool:
@@ -69,7 +88,7 @@ def is_published(store: Store, head: Head, target: Target) -> bool:
 def give_up(store: Store, held: Held) -> None:
     """Undo a transaction, and with it a timeline that was never published."""
     if held.new:
-        discard(store, held.timeline)
+        discard(store, held.timeline, held.number, held.holder)
     else:
         abandon(store, held.timeline, held.number, held.holder)
 

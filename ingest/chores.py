@@ -6,7 +6,7 @@ from codequarry.shared.errors import Conflict
 from codequarry.shared.head import Head, Timeline
 from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import abort, drop_timeline
+from codequarry.shared.transactions import abort, check_held, drop_timeline
 
 CHORES = "chore:"
 UNDO = "chore:undo:"
@@ -22,10 +22,15 @@ def abandon(store: Store, timeline: int, number: int, holder: str) -> None:
     store.delete_document(note)
 
 
-def discard(store: Store, timeline: int) -> None:
-    """Drop a timeline that was never published, with all that was written into it."""
+def discard(store: Store, timeline: int, number: int, holder: str) -> None:
+    """Drop a timeline that was never published and whose lease ``holder`` has, with all that was written into it."""
+
+    def change(head: Head) -> tuple[Head, None]:
+        check_held(head, timeline, holder, number)
+        return drop_timeline(head, timeline), None
+
     note_purge(store, timeline)
-    change_head(store, lambda head: (_dropped(head, timeline), None))
+    change_head(store, change)
     _purge(store, timeline)
 
 
