@@ -10,6 +10,7 @@ from codequarry.cli import (
     contents,
     doctor,
     failures,
+    fsck,
     index,
     mcp,
     models,
@@ -45,6 +46,8 @@ _add(
     index.index,
     "index .",
     "index https://github.com/pallets/flask --branch stable",
+    "index . --pull 12",
+    "index --workspace .",
     "index ~/src/linux --dry-run",
 )
 _add(
@@ -58,6 +61,7 @@ _add("serve", serve.serve, "serve --port 9000")
 _add("mcp", mcp.mcp, "mcp")
 _add("files", contents.files, "files codequarry", "files codequarry --json")
 _add("chunks", contents.chunks, "chunks codequarry shared/ledger.py")
+_add("fsck", fsck.fsck, "fsck codequarry", "fsck codequarry --branch dev --repair", "fsck codequarry --commit 1f2e3d4")
 app.add_typer(repos.app, name="repos")
 app.add_typer(models.app, name="models")
 app.add_typer(opensearch.app, name="opensearch")

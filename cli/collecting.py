@@ -1,0 +1,75 @@
+"""`codequarry repos collect`: give up history beyond the limits."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from codequarry.cli.console import count, note, size, write_json, write_table
+from codequarry.cli.invocation import Json, load, workplace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from codequarry.ingest.retention import Cut
+    from codequarry.shared.store.port import Store
+
+SHORT_COMMIT = 12
+
+
+def collect(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A repository; all of them if unset.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be given up, and change nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Give up commits that are older than the settings keep.
+
+    Every index run does so for its own repository. Their rows are deleted when running searches have had their time
+    [retention.grace_seconds], by the next index run or by this command.
+    """
+    settings = load(context).settings
+    with workplace(settings) as place:
+        repos = _named(place.store, name)
+        if dry_run:
+            from codequarry.ingest.foresight import foresee
+
+            found = foresee(place.store, settings.retention, repos, place.embedder.dimension)
+            body = _body(found.cuts) | {"rows": found.rows, "files": found.files, "bytes": found.bytes}
+            said = f"{count(found.rows, 'row')} would go, about {size(found.bytes)}; nothing was changed"
+        else:
+            from codequarry.ingest.collector import collect_history
+
+            done = collect_history(place.store, settings.retention, repos)
+            body = _body(done.cuts) | {"deleted": done.deleted, "waiting": len(done.waiting)}
+            said = f"{count(done.deleted, 'row')} deleted" + _waiting(done.waiting, settings.retention.grace_seconds)
+    if as_json:
+        write_json({"dry_run": dry_run, **body})
+        return
+    write_table([(one["repo"], one["ref"], one["commit"][:SHORT_COMMIT], one["indexed_at"]) for one in body["commits"]])
+    verb = "would be" if dry_run else "were"
+    note(f"{count(len(body['commits']), 'commit')} {verb} given up; {said}")
+
+
+def _named(store: "Store", name: str | None) -> list[str]:
+    from codequarry.shared.errors import NotIndexed
+    from codequarry.shared.repositories import list_repositories
+
+    known = [one.name for one in list_repositories(store)]
+    if name is None:
+        return known
+    if name not in known:
+        raise NotIndexed(f"'{name}' is not indexed; there is {', '.join(known) or 'nothing yet'}")
+    return [name]
+
+
+def _body(cuts: "Iterable[Cut]") -> dict[str, Any]:
+    given_up = [record for cut in cuts for record in cut.given_up]
+    return {
+        "commits": [
+            {"repo": one.repo, "ref": one.ref, "commit": one.commit, "indexed_at": one.indexed_at} for one in given_up
+        ]
+    }
+
+
+def _waiting(timelines: tuple[int, ...], grace_seconds: float) -> str:
+    return f"; the others can go in {grace_seconds:g} s: run this again, or index anything" if timelines else ""

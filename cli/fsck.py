@@ -1,0 +1,146 @@
+"""`codequarry fsck`: the index against git."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from codequarry.cli import progress
+from codequarry.cli.console import count, note, safe_line, write, write_json, write_table
+from codequarry.cli.failures import FAILED
+from codequarry.cli.invocation import Json, load, workplace
+from codequarry.cli.versions import asked_ref
+
+if TYPE_CHECKING:
+    from codequarry.ingest.fsck import FsckReport
+    from codequarry.ingest.fsck_files import Problem
+    from codequarry.ingest.report import Workshop
+    from codequarry.shared.refs import Ref
+    from codequarry.shared.store.port import Store
+    from codequarry.shared.transactions import TransactionRecord
+
+SHORT_COMMIT = 12
+# More than a person reads at once; --json has all.
+MOST_SHOWN = 50
+
+
+def fsck(
+    context: typer.Context,
+    repo: Annotated[str, typer.Argument(metavar="REPO", help="Name of an indexed repository (codequarry repos list).")],
+    branch: Annotated[str | None, typer.Option(metavar="B", help="A branch; the default one if unset.")] = None,
+    tag: Annotated[str | None, typer.Option(metavar="T", help="A tag.")] = None,
+    commit: Annotated[str | None, typer.Option(metavar="SHA", help="Any commit that is kept.")] = None,
+    pull: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pull or merge request.")] = None,
+    workspace: Annotated[str | None, typer.Option(metavar="PATH", help="A working tree.")] = None,
+    full_text: Annotated[
+        bool, typer.Option("--full-text", help="Compare the text of every file, not of 200 picked at random.")
+    ] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what is wrong with the newest commit.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare the index with git: path by path, blob by blob.
+
+    Nothing is fetched and, without --repair, nothing changed. Exit 1 if anything is wrong.
+    """
+    ref = asked_ref(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
+    settings = load(context).settings
+    from codequarry.ingest.report import Workshop
+
+    with workplace(settings) as place:
+        workshop = Workshop(place.store, place.embedder, settings)
+        found = _check(workshop, repo, ref, full_text=full_text)
+        left = _repair(workshop, found, repo, ref, full_text=full_text) if repair and found.problems else found
+    if as_json:
+        write_json(_body(found, left, repair=repair))
+    else:
+        _show(found, left, repo, repair=repair)
+    if left.problems:
+        raise typer.Exit(FAILED)
+
+
+def _check(workshop: "Workshop", repo: str, ref: "Ref | None", *, full_text: bool) -> "FsckReport":
+    from codequarry.ingest.fsck import check_version
+
+    record = _record(workshop.store, repo, ref)
+    with progress.shown() as observe:
+        return check_version(record, workshop, observe, full_text=full_text)
+
+
+def _repair(
+    workshop: "Workshop", found: "FsckReport", repo: str, ref: "Ref | None", *, full_text: bool
+) -> "FsckReport":
+    """Mend what was found, and check what is there then."""
+    from codequarry.ingest.fsck import repair_version
+
+    with progress.shown() as observe:
+        repair_version(found, workshop, observe)
+    return _check(workshop, repo, ref, full_text=full_text)
+
+
+def _record(store: "Store", repo: str, ref: "Ref | None") -> "TransactionRecord":
+    """Return the record of a published version; NotIndexed says what there is."""
+    from codequarry.search_api.locate import one_version
+    from codequarry.search_api.versions import Asked, VersionQuery
+    from codequarry.shared.errors import NotIndexed
+    from codequarry.shared.ledger import read_transaction
+
+    query = VersionQuery()
+    if ref is not None and ref.kind == "commit":
+        query = VersionQuery(commits=(Asked("commit", ref.value),))
+    elif ref is not None:
+        query = VersionQuery((Asked("ref", ref.key),))
+    view = one_version(store, repo, query).view
+    record = read_transaction(store, view.timeline, view.number)
+    if record is None:
+        raise NotIndexed(f"{repo} at {view.commit} was given up a moment ago")
+    return record
+
+
+def _body(found: "FsckReport", left: "FsckReport", *, repair: bool) -> dict[str, Any]:
+    record = left.record
+    body = {
+        "repo": record.repo,
+        "ref": record.ref,
+        "commit": record.commit,
+        "clean": not left.problems,
+        "files": left.files,
+        "texts": left.texts,
+        "same_rules": left.same_rules,
+        "problems": [_problem(one) for one in left.problems],
+    }
+    return body | ({"repaired": [_problem(one) for one in found.problems]} if repair else {})
+
+
+def _problem(problem: "Problem") -> dict[str, str]:
+    return {"kind": problem.kind, "path": problem.path, "detail": problem.detail}
+
+
+def _show(found: "FsckReport", left: "FsckReport", repo: str, *, repair: bool) -> None:
+    record = left.record
+    if repair and found.problems:
+        write(f"{safe_line(repo)}: {count(len(found.problems), 'problem')} found and worked on")
+    compared = f"{count(left.files, 'file')} compared, {left.texts:,} of them down to the text"
+    write(f"{safe_line(repo)}: {safe_line(record.ref)} at {record.commit[:SHORT_COMMIT]}, {compared}")
+    if not left.same_rules:
+        note("note: other settings than today's decided about these files, so their verdicts were not compared")
+    if not left.problems:
+        write("  clean")
+        return
+    _list(left.problems)
+    paths = count(len(left.wrong_paths), "path")
+    note(f"{count(len(left.problems), 'problem')} with {paths}" + ("" if repair else f"; {_remedy(left, repo)}"))
+
+
+def _list(problems: "tuple[Problem, ...]") -> None:
+    from codequarry.ingest.fsck_files import KINDS
+
+    write_table([("  " + one.kind, one.path, one.detail) for one in problems[:MOST_SHOWN]])
+    if len(problems) > MOST_SHOWN:
+        write(f"  and {len(problems) - MOST_SHOWN:,} more (--json lists them all)")
+    for kind in dict.fromkeys(one.kind for one in problems):
+        note(f"  {kind}: {KINDS[kind]}")
+
+
+def _remedy(left: "FsckReport", repo: str) -> str:
+    if any(one.kind == "counter" for one in left.problems):
+        return "restore catalog and rows from one backup, or index again into an empty store"
+    return f"codequarry fsck {safe_line(repo)} --repair mends the newest commit of a version"
