@@ -17,6 +17,8 @@ from codequarry.ingest.report import IndexReport, IndexRequest, Observe, Worksho
 from codequarry.ingest.scan import IGNORE_FILE, FileTask, PathRules
 from codequarry.ingest.sources import read_ignore_file
 from codequarry.ingest.watch import Watch
+from codequarry.ingest.workspace import read_workspace
+from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import GitError, NotIndexed, UsageError
 from codequarry.shared.ledger import read_head
 from codequarry.shared.model import INDEXED, FileRecord, Snapshot
@@ -52,7 +54,7 @@ class FsckReport:
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """A commit as git and the settings have it."""
+    """A version as git and the settings have it."""
 
     mirror: Mirror
     rules: PathRules
@@ -121,9 +123,27 @@ def _check_repairable(report: FsckReport, published: int) -> None:
 
 
 def _read_version(record: TransactionRecord, workshop: Workshop) -> _Version:
-    """List the files of a commit under the settings and its own ignore file."""
-    settings = workshop.settings
+    """List the files of a version under the settings and its own ignore file."""
     repository = _repository(workshop.store, record.repo)
+    key = read_head(workshop.store).timelines[record.timeline].ref
+    if key and (ref := Ref.of_key(key)).kind == "workspace":
+        return _read_working_tree(record, ref, repository, workshop.settings)
+    return _read_commit(record, repository, workshop.settings)
+
+
+def _read_working_tree(
+    record: TransactionRecord, ref: Ref, repository: Repository, settings: SettingsModel
+) -> _Version:
+    source = read_workspace(origin_of_record(repository.origin), ref, settings)
+    if not record.rules.endswith(source.state) or record.commit != source.commit:
+        raise GitError(
+            f"{ref.value} is no longer as it was indexed, and nobody else has its files: "
+            f"codequarry index --workspace {ref.value}, then check it"
+        )
+    return _Version(source.mirror, source.rules, {task.path: task for task in source.tasks})
+
+
+def _read_commit(record: TransactionRecord, repository: Repository, settings: SettingsModel) -> _Version:
     mirror = open_access(origin_of_record(repository.origin), settings.git, settings.home).mirror
     if mirror.commit_of(record.commit) is None:
         raise GitError(

@@ -331,6 +331,25 @@ def test_an_overlay_whose_base_is_gone_gets_another_one(world):
     }  # fmt: skip
 
 
+def test_a_working_tree_is_compared_with_its_files_while_they_are_as_they_were(world):
+    folder = world.repository.folder
+    world.repository.write("a.py", "def a():\n    return 'not committed'\n")
+    world.repository.write("new.py", "new = 1\n")
+    world.index(ref=Ref("workspace", str(folder)))
+    (timeline,) = set(world.head.timelines) - {world.timeline}
+    assert world.kinds(world.records(timeline)[-1]) == {}
+    world.store.retire(timeline, world.head.timelines[timeline].published + 1, ["new.py"], [])
+    # Nobody sees that yet; it becomes visible with the next transaction.
+    world.repository.write("b.py", "def b():\n    return 'not committed either'\n")
+    with pytest.raises(GitError, match="no longer as it was indexed"):
+        world.check(world.records(timeline)[-1])
+    world.index(ref=Ref("workspace", str(folder)))
+    record = world.records(timeline)[-1]
+    assert world.kinds(record) == {"new.py": "missing"}
+    repair_version(world.check(record), world.workshop)
+    assert world.kinds(world.records(timeline)[-1]) == {}
+
+
 def test_a_commit_that_the_mirror_has_not_is_an_error_that_says_what_to_do(world):
     record = replace(world.records()[-1], commit="1" * 40)
     with pytest.raises(GitError, match="has not commit 1111"):
