@@ -20,11 +20,24 @@ _LOOK_SECONDS = 0.05
 
 Result = TypeVar("Result")
 
+# The head that was read last, with the body it was made from: one of 2,000 timelines takes 5 ms to make.
+_newest: list[tuple[Mapping[str, Any], Head]] = []
+
 
 def read_head(store: Store) -> Head:
     """Read the head document in real time; an empty index has an empty head."""
     document = store.read_document(HEAD_KEY)
-    return Head.from_json(document.body) if document else Head()
+    return _head_of(document) if document else Head()
+
+
+def _head_of(document: Document) -> Head:
+    """Return the head in a document; a store gives back the same body for as long as it does not change."""
+    for body, head in _newest:
+        if body is document.body:
+            return head
+    head = Head.from_json(document.body)
+    _newest[:] = [(document.body, head)]
+    return head
 
 
 def change_head(store: Store, change: Callable[[Head], tuple[Head, Result]], mover: str = "") -> Result:

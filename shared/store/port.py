@@ -104,7 +104,10 @@ class Store(Protocol):
     # Documents: read in real time, changed only by compare-and-set.
 
     def read_document(self, key: str) -> Document | None:
-        """Return the newest version of a document, every write that returned before included."""
+        """Return the newest version of a document, every write that returned before included.
+
+        As long as it does not change, ``body`` may be the same object each time: it is not to be written to.
+        """
         ...
 
     def write_document(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:

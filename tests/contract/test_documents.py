@@ -23,6 +23,23 @@ class TestReadAndWrite:
         store.write_document("head", {"counter": 2}, first.version)
         assert other.read_document("head").body == {"counter": 2}
 
+    def test_who_read_it_before_sees_every_change(self, store, open_store):
+        other = open_store()
+        version = None
+        for counter in range(4):
+            version = store.write_document("head", {"counter": counter, "list": [counter]}, version).version
+            for reader in (other, store, other):
+                assert reader.read_document("head").body == {"counter": counter, "list": [counter]}
+                assert reader.read_document("head").version == version
+        other.delete_document("head")
+        assert store.read_document("head") is other.read_document("head") is None
+        other.write_document("head", {"counter": 0}, None)
+        assert store.read_document("head").body == {"counter": 0}
+
+    def test_what_did_not_change_is_not_read_again(self, store):
+        store.write_document("head", {"counter": 1}, None)
+        assert store.read_document("head").body is store.read_document("head").body
+
     def test_a_large_body_of_changing_keys_is_kept(self, store):
         body = {"timelines": {str(number): {"repo": f"r{number}", f"key-{number}": number} for number in range(3000)}}
         store.write_document("head", body, None)

@@ -15,21 +15,27 @@ from codequarry.shared.store.port import Document
 _LAST = "\U0010ffff"
 
 
-def read_document(connection: apsw.Connection, key: str) -> Document | None:
-    """Return a document, if it exists."""
+def read_document(connection: apsw.Connection, key: str, known: Document | None) -> Document | None:
+    """Return a document, if it exists; ``known`` itself if that is still its version."""
+    if known is not None and _version_of(connection, key) == known.version:
+        return known
     rows = fetch(connection, "SELECT key, body, version FROM document WHERE key = ?", (key,))
     return _document(*rows[0]) if rows else None
 
 
 def write_document(connection: apsw.Connection, key: str, body: Mapping[str, Any], version: str | None) -> Document:
     """Write a document that is still at ``version``; Conflict if not."""
-    known = connection.execute("SELECT version FROM document WHERE key = ?", (key,)).get
-    if known != version:
+    if _version_of(connection, key) != version:
         raise Conflict(f"document '{key}' was changed by someone else; read it again")
     # Random, so that a document that was deleted and made anew is not taken for the old one.
     fresh, text = uuid.uuid4().hex, json.dumps(body)
     connection.execute("INSERT OR REPLACE INTO document VALUES (?, ?, ?)", (key, fresh, text))
     return _document(key, text, fresh)
+
+
+def _version_of(connection: apsw.Connection, key: str) -> str | None:
+    version: str | None = connection.execute("SELECT version FROM document WHERE key = ?", (key,)).get
+    return version
 
 
 def delete_document(connection: apsw.Connection, key: str) -> None:

@@ -23,6 +23,7 @@ from codequarry.shared.store.embedded.vectors import GenerationGone, VectorFile
 from codequarry.shared.store.embedded.writing import create_files, create_rows, keep_vectors, slots_of
 from codequarry.shared.store.filters import check_filters
 from codequarry.shared.store.port import Document, Recall, RecallQuery, StoredFile, StoredRow, Tally, Vector
+from codequarry.shared.store.remembered import RememberedDocuments
 from codequarry.shared.store.vectors import check_dimension, unusable
 
 Result = TypeVar("Result")
@@ -47,16 +48,20 @@ class EmbeddedStore:
         self._views = ViewCache()
         self._postings = PostingReader()
         self._selector = Selector(self._postings)
+        self._remembered = RememberedDocuments()
 
     def read_document(self, key: str) -> Document | None:
         """Return a document, if it exists."""
+        _, known = self._remembered.take(key) or ("", None)
         with self._database.reading() as connection:
-            return documents.read_document(connection, key)
+            document = documents.read_document(connection, key, known)
+        return document and self._remembered.keep(document)
 
     def write_document(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:
         """Write a document that is still at ``version``; Conflict if not."""
         with self._database.writing() as connection:
-            return documents.write_document(connection, key, body, version)
+            document = documents.write_document(connection, key, body, version)
+        return self._remembered.keep(document)
 
     def delete_document(self, key: str) -> None:
         """Delete a document if it exists."""

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from opensearchpy.exceptions import ConflictError
@@ -14,6 +14,7 @@ from codequarry.shared.store.opensearch.paging import every_hit
 from codequarry.shared.store.opensearch.rows import document_id
 from codequarry.shared.store.opensearch.sweeps import Sweeper
 from codequarry.shared.store.port import Document
+from codequarry.shared.store.remembered import RememberedDocuments
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +23,18 @@ class Catalog:
 
     indices: Indices
     sweeper: Sweeper
+    remembered: RememberedDocuments = field(default_factory=RememberedDocuments)
 
     def read(self, key: str) -> Document | None:
         """Return the newest version: a get by id sees writes that no search sees yet."""
+        index, known = self.remembered.take(key) or ("", None)
+        if known is not None:
+            found = self._get(key, source=False)
+            # Behind an alias that was moved, another document may have the same version.
+            if found and (found["_index"], _version(found)) == (index, known.version):
+                return known
         found = self._get(key)
-        return _document(found) if found else None
+        return self.remembered.keep(_document(found), found["_index"]) if found else None
 
     def write(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:
         """Write if the document is still at ``version``; Conflict if not."""
@@ -50,7 +58,9 @@ class Catalog:
                     raise Conflict(f"document '{key}' changed since it was read") from exc
                 return found
 
-        return Document(key, body, _version(patiently(self.indices.settings, send)))
+        document = Document(key, body, _version(patiently(self.indices.settings, send)))
+        self.remembered.drop(key)
+        return document
 
     def delete(self, key: str) -> None:
         """Delete a document if it exists."""
@@ -64,8 +74,9 @@ class Catalog:
         body = {"query": query, "sort": ["key"], "seq_no_primary_term": True}
         return (_document(hit) for hit in every_hit(self.indices, self.indices.catalog, body))
 
-    def _get(self, key: str) -> dict[str, Any] | None:
-        client, name, params = self.indices.client, self.indices.catalog, {"ignore": 404}
+    def _get(self, key: str, *, source: bool = True) -> dict[str, Any] | None:
+        client, name = self.indices.client, self.indices.catalog
+        params = {"ignore": 404, **({} if source else {"_source": "false"})}
         answer: dict[str, Any] = patiently(
             self.indices.settings, lambda: client.get(index=name, id=document_id(key), params=params)
         )

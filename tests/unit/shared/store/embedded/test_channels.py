@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from codequarry.shared.store.embedded import channels
 from codequarry.shared.store.embedded.channels import top
 
 
@@ -19,3 +20,16 @@ def test_top_is_the_head_of_a_stable_sort(scores, limit):
 @pytest.mark.parametrize("limit", [0, 1, 5])
 def test_nothing_has_no_top(limit):
     assert top(np.empty(0, np.float32), limit).tolist() == []
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_similarities_are_the_same_by_blocks_and_one_by_one(data):
+    """Blocks of four slots, some of which are asked for whole, in part, or not at all; slots may come twice."""
+    size = data.draw(st.integers(1, 30))
+    slots = np.array(data.draw(st.lists(st.integers(0, size - 1), max_size=40)), np.int32)
+    matrix = np.random.default_rng(size).standard_normal((size, 3)).astype(np.float32)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(channels, "_BLOCK_BITS", 2)
+        scores = channels._similarities(slots, matrix, matrix[0])
+    np.testing.assert_allclose(scores, (matrix @ matrix[0])[slots], rtol=1e-5, atol=1e-5)
