@@ -41,13 +41,14 @@ def collect(
 
             done = collect_history(place.store, settings.retention, repos)
             body = _body(done.cuts) | {"deleted": done.deleted, "waiting": len(done.waiting)}
-            said = f"{count(done.deleted, 'row')} deleted" + _waiting(done.waiting, settings.retention.grace_seconds)
+            said = f"{count(done.deleted, 'row or record', 'rows and records')} deleted"
+            said += _waiting(done.waiting, settings.retention.grace_seconds)
     if as_json:
         write_json({"dry_run": dry_run, **body})
         return
     write_table([(one["repo"], one["ref"], one["commit"][:SHORT_COMMIT], one["indexed_at"]) for one in body["commits"]])
-    verb = "would be" if dry_run else "were"
-    note(f"{count(len(body['commits']), 'commit')} {verb} given up; {said}")
+    verb = "would give up" if dry_run else "gave up"
+    note(f"{verb} {count(len(body['commits']), 'commit')}; {said}")
 
 
 def _named(store: "Store", name: str | None) -> list[str]:

@@ -87,7 +87,8 @@ def _record(store: "Store", repo: str, ref: "Ref | None") -> "TransactionRecord"
     if ref is not None and ref.kind == "commit":
         query = VersionQuery(commits=(Asked("commit", ref.value),))
     elif ref is not None:
-        query = VersionQuery((Asked("ref", ref.key),))
+        asked = Asked("branch", ref.value) if ref.kind == "branch" else Asked("ref", ref.key)
+        query = VersionQuery((asked,))
     view = one_version(store, repo, query).view
     record = read_transaction(store, view.timeline, view.number)
     if record is None:

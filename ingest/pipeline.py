@@ -21,6 +21,7 @@ from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import obtain
 from codequarry.shared.ledger import read_head, read_transaction
 from codequarry.shared.repositories import Summary, clear_progress, read_summary
+from codequarry.shared.store.consistency import check_counter
 from codequarry.shared.store.identity import check_identity, claim_identity
 from codequarry.shared.store.port import Store
 from codequarry.shared.transactions import TransactionRecord
@@ -36,6 +37,7 @@ def index_repository(request: IndexRequest, workshop: Workshop, observe: Observe
     started = time.monotonic()
     store, settings = workshop.store, workshop.settings
     check_identity(store, workshop.embedder, settings.embedding.model)
+    check_counter(store)
     finish_chores(store, settings.indexing.grace_seconds)
     wanted = understand(request, settings, store)
     first = None

@@ -13,6 +13,7 @@ from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError, IndexMoved
 from codequarry.shared.ledger import read_head
 from codequarry.shared.opening import OpenIndex, open_index
+from codequarry.shared.store.consistency import check_counter
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.port import Store
@@ -97,6 +98,11 @@ class Backend:
         if self._editions is None:
             self._editions = editions_of(self.settings)
         index = open_index(self.settings, self._editions)
+        try:
+            check_counter(index.store)
+        except CodequarryError:
+            index.close()
+            raise
         if self._index is not None:
             self._left.append((self._clock() + self.settings.retention.grace_seconds, self._index))
         self._index, self._opened_at = index, self._clock()

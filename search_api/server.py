@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 from gunicorn.app.base import BaseApplication
@@ -13,8 +14,11 @@ from gunicorn.workers.base import Worker
 
 from codequarry.shared import metrics
 from codequarry.shared.config import SettingsModel
-from codequarry.shared.errors import UsageError
+from codequarry.shared.errors import StoreUnavailable, UsageError
 from codequarry.shared.logs import configure_logs
+from codequarry.shared.opening import open_active
+from codequarry.shared.store.consistency import check_counter
+from codequarry.shared.store.factory import editions_of
 
 if TYPE_CHECKING:
     from codequarry.search_api.app import MakeIndexer
@@ -32,9 +36,11 @@ def serve(settings: SettingsModel, announce: Announce | None = None, make_indexe
     """Run the service until it is told to stop; the requests under way are finished first.
 
     ``announce`` gets the address when it is open; ``make_indexer`` is called in each worker process. UsageError where
-    the service would be open to the network without any key, or the address can't be used.
+    the service would be open to the network without any key, or the address can't be used; StoreError where head
+    document and rows do not belong together (rule 18).
     """
     check_host(settings)
+    check_index(settings)
     configure_logs()
     if settings.api.workers == 1:
         _Server(settings, announce or _to_stderr, make_indexer).run()
@@ -55,6 +61,15 @@ def check_host(settings: SettingsModel) -> None:
         f"no key is configured, so everyone who reaches {settings.api.host} could read all indexed code; listen on "
         "127.0.0.1, or set [api] open_to_network = true where something in front of the service checks who asks"
     )
+
+
+def check_index(settings: SettingsModel) -> None:
+    """Raise StoreError for an index that must not be served; one that can't be reached yet is waited for."""
+    with suppress(StoreUnavailable), closing(editions_of(settings)) as editions:
+        _, store = open_active(editions)
+        if store:
+            with closing(store):
+                check_counter(store)
 
 
 def _is_loopback(host: str) -> bool:
