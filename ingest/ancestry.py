@@ -19,8 +19,11 @@ def new_commits(mirror: Mirror, commit: str, previous: str | None) -> tuple[tupl
     if not mirror.commit_of(commit):
         return (), 0
     without = [f"^{previous}"] if previous and mirror.commit_of(previous) else []
-    found = _rev_list(mirror, commit, *without)
-    return tuple(found[:MAX_COMMITS]), len(found)
+    found = _rev_list(mirror, f"--max-count={MAX_COMMITS + 1}", commit, *without)
+    if len(found) <= MAX_COMMITS:
+        return tuple(found), len(found)
+    counted = mirror.run("rev-list", "--count", commit, *without, "--", what=f"cannot count the commits of {commit}")
+    return tuple(found[:MAX_COMMITS]), int(counted)
 
 
 def count_behind(mirror: Mirror, commit: str, published: str) -> int | None:

@@ -31,6 +31,8 @@ CONFIGURATION = """\
 \thooksPath = /dev/null
 \tfsmonitor = false
 \taskPass =
+[fetch]
+	writeCommitGraph = true
 [gc]
 \tautoDetach = false
 [http]
