@@ -13,6 +13,7 @@ from codequarry.cli import (
     fsck,
     index,
     mcp,
+    migrate,
     models,
     opensearch,
     repos,
@@ -62,6 +63,7 @@ _add("mcp", mcp.mcp, "mcp")
 _add("files", contents.files, "files codequarry", "files codequarry --json")
 _add("chunks", contents.chunks, "chunks codequarry shared/ledger.py")
 _add("fsck", fsck.fsck, "fsck codequarry", "fsck codequarry --branch dev --repair", "fsck codequarry --commit 1f2e3d4")
+_add("migrate", migrate.migrate, "migrate --model minilm", "migrate --model minilm --dry-run")
 app.add_typer(repos.app, name="repos")
 app.add_typer(models.app, name="models")
 app.add_typer(opensearch.app, name="opensearch")

@@ -50,7 +50,7 @@ def index_repository(request: IndexRequest, workshop: Workshop, observe: Observe
     source = obtain(wanted, settings, store)
     if source is None:
         return _drop(wanted, workshop, started)
-    claim_identity(store, workshop.embedder, settings.embedding.model, str(CHUNKER_VERSION))
+    claim_identity(store, workshop.embedder, settings.embedding, str(CHUNKER_VERSION))
     repository, note = enter_catalog(source, request, store, watch)
     dropped = drop_vanished(store, repository.name, source.key, source.listing)
     note_seen(store, repository.name, source)

@@ -4,6 +4,7 @@ Readers always embed with that model, whatever the settings say meanwhile, so th
 Writers must have the same one in their settings: a model is changed by ``codequarry migrate``, never by the way.
 """
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from codequarry.shared.head import Move
 from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.moving import hold_still, leave
 from codequarry.shared.store.editions import Editions
-from codequarry.shared.store.identity import Identity, check_identity, read_identity
+from codequarry.shared.store.identity import OPTIONS, Identity, check_identity, read_identity
 from codequarry.shared.store.port import Store
 
 MODELS_FOLDER = "models"
@@ -91,10 +92,9 @@ def open_active(editions: Editions) -> tuple[int, Store | None]:
             editions.activate(edition)
 
 
-def open_settings_model(settings: SettingsModel, model: str | None = None) -> Embedder:
-    """Return the model of the settings, or another one in its place."""
-    chosen = settings.embedding if model is None else settings.embedding.model_copy(update={"model": model})
-    return open_embedder(chosen, settings.home.expanduser() / MODELS_FOLDER)
+def open_settings_model(settings: SettingsModel) -> Embedder:
+    """Return the model of the settings."""
+    return open_embedder(settings.embedding, settings.home.expanduser() / MODELS_FOLDER)
 
 
 def _move_of(store: Store) -> Move | None:
@@ -121,18 +121,26 @@ def _leave_empty(editions: Editions, edition: int, store: Store, model: str) -> 
 
 
 def _model_of(identity: Identity, settings: SettingsModel) -> Embedder:
-    """Return the model that made the index, or one that only has its name.
-
-    The other settings below [embedding] may be for another model by now: without them is tried too.
-    """
-    named = settings.embedding.model_copy(update={"model": identity.setting})
+    """Return the model that made the index, or one that only has its name."""
     reasons = []
-    for candidate in (named, EmbeddingSettings(model=identity.setting)):
+    for candidate in _candidates(identity, settings.embedding):
         try:
             return _checked(open_embedder(candidate, settings.home.expanduser() / MODELS_FOLDER), identity)
         except CodequarryError as error:
             reasons.append(str(error))
     return AbsentEmbedder(identity.model, identity.dimension, reasons[0])
+
+
+def _candidates(identity: Identity, settings: EmbeddingSettings) -> Iterator[EmbeddingSettings]:
+    """Yield the settings by which the model may be opened.
+
+    As they are; with what belongs to a model as it was; and without what may be for another model, a server's address.
+    """
+    if settings.model == identity.setting:
+        yield settings
+    own = {"model": identity.setting, **dict.fromkeys(OPTIONS), **identity.options}
+    yield settings.model_copy(update=own)
+    yield EmbeddingSettings.model_validate(own)
 
 
 def _checked(embedder: Embedder, identity: Identity) -> Embedder:

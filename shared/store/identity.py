@@ -1,12 +1,19 @@
 """What an index was made with: vectors of two models must never meet in one index."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 
+from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import Conflict, ModelMismatch
 from codequarry.shared.store.port import Store
 
 IDENTITY_KEY = "identity"
+# What of [embedding] belongs to a model; a server's address and key belong to the place, and are not kept.
+OPTIONS = (
+    "dimensions", "context_window", "stride_window", "stride_overlap",
+    "query_prefix", "document_prefix", "query_input_type", "document_input_type",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +21,15 @@ class Identity:
     """Written with the first import: ``model`` and ``dimension`` of the vectors, and the ``setting`` that chose them.
 
     ``chunker`` is the version that cut the newest chunks; another one is no error, it only cuts files anew.
+    ``options`` are the other settings of the model that were not at their defaults, so that it can be opened when the
+    settings are for another one.
     """
 
     model: str
     dimension: int
     chunker: str
     setting: str
+    options: Mapping[str, int | str] = field(default_factory=dict)
 
 
 def read_identity(store: Store) -> Identity | None:
@@ -35,11 +45,12 @@ def check_identity(store: Store, embedder: Embedder, setting: str) -> None:
         raise ModelMismatch(_mismatch(known, embedder, setting))
 
 
-def claim_identity(store: Store, embedder: Embedder, setting: str, chunker: str) -> None:
+def claim_identity(store: Store, embedder: Embedder, settings: EmbeddingSettings, chunker: str) -> None:
     """Record what the index is made with, before the first write; ModelMismatch if it was made with another model."""
-    wanted = Identity(embedder.name, embedder.dimension, chunker, setting)
+    options = {name: value for name in OPTIONS if (value := getattr(settings, name)) is not None}
+    wanted = Identity(embedder.name, embedder.dimension, chunker, settings.model, options)
     while True:
-        check_identity(store, embedder, setting)
+        check_identity(store, embedder, settings.model)
         document = store.read_document(IDENTITY_KEY)
         if document and document.body == asdict(wanted):
             return

@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from codequarry.shared.config import OpenSearchSettings, SettingsModel
+from codequarry.shared.config import EmbeddingSettings, OpenSearchSettings, SettingsModel
 from codequarry.shared.errors import ModelMismatch, StoreUnavailable
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.identity import Identity, check_identity, claim_identity, forget_identity, read_identity
@@ -25,16 +25,19 @@ def test_an_empty_index_takes_any_model(store):
 
 
 def test_the_first_claim_stays_and_the_same_model_may_come_again(store):
-    claim_identity(store, Model(), "a setting", "1")
-    claim_identity(store, Model(), "a setting", "1")
+    claim_identity(store, Model(), EmbeddingSettings(model="a setting"), "1")
+    claim_identity(store, Model(), EmbeddingSettings(model="a setting"), "1")
     check_identity(store, Model(), "a setting")
     assert read_identity(store) == Identity("one", 256, "1", "a setting")
 
 
 @pytest.mark.parametrize("other", [Model("two"), Model(dimension=128)])
 def test_another_model_or_dimension_is_refused_with_what_to_do(store, other):
-    claim_identity(store, Model(), "old", "1")
-    for attempt in (check_identity, lambda *given: claim_identity(*given, "1")):
+    claim_identity(store, Model(), EmbeddingSettings(model="old"), "1")
+    for attempt in (
+        check_identity,
+        lambda one, two, name: claim_identity(one, two, EmbeddingSettings(model=name), "1"),
+    ):
         with pytest.raises(
             ModelMismatch, match=r"set CODEQUARRY_EMBEDDING__MODEL=old, or run `codequarry migrate --model new`"
         ):
@@ -44,15 +47,21 @@ def test_another_model_or_dimension_is_refused_with_what_to_do(store, other):
 
 
 def test_a_new_chunker_is_no_other_index(store):
-    claim_identity(store, Model(), "s", "1")
-    claim_identity(store, Model(), "s", "2")
+    claim_identity(store, Model(), EmbeddingSettings(model="s"), "1")
+    claim_identity(store, Model(), EmbeddingSettings(model="s"), "2")
     assert read_identity(store) == Identity("one", 256, "2", "s")
 
 
+def test_what_else_belongs_to_the_model_is_kept_and_no_address_or_key(store):
+    settings = EmbeddingSettings(model="m", dimensions=64, query_prefix="q: ", base_url="http://x/v1", api_key="secret")
+    claim_identity(store, Model(), settings, "1")
+    assert read_identity(store).options == {"dimensions": 64, "query_prefix": "q: "}
+
+
 def test_a_forgotten_identity_makes_room(store):
-    claim_identity(store, Model(), "s", "1")
+    claim_identity(store, Model(), EmbeddingSettings(model="s"), "1")
     forget_identity(store)
-    claim_identity(store, Model("two"), "s", "1")
+    claim_identity(store, Model("two"), EmbeddingSettings(model="s"), "1")
 
 
 def test_the_settings_choose_the_store(tmp_path):

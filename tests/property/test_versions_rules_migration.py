@@ -1,0 +1,622 @@
+"""Rule 17: moving to another index. On both stores, with models that differ in dimension, window and prefix."""
+
+import random
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from codequarry.ingest import migration, migration_note, migration_switch
+from codequarry.ingest.leftovers import remove_left_editions
+from codequarry.ingest.migration import migrate
+from codequarry.ingest.migration_note import unfinished_migrations
+from codequarry.ingest.pipeline import index_repository
+from codequarry.ingest.report import IndexReport, IndexRequest, Workshop
+from codequarry.search_api.backend import Backend
+from codequarry.search_api.request import SearchRequest
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
+from codequarry.shared.errors import IndexMoved, LeaseHeld, ModelMismatch, TextsRefused
+from codequarry.shared.ledger import change_head, published_transactions, read_head
+from codequarry.shared.moving import published
+from codequarry.shared.opening import OpenIndex, open_index, open_index_to_write
+from codequarry.shared.refs import Ref
+from codequarry.shared.snapshots import version_snapshot
+from codequarry.shared.store.embedded.store import EmbeddedStore
+from codequarry.shared.store.factory import editions_of
+from codequarry.shared.store.identity import read_identity
+from codequarry.shared.store.opensearch.store import OpenSearchStore
+from codequarry.shared.store.port import StoredFile, StoredRow
+from codequarry.shared.transactions import begin, check_held, publish, raise_floor
+
+# The same weights cut to other lengths are other models, and quick ones.
+OLD: dict[str, Any] = {"dimensions": 128}
+NEW: dict[str, Any] = {"dimensions": 64}
+WINDOWED: dict[str, Any] = {"dimensions": 64, "context_window": 64}
+MODEL = "wordllama"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an index lies; ``settings`` gives the settings of a run there."""
+
+    home: Path
+    sections: dict[str, Any]
+
+    def settings(self, embedding: dict[str, Any] = OLD, **sections: Any) -> SettingsModel:
+        """Return settings with an [embedding] section."""
+        indexing = {"processes": 0, "grace_seconds": 0, "lease_seconds": 2}
+        given = {"indexing": indexing, "retention": {"grace_seconds": 0}, **self.sections, **sections}
+        return SettingsModel(home=self.home, embedding=embedding, **given)
+
+    def index(self, origin: str, embedding: dict[str, Any] = OLD, **request: Any) -> IndexReport:
+        """Index a repository as a run of its own does."""
+        settings = self.settings(embedding)
+        with closing(editions_of(settings)) as editions:
+            index = open_index_to_write(settings, editions)
+        with closing(index):
+            return index_repository(IndexRequest(origin, **request), Workshop(index.store, index.embedder, settings))
+
+    @contextmanager
+    def opened(self, embedding: dict[str, Any] = OLD) -> Iterator[OpenIndex]:
+        """Open the index as a reader does."""
+        settings = self.settings(embedding)
+        with closing(editions_of(settings)) as editions, closing(open_index(settings, editions)) as index:
+            yield index
+
+    def search(self, query: str, embedding: dict[str, Any] = OLD, **request: Any) -> dict[str, Any]:
+        """Search as a service that has just started does."""
+        with closing(Backend(self.settings(embedding))) as backend:
+            return backend.search(SearchRequest(query, **request)).to_json()
+
+
+@pytest.fixture
+def embedded_place(tmp_path: Path) -> Callable[[str], Place]:
+    """Give a function that makes an embedded place."""
+    return lambda name: Place(tmp_path / name, {})
+
+
+@pytest.fixture
+def opensearch_place(tmp_path: Path, opensearch_node: Any) -> Iterator[Callable[[str], Place]]:
+    """Give a function that makes a place in the cluster; its indices are deleted at the end."""
+    made: list[Place] = []
+
+    def make(name: str) -> Place:
+        index = f"test-move-{uuid.uuid4().hex[:12]}"
+        section = {"urls": (opensearch_node.url,), "index": index}
+        made.append(Place(tmp_path / name, {"store": "opensearch", "opensearch": section}))
+        return made[-1]
+
+    yield make
+    for place in made:
+        with closing(editions_of(place.settings())) as editions:
+            for edition in editions.present():
+                editions.remove(edition)
+
+
+@pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
+def make_place(request: pytest.FixtureRequest) -> Callable[[str], Place]:
+    """Give a function that makes a place on each store."""
+    make: Callable[[str], Place] = request.getfixturevalue(f"{request.param}_place")
+    return make
+
+
+@pytest.fixture
+def place(make_place: Callable[[str], Place]) -> Place:
+    """Give one place."""
+    return make_place("home")
+
+
+Version = dict[str, list[tuple[Any, ...]]]
+
+
+def described(index: OpenIndex) -> dict[str, Version]:
+    """Return of every version that may be asked for, by commit, its rows and records, without their numbers."""
+    head = read_head(index.store)
+    return {
+        f"{record.repo} {record.ref} {record.commit}": described_version(index, version_snapshot(head, record))
+        for timeline in published(head)
+        for record in published_transactions(index.store, head, timeline)
+    }
+
+
+def described_version(index: OpenIndex, snapshot: Any) -> Version:
+    """Return what is live in a snapshot."""
+    store = index.store
+    files = list(store.files(snapshot))
+    chunks = [chunk for file in files for chunk in store.chunks(snapshot, file.path, file.repo)]
+    return {
+        "files": [(file.path, file.blob, file.verdict, file.rows, file.rules, file.lines) for file in files],
+        "chunks": [(one.path, one.blob, one.id, one.text, one.start_line, one.stride_info) for one in chunks],
+        "rows": sorted(store.row_counts(snapshot).items()),
+    }
+
+
+def vectors_of(index: OpenIndex) -> dict[tuple[str, int], np.ndarray]:
+    """Return the vector of every row, by chunk and stride."""
+    store = index.store
+    rows = [one.row for key in published(read_head(store)) for one in store.history(key) if isinstance(one, StoredRow)]
+    known = store.cached_vectors(row.vector_key for row in rows)
+    return {
+        (row.chunk.id, row.chunk.stride_info.stride_index if row.chunk.stride_info else 0): known[row.vector_key]
+        for row in rows
+    }
+
+
+def lives(index: OpenIndex) -> list[tuple[Any, ...]]:
+    """Return every row and record with its timeline, birth and death; of a strided chunk the first stride."""
+    store = index.store
+    found = []
+    for key in published(read_head(store)):
+        for one in store.history(key):
+            if isinstance(one, StoredFile):
+                found.append(("file", key, one.record.born, one.died, one.record.path, one.record.blob))
+            elif one.row.chunk.stride_info is None or one.row.chunk.stride_info.stride_index == 0:
+                found.append(("row", key, one.row.born, one.died, one.row.chunk.path, one.row.chunk.id))
+    return sorted(found)
+
+
+FILES: dict[str, str | bytes] = {
+    "app/server.py": "def serve(port):\n    # listen on a port\n    return open_socket(port)\n" * 3,
+    "app/retry.py": "def backoff(attempt):\n    # wait longer after every failure\n    return 2 ** attempt\n",
+    "long.py": "def long():\n" + "".join(f"    value_{line} = compute_something({line})\n" for line in range(60)),
+    "docs/guide.md": "# Guide\n\nHow to begin.\n\n## Install\n\nRun the installer.\n",
+    "logo.bin": b"\0\1\2",
+    "empty.py": "",
+}
+
+
+def grown(make_repository: Callable[..., Any], place: Place) -> Any:
+    """Make and index a repository with a history: edits, a file that comes back, a rename, a branch, a removal."""
+    repository = make_repository("project", FILES)
+    place.index(repository.origin)
+    repository.write("app/retry.py", "def backoff(attempt):\n    return min(60, 2 ** attempt)\n")
+    repository.remove("docs/guide.md")
+    repository.commit("edit")
+    place.index(repository.origin)
+    repository.write("app/retry.py", FILES["app/retry.py"])
+    repository.git("mv", "app/server.py", "app/listener.py")
+    repository.commit("revert and rename")
+    place.index(repository.origin)
+    repository.git("checkout", "-q", "-b", "dev")
+    repository.write("app/feature.py", "def feature_flag(name):\n    return name in ENABLED\n")
+    repository.remove("long.py")
+    repository.commit("branch")
+    place.index(repository.origin, ref=Ref("branch", "dev"))
+    repository.git("checkout", "-q", "main")
+    return repository
+
+
+def fresh(make_place: Callable[[str], Place], place: Place, repository: Any, embedding: dict[str, Any]) -> Place:
+    """Index the same history into another place, with the other model from the first commit on."""
+    other = make_place("fresh")
+    commits = repository.git("rev-list", "--reverse", "main").decode().split()
+    for commit in commits:
+        repository.git("checkout", "-q", "-B", "main", commit)
+        other.index(repository.origin, embedding)
+    other.index(repository.origin, embedding, ref=Ref("branch", "dev"))
+    return other
+
+
+def assert_same(moved: OpenIndex, made: OpenIndex) -> None:
+    """Compare a moved index with one that was made with the model: versions, vectors, identity."""
+    assert described(moved) == described(made)
+    left, right = vectors_of(moved), vectors_of(made)
+    assert left.keys() == right.keys()
+    for key, vector in left.items():
+        np.testing.assert_allclose(vector, right[key], atol=1e-6)
+    assert read_identity(moved.store) == read_identity(made.store)
+
+
+@pytest.mark.parametrize("target", [NEW, WINDOWED], ids=["another dimension", "strides"])
+def test_rule_17_a_moved_index_is_what_a_fresh_one_of_that_model_would_be(make_repository, make_place, place, target):
+    repository = grown(make_repository, place)
+    with place.opened() as index:
+        before = lives(index)
+    report = migrate(place.settings(target), MODEL)
+    assert (report.moved, report.dimension, report.resumed, report.refused) == (True, 64, False, ())
+    assert report.embedded + report.reused_embeddings >= report.chunks >= 10
+    other = fresh(make_place, place, repository, target)
+    with place.opened(target) as moved, other.opened(target) as made:
+        assert moved.edition == 2
+        assert moved.embedder.name == made.embedder.name
+        assert lives(moved) == before, "nothing is forgotten, and all died when it died"
+        assert_same(moved, made)
+
+
+def test_strides_are_made_whole_again_for_a_model_that_reads_any_length(make_repository, make_place, make_workshop):
+    place = make_place("windowed")
+    repository = make_repository("project", FILES)
+    place.index(repository.origin, WINDOWED)
+    migrate(place.settings(OLD), MODEL)
+    other = make_place("fresh")
+    other.index(repository.origin, OLD)
+    with place.opened() as moved, other.opened() as made:
+        assert_same(moved, made)
+        assert all(chunk[-1] is None for version in described(moved).values() for chunk in version["chunks"])
+
+
+def test_an_index_moves_again_and_back(make_repository, place):
+    repository = make_repository("project", FILES)
+    place.index(repository.origin)
+    with place.opened() as index:
+        before = described(index)
+    migrate(place.settings(NEW), MODEL)
+    report = migrate(place.settings(OLD), MODEL)
+    assert (report.moved, report.edition) == (True, 3)
+    with place.opened() as index:
+        assert described(index) == before
+    with closing(editions_of(place.settings())) as editions:
+        remove_left_editions(editions, grace_seconds=0)
+        assert (editions.active(), editions.present()) == (3, [3])
+
+
+def test_a_left_edition_is_kept_for_its_grace_and_deleted_then(make_repository, place):
+    place.index(make_repository("project", FILES).origin)
+    migrate(place.settings(NEW), MODEL)
+    with closing(editions_of(place.settings())) as editions:
+        assert remove_left_editions(editions, grace_seconds=60) == []
+        assert editions.present() == [1, 2]
+        assert remove_left_editions(editions, grace_seconds=0) == [1]
+        assert editions.present() == [2]
+
+
+def test_nothing_is_moved_where_nothing_is_to_be(make_repository, place):
+    assert not migrate(place.settings(NEW), MODEL).moved
+    place.index(make_repository("project", FILES).origin)
+    assert not migrate(place.settings(OLD), MODEL).moved
+    with closing(editions_of(place.settings())) as editions:
+        assert editions.present() == [1]
+
+
+def test_imports_go_on_in_the_new_edition_and_pay_for_nothing_twice(make_repository, place):
+    repository = grown(make_repository, place)
+    migrate(place.settings(NEW), MODEL)
+    assert place.index(repository.origin, NEW).changed is False
+    repository.write("app/new.py", "def fresh_function():\n    return 1\n")
+    repository.commit("after the move")
+    report = place.index(repository.origin, NEW)
+    assert (report.files_changed, report.embedded) == (1, 1)
+    with pytest.raises(ModelMismatch, match="codequarry migrate --model wordllama"):
+        place.index(repository.origin, OLD)
+
+
+def test_a_file_that_the_new_model_refuses_is_listed_and_the_others_move(make_repository, place, monkeypatch):
+    files = {f"f{number}.py": f"def f{number}():\n    pass\n" for number in range(6)}
+    repository = make_repository("project", files | {"bad.py": "def poison():\n    pass\n"})
+    place.index(repository.origin)
+    embed = WordLlamaEmbedder.embed_documents
+
+    def refusing(self, texts):
+        vectors = embed(self, texts)
+        refused = {at: "not such words" for at, text in enumerate(texts) if "poison" in text}
+        if refused:
+            raise TextsRefused(refused, {at: row for at, row in enumerate(vectors) if at not in refused})
+        return vectors
+
+    monkeypatch.setattr(WordLlamaEmbedder, "embed_documents", refusing)
+    report = migrate(place.settings(NEW), MODEL)
+    assert report.refused == (("bad.py", "not such words"),)
+    with place.opened(NEW) as index:
+        (version,) = described(index).values()
+    assert {path: (verdict, rows) for path, _, verdict, rows, *_ in version["files"]} == {
+        **dict.fromkeys(files, ("indexed", 1)),
+        "bad.py": ("embedder-refused", 0),
+    }
+    assert len(version["chunks"]) == 6
+
+
+class Killed(BaseException):
+    """The process ends here, in the middle of everything."""
+
+
+class Dying:
+    """Lets so many writes to the new edition and the old head document through, and dies at the next one."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: type, writes: int) -> None:
+        self.left = writes
+        self.dead = False
+        for name in ("write_document", "delete_document", "create", "retire", "undo", "cache_vectors"):
+            monkeypatch.setattr(kind, name, self._wrapped(getattr(kind, name)))
+
+    def _wrapped(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(store: Any, *arguments: Any, **keywords: Any) -> Any:
+            if self.dead or self.left <= 0:
+                self.dead = True
+                raise Killed
+            self.left -= 1
+            return method(store, *arguments, **keywords)
+
+        return call
+
+
+KINDS = {"embedded": EmbeddedStore, "opensearch": OpenSearchStore}
+
+
+def test_a_migration_that_dies_at_any_write_is_resumed_by_the_next(make_repository, make_place, monkeypatch):
+    """Until it is through, the index answers as before; then as one that was never interrupted."""
+    place = make_place("home")
+    repository = grown(make_repository, place)
+    with place.opened() as index:
+        before, first = described(index), lives(index)
+    settings = place.settings(NEW)
+    chance = random.Random(7)
+    for _ in range(60):
+        with monkeypatch.context() as patch:
+            dying = Dying(patch, KINDS[settings.store], chance.randrange(0, 45))
+            with suppress(Killed):
+                migrate(settings, MODEL)
+        with place.opened(NEW) as index:
+            assert described(index) == before or index.edition > 1
+            assert index.degraded == ()
+            if index.edition > 1 and not dying.dead:
+                break
+    report = migrate(settings, MODEL)
+    assert not report.moved
+    other = fresh(make_place, place, repository, NEW)
+    with place.opened(NEW) as moved, other.opened(NEW) as made:
+        assert lives(moved) == first
+        assert_same(moved, made)
+
+
+@pytest.mark.parametrize("writes", range(0, 12))
+def test_a_death_around_the_switch_leaves_one_of_the_two_whole(make_repository, embedded_place, monkeypatch, writes):
+    """Counted from the moment at which writers are made to wait."""
+    place = embedded_place("home")
+    repository = make_repository("project", FILES)
+    place.index(repository.origin)
+    monkeypatch.setattr("codequarry.shared.ledger.MOVE_SECONDS", 0.2)
+    with monkeypatch.context() as patch:
+        hold = migration_switch.hold_still
+
+        def hold_then_die(*given):
+            if not hasattr(hold_then_die, "dying"):
+                hold_then_die.dying = Dying(patch, EmbeddedStore, writes)
+            return hold(*given)
+
+        patch.setattr(migration_switch, "hold_still", hold_then_die)
+        with suppress(Killed):
+            migrate(place.settings(NEW), MODEL)
+    repository.write("later.py", "def written_later():\n    return 1\n")
+    repository.commit("later")
+    with place.opened() as index:
+        current = OLD if index.edition == 1 else NEW
+    report = place.index(repository.origin, current)
+    assert (report.changed, report.files_changed) == (True, 1)
+    migrate(place.settings(NEW), MODEL)
+    assert place.search("written_later", NEW)["results"][0]["path"] == "later.py"
+    with place.opened(NEW) as index:
+        assert len(described(index)) == 2
+
+
+def test_the_pointer_is_set_right_after_a_death_behind_the_switch(make_repository, place, monkeypatch):
+    place.index(make_repository("project", FILES).origin)
+    settings = place.settings(NEW)
+    with closing(editions_of(settings)) as editions:
+        kind = type(editions)
+
+        def die(*_):
+            raise Killed
+
+        with monkeypatch.context() as patch:
+            patch.setattr(kind, "activate", die)
+            with pytest.raises(Killed):
+                migrate(settings, MODEL)
+        assert editions.active() == 1
+        with place.opened() as index:
+            assert index.edition == 2
+        assert editions.active() == 2
+
+
+def test_a_writer_that_comes_late_writes_nothing_that_anyone_sees(make_repository, place):
+    repository = make_repository("project", FILES)
+    place.index(repository.origin)
+    settings = place.settings()
+    with closing(editions_of(settings)) as editions:
+        late = open_index_to_write(settings, editions)
+    with closing(late):
+        migrate(place.settings(NEW), MODEL)
+        repository.write("late.py", "def late():\n    pass\n")
+        repository.commit("late")
+        with pytest.raises(IndexMoved, match="moved to model 'wordllama'"):
+            index_repository(IndexRequest(repository.origin), Workshop(late.store, late.embedder, settings))
+    assert place.search("late.py", NEW)["results"][0]["path"] != "late.py"
+    assert place.index(repository.origin, NEW).files_changed == 1
+
+
+def test_an_import_under_way_at_the_switch_is_told_and_begins_anew(make_repository, place):
+    """Its rows are not carried over: only what is published moves."""
+    repository = make_repository("project", FILES)
+    place.index(repository.origin)
+    repository.write("more.py", "def more():\n    pass\n")
+    commit = repository.commit("more")
+    settings = place.settings()
+    with closing(editions_of(settings)) as editions, closing(open_index_to_write(settings, editions)) as index:
+        timeline = read_head(index.store).defaults["project"]
+        number = change_head(index.store, lambda head: begin(head, timeline, "somebody"))
+        migrate(place.settings(NEW), MODEL)
+        with pytest.raises(IndexMoved):
+            check_held(read_head(index.store), timeline, "somebody", number)
+        with pytest.raises(IndexMoved):
+            change_head(index.store, lambda head: (publish(head, timeline, "somebody", number, commit), None))
+    with place.opened(NEW) as moved:
+        head = read_head(moved.store)
+        assert (head.open, head.timelines[timeline].lease, number in head.aborted) == ({}, None, True)
+    report = place.index(repository.origin, NEW)
+    assert (report.commit, report.resumed) == (commit, False)
+
+
+def test_two_migrations_at_once_are_one(make_repository, place, monkeypatch):
+    """The second one says that the first one runs, and changes nothing."""
+    place.index(make_repository("project", FILES).origin)
+    begun, go_on = threading.Event(), threading.Event()
+    fill = migration._fill
+
+    def slowly(*given):
+        begun.set()
+        assert go_on.wait(60)
+        fill(*given)
+
+    monkeypatch.setattr(migration, "_fill", slowly)
+    monkeypatch.setattr(migration_note, "BEAT_SECONDS", 0.1)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(migrate, place.settings(NEW), MODEL)
+        assert begun.wait(60)
+        with closing(editions_of(place.settings())) as editions:
+            (running,) = unfinished_migrations(editions)
+            assert (running.edition, running.note.setting, running.is_running) == (2, MODEL, True)
+        for other in (NEW, WINDOWED | {"dimensions": 256}):
+            with pytest.raises(LeaseHeld, match="a migration to 'wordllama' runs in process"):
+                migrate(place.settings(other), MODEL)
+        go_on.set()
+        assert first.result().moved
+    with closing(editions_of(place.settings())) as editions:
+        assert unfinished_migrations(editions) == []
+
+
+def test_what_a_migration_to_a_third_model_left_behind_is_deleted(make_repository, place, monkeypatch):
+    place.index(make_repository("project", FILES).origin)
+    with monkeypatch.context() as patch:
+        patch.setattr(migration, "switch", lambda *_: (_ for _ in ()).throw(Killed()))
+        with pytest.raises(Killed):
+            migrate(place.settings({"dimensions": 256}), MODEL)
+    with closing(editions_of(place.settings())) as editions:
+        (left,) = unfinished_migrations(editions)
+        assert (left.edition, left.is_running) == (2, False)
+        assert migrate(place.settings(NEW), MODEL).edition == 3
+        assert editions.dimension(2) is None
+
+
+class Readers:
+    """Search in a loop until they are told to stop; what fails is kept, and with vectors of which length was asked."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, pool: ThreadPoolExecutor) -> None:
+        self.dimensions: list[int] = []
+        self.failures: list[BaseException] = []
+        self._stop, self._pool = threading.Event(), pool
+        self._loops: list[Future[int]] = []
+        for kind in KINDS.values():
+            patch.setattr(kind, "recall", self._watched(kind.recall))
+
+    def _watched(self, recall: Callable[..., Any]) -> Callable[..., Any]:
+        def check(store: Any, query: Any) -> Any:
+            found = recall(store, query)
+            if query.vector is not None:
+                self.dimensions.append(len(query.vector))
+            return found
+
+        return check
+
+    def start(self, search: Callable[[], dict[str, Any]]) -> None:
+        """Begin a loop."""
+        self._loops.append(self._pool.submit(self._read, search))
+
+    def _read(self, search: Callable[[], dict[str, Any]]) -> int:
+        done = 0
+        while not self._stop.is_set():
+            try:
+                answer = search()
+                assert answer["results"], answer["reason"]
+                assert answer["degraded"] == []
+                assert len({hit["commit"] for hit in answer["results"]}) == 1
+            except BaseException as error:
+                self.failures.append(error)
+                return done
+            done += 1
+        return done
+
+    def end(self) -> list[int]:
+        """Wait until a search has seen the new model, stop, and return how often each loop searched."""
+        deadline = time.monotonic() + 30
+        while 64 not in self.dimensions[-2:] and time.monotonic() < deadline and not self.failures:
+            time.sleep(0.05)
+        self._stop.set()
+        return [loop.result() for loop in self._loops]
+
+
+def write_on(repository: Any, place: Place) -> int:
+    """Commit and index in a loop until the index has moved, and return how many commits were published before."""
+    for number in range(100):
+        repository.write(f"step{number}.py", f"def step_{number}():\n    return {number}\n")
+        repository.commit(f"step {number}")
+        try:
+            place.index(repository.origin, OLD)
+        except (IndexMoved, ModelMismatch):
+            return number
+    raise AssertionError("the index never moved")
+
+
+def test_no_search_fails_or_mixes_models_while_writers_and_a_migration_run(
+    make_repository, place, make_place, monkeypatch
+):
+    """Readers in a loop, as threads of one service and as processes that open the index anew; imports in between."""
+    repository = grown(make_repository, place)
+    monkeypatch.setattr(migration, "FEW", 0)
+    request = SearchRequest("how long do we wait after a failure", top_k=5)
+    with closing(Backend(place.settings())) as backend, ThreadPoolExecutor(4) as pool:
+        readers = Readers(monkeypatch, pool)
+        for _ in range(2):
+            readers.start(lambda: backend.search(request).to_json())
+        readers.start(lambda: place.search("where is the port opened"))
+        migrating = pool.submit(migrate, place.settings(NEW), MODEL)
+        published_before = write_on(repository, place)
+        assert migrating.result().moved
+        place.index(repository.origin, NEW)
+        assert all(count > 0 for count in readers.end())
+    assert readers.failures == []
+    assert set(readers.dimensions) == {128, 64}
+    other = make_place("fresh")
+    other.index(repository.origin, NEW)
+    with place.opened(NEW) as moved, other.opened(NEW) as made:
+        ((newest, version),) = described(made).items()
+        everything = described(moved)
+        assert everything[newest] == version
+        # Four commits before, those published meanwhile, and the one that the writer was stopped at.
+        assert len(everything) == 4 + published_before + 1
+        kept = vectors_of(moved)
+        for row, vector in vectors_of(made).items():
+            np.testing.assert_allclose(kept[row], vector, atol=1e-6)
+
+
+def give_up_history(store: EmbeddedStore, timeline: int) -> None:
+    """Collect all but the newest commit of a timeline, at once."""
+    number = read_head(store).timelines[timeline].published
+    change_head(store, lambda head: (raise_floor(head, timeline, number, number, ()), None))
+    assert store.collect(timeline, -1, number, ())
+
+
+def test_what_was_collected_while_it_was_copied_is_not_alive_in_the_copy(make_repository, embedded_place, monkeypatch):
+    """Its retirement went with it: nothing but the count tells that it must not be there."""
+    place = embedded_place("home")
+    repository = make_repository("project", FILES)
+    place.index(repository.origin)
+    history = EmbeddedStore.history
+    done = []
+
+    def disturbed(store, timeline, after=-1):
+        for stored in history(store, timeline, after):
+            if isinstance(stored, StoredFile) and not done:
+                done.append(True)
+                repository.write("app/retry.py", "def backoff(attempt):\n    return 0\n")
+                repository.commit("edit")
+                place.index(repository.origin)
+                give_up_history(store, timeline)
+            yield stored
+
+    monkeypatch.setattr(EmbeddedStore, "history", disturbed)
+    migrate(place.settings(NEW), MODEL)
+    monkeypatch.undo()
+    other = embedded_place("fresh")
+    other.index(repository.origin, NEW)
+    with place.opened(NEW) as moved, other.opened(NEW) as made:
+        (newest,) = described(made).values()
+        (version,) = described(moved).values()
+        assert version == newest
