@@ -1,0 +1,305 @@
+"""Tags, pull requests, commits and branches through a whole run, compared with what git lists."""
+
+import hashlib
+from dataclasses import replace
+
+import pytest
+
+from codequarry.ingest.estimate import estimate
+from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.removal import remove_version
+from codequarry.shared.errors import AmbiguousCommit, GitError, NotIndexed, UsageError
+from codequarry.shared.ledger import published_transactions, read_head
+from codequarry.shared.model import INDEXED, Filters
+from codequarry.shared.refs import Ref
+from codequarry.shared.repositories import list_ref_heads, read_ref_head, read_repository, read_summary
+from codequarry.shared.snapshots import version_snapshot
+
+FILES = {f"src/f{number:02}.py": f"def function_{number}():\n    return {number}\n" for number in range(12)}
+DEV, TAG, PULL = Ref("branch", "dev"), Ref("tag", "v1"), Ref("pull", "7")
+
+
+def version(workshop, ref: Ref, repo: str = "project"):
+    """Return the newest record of a version."""
+    head = read_head(workshop.store)
+    [timeline] = [one for one in head.of_repo(repo) if head.timelines[one].ref == ref.key]
+    return published_transactions(workshop.store, head, timeline)[-1]
+
+
+def live(workshop, ref: Ref) -> dict[str, str]:
+    """Return the indexed files of a version: path to blob."""
+    snapshot = version_snapshot(read_head(workshop.store), version(workshop, ref))
+    return {file.path: file.blob for file in workshop.store.files(snapshot) if file.verdict == INDEXED}
+
+
+@pytest.fixture
+def repository(make_repository):
+    """Give a repository with a branch that is one commit ahead."""
+    repository = make_repository(files=FILES)
+    repository.git("checkout", "--quiet", "-b", "dev")
+    repository.write("src/f00.py", "def changed():\n    return 'dev'\n")
+    repository.commit("on dev")
+    return repository
+
+
+@pytest.fixture
+def index(repository, make_workshop):
+    """Return a function that indexes a version; its ``workshop`` is where."""
+    workshop = make_workshop()
+
+    def run(ref: Ref | None = None, **fields):
+        return index_repository(IndexRequest(repository.origin, ref, **fields), workshop)
+
+    run.workshop = workshop
+    return run
+
+
+@pytest.fixture
+def main(repository, index):
+    """Index the default branch, main."""
+    repository.git("checkout", "--quiet", "main")
+    index()
+    repository.git("checkout", "--quiet", "dev")
+
+
+@pytest.mark.parametrize("annotated", [True, False])
+def test_a_tag_is_the_commit_that_it_stands_for(repository, index, main, annotated):
+    repository.git("tag", *(("--annotate", "--message", "first") if annotated else ()), "v1")
+    report = index(TAG)
+    tip = repository.git("rev-parse", "HEAD").decode().strip()
+    assert (report.ref, report.commit, report.kind) == ("v1", tip, "overlay")
+    assert live(index.workshop, TAG) == repository.listing(tip)
+    assert not index(TAG).changed
+
+
+@pytest.mark.parametrize("name", ["refs/pull/7/head", "refs/merge-requests/7/head"])
+def test_a_pull_request_is_found_under_either_name(repository, index, main, name):
+    tip = repository.git("rev-parse", "HEAD").decode().strip()
+    repository.git("update-ref", name, tip)
+    assert (index(PULL).ref, index(PULL).commit) == ("pull/7", tip)
+    assert live(index.workshop, PULL) == repository.listing(tip)
+
+
+@pytest.mark.parametrize("digits", [7, 12, 40])
+def test_a_commit_is_found_by_its_first_digits(repository, index, main, digits):
+    tip = repository.git("rev-parse", "HEAD").decode().strip()
+    report = index(Ref("commit", tip[:digits]))
+    assert (report.ref, report.commit) == (f"commit/{tip}", tip)
+    assert live(index.workshop, Ref("commit", tip)) == repository.listing(tip)
+
+
+def test_a_commit_that_no_branch_has_any_more_is_fetched_by_its_name(repository, index, main):
+    tip = repository.git("rev-parse", "HEAD").decode().strip()
+    repository.git("checkout", "--quiet", "main")
+    repository.git("branch", "--delete", "--force", "dev")
+    assert index(Ref("commit", tip)).commit == tip
+
+
+def test_a_commit_that_was_head_is_a_layer_without_a_single_file(repository, index, main):
+    tip = repository.git("rev-parse", "main").decode().strip()
+    report = index(Ref("commit", tip))
+    assert (report.kind, report.base_paths, report.mask, report.chunks_written) == ("overlay", 0, 0, 0)
+    assert live(index.workshop, Ref("commit", tip)) == repository.listing(tip)
+
+
+@pytest.mark.parametrize(
+    ("ref", "error", "message"),
+    [
+        (Ref("branch", "nope"), GitError, "has no branch nope; there is dev, main"),
+        (Ref("tag", "nope"), GitError, "has no tag nope; there is v0"),
+        (Ref("pull", "99"), GitError, "has no pull request 99"),
+        (Ref("commit", "f" * 40), GitError, f"has no commit {'f' * 40} on any branch or tag"),
+        (Ref("commit", "fffffff"), GitError, "has no commit fffffff on any branch or tag"),
+        (Ref("commit", "main"), UsageError, "must be 7 to 64 hexadecimal digits"),
+        (Ref("branch", "--upload-pack=evil"), UsageError, "is not the name of a branch"),
+        (Ref("tag", "-x"), UsageError, "is not the name of a tag"),
+        (Ref("tag", "a..b"), UsageError, "is not the name of a tag"),
+        (Ref("pull", "7/head:x"), UsageError, "is not the number of a pull request"),
+    ],
+)
+def test_a_version_that_is_not_there_is_one_clear_line(repository, index, main, ref, error, message):
+    repository.git("tag", "v0", "main")
+    with pytest.raises(error, match=message):
+        index(ref)
+    assert set(read_head(index.workshop.store).timelines) == {read_head(index.workshop.store).defaults["project"]}
+
+
+def test_a_short_commit_that_fits_several_names_them(make_repository, make_workshop):
+    """Two real commits whose names begin alike."""
+    repository = make_repository(files=FILES)
+    seen: dict[str, bytes] = {}
+    number = 0
+    tree = repository.git("write-tree").decode().strip()
+    # A pair is expected after some 20,000 commits; all but the two are only hashed.
+    while True:
+        body = f"tree {tree}\nauthor A <a> {number} +0000\ncommitter A <a> {number} +0000\n\nx\n".encode()
+        name = hashlib.sha1(b"commit %d\0" % len(body) + body).hexdigest()
+        if name[:7] in seen:
+            break
+        seen[name[:7]] = body
+        number += 1
+    for content in (body, seen[name[:7]]):
+        made = repository.git("hash-object", "-t", "commit", "-w", "--stdin", data=content).decode().strip()
+        repository.git("branch", f"b{made}", made)
+    workshop = make_workshop()
+    index_repository(IndexRequest(repository.origin), workshop)
+    with pytest.raises(AmbiguousCommit) as caught:
+        index_repository(IndexRequest(repository.origin, Ref("commit", name[:7])), workshop)
+    assert name in caught.value.candidates
+    assert len(caught.value.candidates) == 2
+
+
+def test_the_default_branch_comes_first_where_nothing_is_indexed_yet(repository, index):
+    repository.git("tag", "v1", "dev")
+    repository.git("checkout", "--quiet", "main")
+    report = index(TAG)
+    assert report.default_branch is not None
+    assert (report.default_branch.ref, report.default_branch.kind) == ("main", "default")
+    assert (report.kind, report.base_ref, report.embedded) == ("overlay", "main", 1)
+
+
+def test_the_first_branch_that_is_indexed_is_the_default_one(repository, index):
+    repository.git("checkout", "--quiet", "main")
+    assert (index(DEV).kind, index().ref) == ("default", "dev")
+
+
+def test_a_branch_becomes_the_default_one_and_loses_its_layer(repository, index, main):
+    index(DEV)
+    report = index(DEV, default=True)
+    head = read_head(index.workshop.store)
+    assert (report.kind, report.ref) == ("default", "dev")
+    assert set(head.timelines) == {head.defaults["project"]}
+    assert read_repository(index.workshop.store, "project").branch == "dev"
+    assert not index(DEV).changed
+
+
+def test_a_rename_is_written_under_its_new_name_and_hidden_under_the_old(repository, index, main):
+    repository.git("mv", "src/f03.py", "src/renamed.py")
+    tip = repository.commit()
+    index(DEV)
+    assert live(index.workshop, DEV) == repository.listing(tip)
+    assert "src/f03.py" in version(index.workshop, DEV).mask
+
+
+def test_an_ignore_file_on_the_branch_alone_leaves_files_out_there_alone(repository, index, main):
+    repository.write(".codequarryignore", "f01.py\nf02.py\n")
+    tip = repository.commit()
+    report = index(DEV)
+    expected = {path: blob for path, blob in repository.listing(tip).items() if path[4:] not in ("f01.py", "f02.py")}
+    assert live(index.workshop, DEV) == expected
+    assert report.skipped == {"excluded": 2}
+    record = version(index.workshop, DEV)
+    summary = read_summary(index.workshop.store, record.timeline, record.number)
+    assert (summary.files, dict(summary.skipped)) == (len(expected), {"excluded": 2})
+    snapshot = version_snapshot(read_head(index.workshop.store), record)
+    assert summary.chunks == index.workshop.store.count(snapshot, Filters())
+
+
+def test_a_branch_that_vanished_is_dropped_by_any_run_of_its_origin(repository, index, main):
+    index(DEV)
+    repository.git("tag", "v1", "dev")
+    index(TAG)
+    repository.git("checkout", "--quiet", "main")
+    repository.git("branch", "--delete", "--force", "dev")
+    assert index().dropped == ("dev",)
+    assert [ref.ref for ref in list_ref_heads(index.workshop.store, "project")] == ["", TAG.key]
+    with pytest.raises(GitError, match="has no branch dev"):
+        index(DEV)
+    repository.git("tag", "--delete", "v1")
+    report = index(TAG)
+    assert (report.kind, report.dropped) == ("gone", ("v1",))
+    head = read_head(index.workshop.store)
+    assert set(head.timelines) == {head.defaults["project"]}
+    assert not index.workshop.store.list_documents("chore:")
+
+
+def test_a_branch_in_the_place_of_a_folder_of_branches_is_fetched(repository, index, main):
+    """Git itself can't hold `topic` and `topic/one` at once, and our copy has seen both."""
+    repository.git("branch", "topic", "dev")
+    index(Ref("branch", "topic"))
+    repository.git("branch", "--delete", "--force", "topic")
+    repository.git("branch", "topic/one", "dev")
+    report = index(Ref("branch", "topic/one"))
+    assert (report.kind, report.dropped) == ("overlay", ("topic",))
+
+
+def test_a_fetch_writes_what_it_has_seen_of_every_version(repository, index, main):
+    index(DEV)
+    store = index.workshop.store
+    published = repository.git("rev-parse", "dev").decode().strip()
+    seen = read_ref_head(store, "project", DEV.key)
+    assert (seen.commit, seen.behind) == (published, None), "nothing was published when it was fetched"
+    repository.commit("one more")
+    tip = repository.commit("and another")
+    repository.git("checkout", "--quiet", "main")
+    index()
+    seen = read_ref_head(store, "project", DEV.key)
+    assert (seen.commit, seen.behind_of, seen.behind) == (tip, published, None), "seen, not fetched"
+    index(DEV)
+    seen = read_ref_head(store, "project", DEV.key)
+    assert (seen.commit, seen.behind_of, seen.behind) == (tip, published, 2)
+
+
+def test_records_name_the_commits_that_are_new(repository, index, main):
+    index(DEV)
+    first = version(index.workshop, DEV)
+    history = repository.git("rev-list", "dev").decode().split()
+    assert (list(first.commits), first.commit_count) == (history, 2)
+    second, third = repository.commit("second"), repository.commit("third")
+    index(DEV)
+    record = version(index.workshop, DEV)
+    assert (record.commits, record.commit_count) == ((third, second), 2)
+
+
+def test_a_version_is_removed_alone(repository, index, main):
+    index(DEV)
+    workshop = index.workshop
+    with pytest.raises(UsageError, match="main is the default branch of project"):
+        remove_version("project", Ref("branch", "main"), workshop.store, workshop.settings)
+    with pytest.raises(NotIndexed, match="project has no indexed tag v1; its versions are dev"):
+        remove_version("project", TAG, workshop.store, workshop.settings)
+    remove_version("project", DEV, workshop.store, workshop.settings)
+    head = read_head(workshop.store)
+    assert set(head.timelines) == {head.defaults["project"]}
+
+
+def test_the_estimate_of_a_branch_is_of_its_diff(repository, index, main):
+    told = estimate(IndexRequest(repository.origin, DEV), index.workshop)
+    assert (told.files, told.chunks, told.base_paths, told.base_ref) == (1, 1, 1, "main")
+    assert len(read_head(index.workshop.store).timelines) == 1
+    index(DEV)
+    assert estimate(IndexRequest(repository.origin, DEV), index.workshop).files == 0
+
+
+def test_starting_a_version_over_takes_the_place_of_what_it_had(repository, index, main):
+    index(DEV)
+    before = version(index.workshop, DEV)
+    report = index(DEV, full=True)
+    assert (report.kind, report.embedded, report.chunks_written) == ("overlay", 0, 1)
+    assert version(index.workshop, DEV).timeline != before.timeline
+    assert live(index.workshop, DEV) == repository.listing("dev")
+
+
+@pytest.mark.opensearch
+def test_versions_on_opensearch_are_what_git_lists(repository, opensearch_node, make_workshop, embedder):
+    from codequarry.shared.store.opensearch.store import OpenSearchStore
+
+    with opensearch_node.empty_index(embedder.dimension) as settings:
+        store = OpenSearchStore(settings, embedder.dimension)
+        workshop = replace(make_workshop(), store=store)
+        repository.git("checkout", "--quiet", "main")
+        index_repository(IndexRequest(repository.origin), workshop)
+        repository.git("checkout", "--quiet", "dev")
+        request = IndexRequest(repository.origin, DEV)
+        index_repository(request, workshop)
+        assert live(workshop, DEV) == repository.listing("dev")
+        repository.git("checkout", "--quiet", "main", "--", "src/f00.py")
+        repository.remove("src/f04.py")
+        repository.write("src/new.py", "x = 1\n")
+        repository.commit()
+        index_repository(request, workshop)
+        assert live(workshop, DEV) == repository.listing("dev")
+        repository.git("checkout", "--quiet", "main")
+        repository.git("branch", "--delete", "--force", "dev")
+        assert index_repository(request, workshop).kind == "gone"
+        store.close()
