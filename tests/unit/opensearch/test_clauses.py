@@ -12,6 +12,7 @@ from codequarry.shared.snapshots import OPEN, is_live
 from codequarry.shared.store.opensearch.clauses import (
     MAX_TERMS,
     any_value,
+    collectable_clause,
     filter_clauses,
     retirable_clause,
     snapshot_clause,
@@ -71,6 +72,16 @@ def test_what_is_to_be_retired_is_older_and_alive_or_killed_by_an_aborted_one(
         and (row["died"] == OPEN or row["died"] in aborted - {number})
     )
     assert holds(retirable_clause(timeline, number, paths, aborted), row) == expected
+
+
+@given(NUMBERS, st.integers(-1, 12), NUMBERS, st.frozensets(NUMBERS), rows)
+def test_what_is_collected_was_born_after_and_died_until_and_not_by_an_aborted_one(
+    timeline, after, until, aborted, row
+) -> None:
+    expected = (
+        row["timeline"] == timeline and row["born"] > after and row["died"] <= until and row["died"] not in aborted
+    )
+    assert holds(collectable_clause(timeline, after, until, aborted), row) == expected
 
 
 def test_more_values_than_one_clause_takes_become_several() -> None:

@@ -1,0 +1,121 @@
+"""Rules 13 to 15 of docs/versioned-index.md, on both stores, each with a test that breaks without it."""
+
+from dataclasses import replace
+
+import pytest
+
+from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.shared.ledger import read_head
+from codequarry.shared.model import Filters
+from codequarry.shared.refs import Ref
+from codequarry.shared.snapshots import head_snapshot
+from codequarry.shared.store.opensearch.store import OpenSearchStore
+from codequarry.shared.store.port import RecallQuery
+
+WORDS = ("alpha", "beta", "common", "shared", "nowhere")
+FILES = {
+    "src/net/client.py": "def alpha():\n    common = beta\n",
+    "src/net/server.py": "def shared():\n    common = shared\n",
+    "src/network.py": "common = 1\n",
+    "docs/read.py": "beta = common\n",
+}
+
+
+class Library:
+    """Some repositories in one index."""
+
+    def __init__(self, workshop, make_repository) -> None:
+        self.workshop, self.store, self.make_repository = workshop, workshop.store, make_repository
+
+    def add(self, name, files):
+        repository = self.make_repository(name, files)
+        self.index(repository)
+        return repository
+
+    def index(self, repository, ref=None):
+        index_repository(IndexRequest(repository.origin, ref=ref), self.workshop)
+
+    def snapshot(self, *repos):
+        return head_snapshot(read_head(self.store), repos or None)
+
+    def recall(self, *repos, filters=None):
+        vector = self.workshop.embedder.embed_query("a common word")
+        asked = RecallQuery(self.snapshot(*repos), filters or Filters(), vector, WORDS)
+        return self.store.recall(asked)
+
+    def paths(self, *labels):
+        filters = Filters(terms=(("acl", labels),))
+        found = {candidate.chunk.path for candidate in self.recall(filters=filters).candidates.values()}
+        assert self.store.count(self.snapshot(), filters) == len(found), "a chunk a file"
+        return found
+
+
+@pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
+def library(request, make_workshop, make_repository):
+    """Give an empty index on each store."""
+    workshop = make_workshop()
+    if request.param == "embedded":
+        yield Library(workshop, make_repository)
+        return
+    dimension = workshop.embedder.dimension
+    with request.getfixturevalue("opensearch_node").empty_index(dimension) as settings:
+        store = OpenSearchStore(settings, dimension)
+        yield Library(replace(workshop, store=store), make_repository)
+        store.close()
+
+
+def told(found):
+    """Return all that scores are computed from, and what the engine made of it."""
+    return {
+        "frequencies": found.document_frequencies,
+        "live": found.live_chunks,
+        "lengths": {name: round(value, 4) for name, value in found.average_lengths.items()},
+        "terms": found.by_terms,
+        "nearest": [(chunk, round(found.candidates[chunk].similarity, 4)) for chunk in found.by_vector],
+        "tokens": {chunk: found.candidates[chunk].tokens for chunk in found.candidates},
+    }
+
+
+def test_rule_14_neither_dead_rows_nor_branches_nor_hidden_repositories_change_a_count_or_a_score(library):
+    mine = library.add("mine", FILES)
+    before = told(library.recall("mine"))
+    assert before["frequencies"] == {"alpha": 1, "beta": 2, "common": 4, "shared": 1, "nowhere": 0}
+    assert before["live"] == 4
+
+    for text in ("alpha = common * common\n" * 20, FILES["src/network.py"]):
+        mine.write("src/network.py", text)
+        mine.write("gone.py", "nowhere = alpha\n" * 9)
+        mine.commit()
+        library.index(mine)
+        mine.remove("gone.py")
+    mine.commit()
+    library.index(mine)
+    assert told(library.recall("mine")) == before, "dead rows are not counted"
+
+    mine.git("checkout", "--quiet", "-b", "dev")
+    mine.write("docs/read.py", "nowhere = alpha + beta\n" * 9)
+    mine.commit()
+    library.index(mine, Ref("branch", "dev"))
+    assert told(library.recall("mine")) == before, "branches are not counted"
+
+    library.add("hidden", {f"{name}.py": "nowhere = alpha + beta + shared + common\n" * 9 for name in "abcdef"})
+    assert told(library.recall("mine")) == before, "nor is what the reader may not see"
+    assert library.recall().live_chunks == 10, "although it is there"
+
+
+def test_rule_15_one_value_of_acl_reaches_a_repository_or_a_folder_and_nothing_beside_it(library):
+    library.add("mine", FILES)
+    library.add("mine-too", {"src/net/other.py": "common = 2\n"})
+    assert library.paths("mine") == set(FILES)
+    assert library.paths("mine/src") == {"src/net/client.py", "src/net/server.py", "src/network.py"}
+    assert library.paths("mine/src/net") == {"src/net/client.py", "src/net/server.py"}
+    assert library.paths("mine/docs", "mine-too/src") == {"docs/read.py", "src/net/other.py"}
+    for nothing in ("mine/src/ne", "mine/", "src/net", "", "mine/docs/read.py"):
+        assert library.paths(nothing) == set(), nothing
+
+
+def test_rule_15_thousands_of_grants_are_one_filter(library):
+    """As a path glob each would be a clause of its own, and OpenSearch refuses more than 1,024 of them."""
+    library.add("mine", FILES)
+    grants = (*(f"elsewhere/folder {number}" for number in range(5_000)), "mine/docs")
+    assert library.paths(*grants) == {"docs/read.py"}
