@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from codequarry.ingest.chores import PURGE, finish_chores, note_purge
@@ -71,7 +72,7 @@ class _Sweep:
 
     def is_due(self, now: datetime, grace_seconds: float) -> bool:
         wait = timedelta(seconds=grace_seconds)
-        if self.noted_by != socket.gethostname():
+        if self.noted_by != _clock_name():
             wait += CLOCK_ALLOWANCE
         return now - datetime.fromisoformat(self.noted_at) >= wait
 
@@ -221,4 +222,12 @@ def _extent_body(extent: Extent) -> dict[str, Any]:
 
 
 def _stamp(clock: Clock) -> tuple[str, str]:
-    return clock().isoformat(), socket.gethostname()
+    return clock().isoformat(), _clock_name()
+
+
+def _clock_name() -> str:
+    """Return what tells this machine's clock from others: the boot of its kernel, which containers share."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return socket.gethostname()

@@ -1,6 +1,7 @@
 """What is wrong with files and chunks, from what git and the index say of them."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -30,8 +31,9 @@ def test_problems_come_by_path():
     assert [(one.path, one.kind) for one in problems] == [("a", "missing"), ("b", "missing"), ("c", "extra")]
 
 
-def test_every_kind_of_problem_says_what_it_means():
-    assert all(KINDS.values())
+def test_every_kind_of_problem_is_documented_as_the_command_explains_it():
+    page = (Path(__file__).parents[3] / "docs" / "cli.md").read_text()
+    assert all(f"| `{kind}` | {meaning} |" in page for kind, meaning in KINDS.items())
 
 
 def chunk(text: str, start: int, end: int, **fields) -> Chunk:

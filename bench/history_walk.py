@@ -1,0 +1,235 @@
+"""A real history indexed commit by commit, every one of them still what git says, and what that took.
+
+``python -m bench.history_walk ~/clones/etcd-io+bbolt [--commits 500] [--checks 10] [--keep 50] [--home FOLDER]``
+
+Moves a branch of a scratch clone along the first parents of the newest commits and indexes each of them. Then ``fsck``,
+down to the text of every file, at commits picked at random; a function that was deleted on the way must be found at the
+commit that had it and not at head; and with ``keep_commits`` small, what is given up can't be asked for and what is
+kept is still clean. Anything else ends with exit status 1.
+"""
+
+import argparse
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+# Before numpy, as the command line and the service do.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from codequarry.ingest.collector import collect_history
+from codequarry.ingest.fsck import check_version
+from codequarry.ingest.pipeline import IndexReport, IndexRequest, Workshop, index_repository
+from codequarry.search_api.engine import SearchEngine, parse_request
+from codequarry.shared.config import RetentionSettings, SettingsModel
+from codequarry.shared.embedding.factory import open_embedder
+from codequarry.shared.errors import NotIndexed
+from codequarry.shared.ledger import published_transactions, read_head
+from codequarry.shared.model import Chunk
+from codequarry.shared.snapshots import OPEN, version_snapshot
+from codequarry.shared.store.factory import open_store
+from codequarry.shared.store.port import StoredRow
+from codequarry.shared.transactions import TransactionRecord
+
+NAME = "walked"
+BRANCH = "refs/heads/walked"
+# Commits among which a deleted function is looked for, the oldest first.
+SEARCHED_COMMITS = 10
+# A shorter name is too likely to be a word of something else.
+LEAST_NAME = 10
+FOREVER_DAYS = 36_500.0
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What the walk works with; ``problems`` collects what is not as it must be."""
+
+    workshop: Workshop
+    origin: Path
+    commits: Sequence[str]
+    problems: list[str]
+
+    @property
+    def records(self) -> list[TransactionRecord]:
+        """Every transaction of the repository that may be asked for, oldest first."""
+        head = read_head(self.workshop.store)
+        timelines = [key for key in head.of_repo(NAME) if not head.timelines[key].ref]
+        found = [one for key in timelines for one in published_transactions(self.workshop.store, head, key)]
+        return sorted(found, key=lambda one: one.number)
+
+    def expect(self, holds: bool, what: str) -> None:
+        """Print what was looked at and whether it is so."""
+        print(f"  {'ok  ' if holds else 'FAIL'}  {what}")
+        if not holds:
+            self.problems.append(what)
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git on a bare repository."""
+    command = ["git", f"--git-dir={folder}", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def main() -> None:
+    """Walk, check, and end with exit status 1 where something is not as it must be."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("clone", type=Path, help="a clone with history, bare or not")
+    parser.add_argument("--commits", type=int, default=500)
+    parser.add_argument("--checks", type=int, default=10, help="commits that fsck compares with git")
+    parser.add_argument("--keep", type=int, default=50, help="commits that are kept in the end")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--home", type=Path, help="data folder that is kept; else a scratch folder")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="history-walk-") as scratch:
+        home = asked.home or Path(scratch) / "home"
+        sys.exit(1 if _run(asked, Path(scratch) / "origin.git", home) else 0)
+
+
+def _run(asked: argparse.Namespace, origin: Path, home: Path) -> list[str]:
+    subprocess.run(["git", "clone", "--quiet", "--bare", str(asked.clone), str(origin)], check=True)
+    commits = git(origin, "rev-list", "--first-parent", f"--max-count={asked.commits}", "HEAD").split()[::-1]
+    git(origin, "symbolic-ref", "HEAD", BRANCH)
+    retention = RetentionSettings(keep_commits=asked.commits + 1, keep_days=FOREVER_DAYS, grace_seconds=0)
+    settings = SettingsModel(home=home, retention=retention)
+    embedder = open_embedder(settings.embedding, home / "models")
+    store = open_store(settings, embedder.dimension)
+    walk = Walk(Workshop(store, embedder, settings), origin, commits, [])
+    chance = random.Random(asked.seed)
+    _index_all(walk)
+    _print_store(walk)
+    _check(walk, chance.sample(walk.records, min(asked.checks, len(walk.records))))
+    _search_deleted(walk)
+    _keep_few(walk, asked.keep, chance, asked.checks)
+    store.close()
+    embedder.close()
+    return walk.problems
+
+
+def _index_all(walk: Walk) -> None:
+    """Index every commit as the branch moves, and print what that took."""
+    reports: list[IndexReport] = []
+    for place, commit in enumerate(walk.commits):
+        git(walk.origin, "update-ref", BRANCH, commit)
+        reports.append(index_repository(IndexRequest(str(walk.origin), name=NAME), walk.workshop))
+        if place % 100 == 0:
+            print(f"  {place:,} of {len(walk.commits):,} commits", file=sys.stderr, flush=True)
+    first, others = reports[0], reports[1:]
+    seconds = [one.seconds for one in others]
+    print(f"{len(reports):,} commits, from {walk.commits[0][:12]} to {walk.commits[-1][:12]}")
+    print(f"  first commit        {first.seconds:.1f} s, {first.files_indexed:,} files, {first.embedded:,} embedded")
+    print(f"  each other one      p50 {statistics.median(seconds):.2f} s, p95 {_at(seconds, 0.95):.2f} s")
+    changed = [one.files_changed + one.files_removed for one in others]
+    print(f"  changed paths       {sum(changed):,} in all, p50 {statistics.median(changed):g} a commit")
+    embedded, reused = sum(one.embedded for one in others), sum(one.reused_embeddings for one in others)
+    print(f"  texts               {embedded:,} embedded, {reused:,} reused")
+    walk.expect([one.commit for one in walk.records] == list(walk.commits), "every commit may be asked for")
+
+
+def _print_store(walk: Walk) -> None:
+    store = walk.workshop.store
+    stored = [one for key in read_head(store).of_repo(NAME) for one in store.history(key) if isinstance(one, StoredRow)]
+    alive = sum(one.died == OPEN for one in stored)
+    print(f"  rows                {alive:,} live, {len(stored) - alive:,} dead")
+    print(f"  disk                {_disk(walk.workshop.settings.home / 'store') / 1e6:.1f} MB")
+
+
+def _check(walk: Walk, records: Sequence[TransactionRecord]) -> None:
+    """Compare commits with git."""
+    for record in sorted(records, key=lambda one: one.number):
+        began = time.perf_counter()
+        report = check_version(record, walk.workshop, full_text=True)
+        took = time.perf_counter() - began
+        shown = f"fsck at {record.commit[:12]}: {report.files:,} paths, {report.texts:,} texts, {took:.1f} s"
+        walk.expect(not report.problems, f"{shown}, {len(report.problems)} problems")
+        for problem in report.problems[:5]:
+            print(f"        {problem.kind} {problem.path}: {problem.detail}")
+
+
+def _search_deleted(walk: Walk) -> None:
+    """Search a function that head has no more, at the commit that had it and at head."""
+    records = walk.records
+    found = _deleted_function(walk, records)
+    if found is None:
+        walk.expect(False, "some function was deleted on the way")
+        return
+    record, chunk = found
+    store, embedder, settings = walk.workshop.store, walk.workshop.embedder, walk.workshop.settings
+    engine = SearchEngine(store, embedder, settings)
+    asked = {"query": chunk.symbol_name, "filters": {"repo": NAME}}
+    at_head = engine.search(parse_request(asked)).to_json()["results"]
+    asked = {"query": chunk.symbol_name, "filters": {"repo": NAME, "commit": record.commit}}
+    at_commit = engine.search(parse_request(asked)).to_json()["results"]
+    what = f"{chunk.symbol_name} of {chunk.path}, searched"
+    first = at_commit[0] if at_commit else {}
+    walk.expect(
+        (first.get("path"), first.get("symbol_name"), first.get("commit"))
+        == (chunk.path, chunk.symbol_name, record.commit),
+        f"{what} at {record.commit[:12]}, is the first hit",
+    )
+    named = [one for one in at_head if one["symbol_name"] == chunk.symbol_name or chunk.symbol_name in one["text"]]
+    walk.expect(not named, f"{what} at head, is in none of {len(at_head)} hits")
+
+
+def _deleted_function(walk: Walk, records: Sequence[TransactionRecord]) -> tuple[TransactionRecord, Chunk] | None:
+    """Return a function whose name stands nowhere at head, and an indexed commit that has it."""
+    there = "\n".join(chunk.text for chunk in _chunks(walk, records[-1]))
+    step = max(1, len(records) // SEARCHED_COMMITS)
+    for record in records[:-1:step]:
+        for chunk in _chunks(walk, record):
+            name = chunk.symbol_name or ""
+            if chunk.symbol_type in ("function", "method") and len(name) >= LEAST_NAME and name not in there:
+                return record, chunk
+    return None
+
+
+def _chunks(walk: Walk, record: TransactionRecord) -> Iterator[Chunk]:
+    store = walk.workshop.store
+    snapshot = version_snapshot(read_head(store), record)
+    for file in store.files(snapshot):
+        yield from store.chunks(snapshot, file.path, NAME)
+
+
+def _keep_few(walk: Walk, keep: int, chance: random.Random, checks: int) -> None:
+    """Collect all but the newest commits, and see that these are whole and the others gone."""
+    before = walk.records
+    began = time.perf_counter()
+    done = collect_history(
+        walk.workshop.store,
+        RetentionSettings(keep_commits=keep, keep_days=FOREVER_DAYS, grace_seconds=0),
+        [NAME],
+    )
+    took = time.perf_counter() - began
+    given_up = sum(len(cut.given_up) for cut in done.cuts)
+    print(f"keep_commits = {keep}: {given_up:,} commits given up, {done.deleted:,} rows and records, {took:.1f} s")
+    _print_store(walk)
+    kept = walk.records
+    walk.expect([one.commit for one in kept] == [one.commit for one in before[-keep:]], f"the newest {keep} are kept")
+    store, embedder, settings = walk.workshop.store, walk.workshop.embedder, walk.workshop.settings
+    engine = SearchEngine(store, embedder, settings)
+    gone = chance.sample(before[:-keep], min(checks, len(before) - keep))
+    answered = 0
+    for record in gone:
+        with suppress(NotIndexed):
+            engine.search(parse_request({"query": "open", "filters": {"repo": NAME, "commit": record.commit}}))
+            answered += 1
+    walk.expect(not answered, f"{len(gone)} of those given up answer that they are not indexed")
+    _check(walk, chance.sample(kept, min(checks, len(kept))))
+
+
+def _at(values: Sequence[float], share: float) -> float:
+    return sorted(values)[int(len(values) * share)]
+
+
+def _disk(folder: Path) -> int:
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
+
+
+if __name__ == "__main__":
+    main()
