@@ -22,6 +22,14 @@ _COLLECTABLE = f"timeline = ? AND born > ? AND died <= ? AND died < {OPEN} AND d
 # Rows and records deleted in one transaction: some tenths of a second, after which other writers get their turn.
 _DELETED_AT_ONCE = 5_000
 
+_UNUSED_PATHS = (
+    f"DELETE FROM path WHERE id IN {LISTED} AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.path = path.id)"
+    " AND NOT EXISTS (SELECT 1 FROM file WHERE file.path = path.id)"
+)
+_UNUSED_VECTORS = (
+    f"DELETE FROM vector WHERE slot IN {LISTED} AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.slot = vector.slot)"
+)
+
 # The vector file is written anew when more than this share of its slots is unused, or it would grow for ever.
 _MAX_UNUSED_SHARE = 0.2
 
@@ -50,16 +58,8 @@ def collect_some(connection: apsw.Connection, timeline: int, after: int, until: 
 
 def _drop_unused(connection: apsw.Connection, paths: Collection[int], slots: Collection[int]) -> None:
     """Delete those of the paths and of the vectors that no row or record uses any more."""
-    connection.execute(
-        f"DELETE FROM path WHERE id IN {LISTED} AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.path = path.id)"
-        " AND NOT EXISTS (SELECT 1 FROM file WHERE file.path = path.id)",
-        (as_json(paths),),
-    )
-    connection.execute(
-        f"DELETE FROM vector WHERE slot IN {LISTED}"
-        " AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.slot = vector.slot)",
-        (as_json(slots),),
-    )
+    connection.execute(_UNUSED_PATHS, (as_json(paths),))
+    connection.execute(_UNUSED_VECTORS, (as_json(slots),))
 
 
 def compact_if_worthwhile(connection: apsw.Connection, cache: ColumnCache, vector_file: VectorFile) -> None:

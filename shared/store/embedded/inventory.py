@@ -29,20 +29,21 @@ WITH RECURSIVE known(timeline) AS (
 )
 SELECT max((SELECT max({column}) FROM {table} WHERE {table}.timeline = known.timeline{condition})) FROM known
 """
-_ROWS = """
-SELECT born, chunk.row, died, vector.key, payload.body
-FROM chunk JOIN payload ON payload.row = chunk.row JOIN vector ON vector.slot = chunk.slot
-WHERE timeline = ? AND (born, chunk.row) > (?, ?) ORDER BY born, chunk.row LIMIT ?
+# The rest of one transaction, then those after it, each in the order of an index: one transaction may have most rows.
+_AFTER = """
+SELECT * FROM ({select} WHERE timeline = ?1 AND born = ?2 AND {row} > ?3 ORDER BY {row} LIMIT ?4)
+UNION ALL
+SELECT * FROM ({select} WHERE timeline = ?1 AND born > ?2 ORDER BY born, {row} LIMIT ?4)
+LIMIT ?4
 """
-_RECORDS = f"""
-SELECT born, row, died, {FILE_FIELDS} FROM file JOIN path ON path.id = file.path
-WHERE timeline = ? AND (born, row) > (?, ?) ORDER BY born, row LIMIT ?
-"""
-
-_RETIRED = f"""
-SELECT born, row, died, {FILE_FIELDS} FROM file JOIN path ON path.id = file.path
-WHERE timeline = ? AND born <= ? AND died > ? AND died < {OPEN} ORDER BY born, row
-"""
+_ROWS = _AFTER.format(
+    select="SELECT born, chunk.row, died, vector.key, payload.body FROM chunk"
+    " JOIN payload ON payload.row = chunk.row JOIN vector ON vector.slot = chunk.slot",
+    row="chunk.row",
+)
+_FILES = f"SELECT born, row, died, {FILE_FIELDS} FROM file JOIN path ON path.id = file.path"
+_RECORDS = _AFTER.format(select=_FILES, row="row")
+_RETIRED = f"{_FILES} WHERE timeline = ? AND born <= ? AND died > ? AND died < {OPEN} ORDER BY born, row"
 # Behind every row of a transaction.
 _LAST_ROW = 2**62
 

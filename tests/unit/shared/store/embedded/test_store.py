@@ -9,7 +9,7 @@ import pytest
 
 from codequarry.shared.errors import ModelMismatch, StoreUnavailable, UsageError
 from codequarry.shared.model import Filters, Layer, PathGlobs, Snapshot
-from codequarry.shared.store.embedded import columns
+from codequarry.shared.store.embedded import collecting, columns
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.port import RecallQuery, StoredRow
 
@@ -241,6 +241,40 @@ class TestRoom:
         assert sum(path.stat().st_size for path in folder.iterdir()) < 2 * small
         assert b"secret" not in (folder / "index.sqlite3").read_bytes()
         assert list(found(open_store(), "kept").candidates) == [keep.chunk.id]
+
+    def test_a_collection_gives_room_and_words_back_when_it_was_much(self, open_store, make_row, put, folder):
+        store = open_store()
+        keep = make_row("keep.py", "word kept")
+        put(store, keep)
+        small = sum(path.stat().st_size for path in folder.iterdir())
+        for born in range(2, 22):
+            text = " ".join(f"oldword{number}of{born}" for number in range(500))
+            put(store, *(make_row(f"oldpath{n}.py", f"{text} {n}", born=born) for n in range(5)))
+            store.retire(1, born + 1, [f"oldpath{n}.py" for n in range(5)], [])
+        assert store.collect(1, -1, 30, []) == 20 * 10
+        store.close()
+        assert vector_files(folder) == ["vectors-2.f32"]
+        assert (folder / "vectors-2.f32").stat().st_size == DIMENSION * 4
+        assert sum(path.stat().st_size for path in folder.iterdir()) < 2 * small
+        store = open_store()
+        assert list(found(store, "kept").candidates) == [keep.chunk.id]
+        with store._database.reading() as connection:
+            assert connection.execute("SELECT count(*) FROM posting WHERE key LIKE 'toldword%'").get == 0
+            assert connection.execute("SELECT group_concat(path) FROM path").get == "keep.py"
+
+    def test_a_small_collection_moves_no_vectors(self, store, make_row, put, folder):
+        put(store, *(make_row(f"{number}.py") for number in range(20)))
+        store.retire(1, 3, ["7.py"], [])
+        assert store.collect(1, -1, 3, []) == 2
+        assert vector_files(folder) == ["vectors-1.f32"]
+        assert store.cached_vectors([make_row("7.py").vector_key]) == {}
+
+    def test_many_rows_are_collected_in_several_transactions(self, store, make_row, put, monkeypatch):
+        monkeypatch.setattr(collecting, "_DELETED_AT_ONCE", 3)
+        put(store, *(make_row(f"{number}.py") for number in range(20)))
+        store.retire(1, 3, [f"{number}.py" for number in range(19)], [])
+        assert store.collect(1, -1, 3, []) == 38
+        assert found(store, "word").live_chunks == 1
 
     def test_few_unused_vectors_stay_where_they_are(self, store, make_row, put, folder):
         put(store, *(make_row(f"{number}.py") for number in range(20)), make_row("gone.py", timeline=9))
