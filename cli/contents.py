@@ -4,23 +4,41 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from codequarry.cli.asking import Branch, Commit, Pull, Tag, Workspace, version_query
 from codequarry.cli.console import count, note, safe_line, size, write, write_json, write_table
 from codequarry.cli.invocation import Json, load, workplace
 
 if TYPE_CHECKING:
-    from codequarry.shared.model import FileRecord, Snapshot
-    from codequarry.shared.store.port import Store
+    from codequarry.search_api.locate import OneVersion
+    from codequarry.shared.model import FileRecord
 
 # What stands beside a path or place for a person; --json has all of it.
 MOST_CHARACTERS = 60
+SHORT_COMMIT = 12
 
 Repo = Annotated[str, typer.Argument(metavar="REPO", help="Name of an indexed repository (codequarry repos list).")]
 
 
-def files(context: typer.Context, repo: Repo, as_json: Json = False) -> None:
-    """List files: indexed, or skipped and why."""
+def files(
+    context: typer.Context,
+    repo: Repo,
+    branch: Branch = None,
+    tag: Tag = None,
+    commit: Commit = None,
+    pull: Pull = None,
+    workspace: Workspace = None,
+    as_json: Json = False,
+) -> None:
+    """List files: indexed, or skipped and why.
+
+    At the default branch, or at the version that is named.
+    """
+    version = version_query(branch, tag, commit, pull, workspace)
     with workplace(load(context).settings) as place:
-        records = list(place.store.files(_head_of(place.store, repo)))
+        from codequarry.search_api.locate import one_version
+
+        seen = one_version(place.store, repo, version)
+        records = list(place.store.files(seen.snapshot))
     from codequarry.shared.model import INDEXED
 
     indexed = [record for record in records if record.verdict == INDEXED]
@@ -28,7 +46,7 @@ def files(context: typer.Context, repo: Repo, as_json: Json = False) -> None:
     if as_json:
         write_json(
             {
-                "repo": repo,
+                **_version_to_json(seen),
                 "files": [_indexed_to_json(record) for record in indexed],
                 "skipped": [_skipped_to_json(record) for record in skipped],
             }
@@ -41,27 +59,35 @@ def files(context: typer.Context, repo: Repo, as_json: Json = False) -> None:
             [(record.path, record.verdict, size(record.size), _shortened(record.detail)) for record in skipped],
             right=(2,),
         )
-    note(f"{count(len(indexed), 'file')} indexed, {len(skipped):,} skipped")
+    note(f"{_at(seen)}: {count(len(indexed), 'file')} indexed, {len(skipped):,} skipped")
 
 
 def chunks(
     context: typer.Context,
     repo: Repo,
     path: Annotated[str, typer.Argument(metavar="PATH", help="Path of a file in the repository.")],
+    branch: Branch = None,
+    tag: Tag = None,
+    commit: Commit = None,
+    pull: Pull = None,
+    workspace: Workspace = None,
     as_json: Json = False,
 ) -> None:
-    """Show how a file was cut into chunks."""
-    with workplace(load(context).settings) as place:
-        snapshot = _head_of(place.store, repo)
-        found = place.store.chunks(snapshot, path, repo)
-        if not found and not _is_indexed(place.store, snapshot, path):
-            from codequarry.search_api.files import read_file
+    """Show how a file was cut into chunks.
 
-            read_file(place.store, repo, path)  # says why the file is not there
+    At the default branch, or at the version that is named.
+    """
+    version = version_query(branch, tag, commit, pull, workspace)
+    with workplace(load(context).settings) as place:
+        from codequarry.search_api.files import file_chunks
+        from codequarry.search_api.locate import one_version
+
+        seen = one_version(place.store, repo, version)
+        found = file_chunks(place.store, seen, path)
     if as_json:
         from codequarry.search_api.answer import chunk_json
 
-        write_json({"repo": repo, "path": path, "chunks": [chunk_json(chunk) for chunk in found]})
+        write_json({**_version_to_json(seen), "path": path, "chunks": [chunk_json(chunk) for chunk in found]})
         return
     rows = []
     for chunk in found:
@@ -69,28 +95,20 @@ def chunks(
         name = chunk.qualified_name or chunk.symbol_name or ""
         rows.append((f"{chunk.start_line}-{chunk.end_line}", chunk.symbol_type, name + part, _summary(chunk.text)))
     write_table(rows)
-    note(f"{count(len(found), 'chunk')} in {safe_line(path)}")
+    note(f"{count(len(found), 'chunk')} in {safe_line(path)} of {_at(seen)}")
 
 
-def _head_of(store: "Store", repo: str) -> "Snapshot":
-    """Return what readers see of a repository; NotIndexed names those that there are."""
-    from codequarry.shared.errors import NotIndexed
-    from codequarry.shared.ledger import read_head
-    from codequarry.shared.snapshots import head_snapshot
-
-    head = read_head(store)
-    snapshot = head_snapshot(head, [repo])
-    if not snapshot.layers[0].timelines:
-        there = f"; indexed: {', '.join(sorted(head.defaults))}" if head.defaults else "; nothing is indexed yet"
-        raise NotIndexed(f"repository '{repo}' is not indexed{there}")
-    return snapshot
+def _version_to_json(seen: "OneVersion") -> dict[str, Any]:
+    return {
+        "repo": seen.view.repo,
+        "ref": seen.view.ref.name,
+        "commit": seen.view.commit,
+        "freshness": seen.state.freshness(),
+    }
 
 
-def _is_indexed(store: "Store", snapshot: "Snapshot", path: str) -> bool:
-    """Tell whether a file without chunks is indexed all the same: it is empty then."""
-    from codequarry.shared.model import INDEXED
-
-    return any(record.verdict == INDEXED for record in store.files(snapshot, [path]))
+def _at(seen: "OneVersion") -> str:
+    return f"{safe_line(seen.view.repo)} {safe_line(seen.view.ref.name)} at {seen.view.commit[:SHORT_COMMIT]}"
 
 
 def _indexed_to_json(record: "FileRecord") -> dict[str, Any]:

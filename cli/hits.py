@@ -4,16 +4,17 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from codequarry.cli.console import safe, safe_line, write
+from codequarry.cli.console import count, safe, safe_line, write
 from codequarry.cli.excerpt import Excerpt, excerpt
 
+SHORT_COMMIT = 12
 # Language ids that pygments knows by another name.
 LEXERS = {"csharp": "c#", "shell": "bash", "config": "ini"}
 
 
 def show(answer: Mapping[str, Any], query: str, lines: int) -> None:
     """Write the hits of an answer to stdout."""
-    several = len(answer["freshness"]) > 1
+    several = len({one["repo"] for one in answer["freshness"]}) > 1
     show_hit = _show_coloured if sys.stdout.isatty() else _show_plain
     for index, hit in enumerate(answer["results"]):
         if index:
@@ -27,10 +28,21 @@ def remarks(answer: Mapping[str, Any], for_person: bool) -> Iterator[str]:
         yield f"no results: {answer['reason']}"
         if suggestion := answer["suggestion"]:
             yield f"try: {suggestion}"
+    yield from _stale(answer)
     if answer["degraded"]:
         yield f"note: answered without {', '.join(answer['degraded'])}; codequarry doctor says why"
     if for_person and answer["next_cursor"]:
         yield f"more: --cursor {answer['next_cursor']}"
+
+
+def _stale(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Say of the repositories that have hits which are behind what a fetch has seen."""
+    shown = {hit["repo"] for hit in answer["results"]}
+    for one in answer["freshness"]:
+        if one["repo"] in shown and one["commits_behind"] and one["indexed_commit"]:
+            behind = count(one["commits_behind"], "commit")
+            place = f"{safe_line(one['repo'])} {safe_line(one['ref'])} at {one['indexed_commit'][:SHORT_COMMIT]}"
+            yield f"note: {place} is {behind} behind"
 
 
 def headline(hit: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -56,9 +68,14 @@ def explained(hit: Mapping[str, Any]) -> str:
     return f"{', '.join(signals)}; recalled by {', '.join(channels)}"
 
 
+def _versions(hit: Mapping[str, Any]) -> str:
+    """Return which of several versions in view hold a hit; nothing where one was searched."""
+    return ", ".join(safe_line(one["ref"]) for one in hit.get("versions", ()))
+
+
 def _show_plain(hit: Mapping[str, Any], shown: Excerpt, several: bool) -> None:
     place, symbol, kind = headline(hit)
-    fields = [place, symbol, kind, f"{hit['score']:.2f}", hit["repo"] if several else ""]
+    fields = [place, symbol, kind, f"{hit['score']:.2f}", hit["repo"] if several else "", _versions(hit)]
     write("  ".join(field for field in fields if field))
     if signals := explained(hit):
         write(f"    = {signals}")
@@ -80,6 +97,7 @@ def _show_coloured(hit: Mapping[str, Any], shown: Excerpt, several: bool) -> Non
     line.append(f"  {kind}", "dim")
     line.append(f"  {hit['score']:.2f}", "green")
     line.append(f"  {hit['repo']}" if several else "", "magenta")
+    line.append(f"  {_versions(hit)}" if _versions(hit) else "", "magenta")
     console.print(line)
     if signals := explained(hit):
         console.print(Text(f"    = {signals}", "dim"))

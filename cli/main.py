@@ -8,6 +8,7 @@ import typer
 
 from codequarry.cli import (
     contents,
+    diff_search,
     doctor,
     failures,
     fsck,
@@ -57,11 +58,18 @@ _add(
     'search "where is the retry delay computed"',
     "search parse_request --repo codequarry --language python",
     'search "lang:go symbol:ReadAll" --top-k 3 --json',
+    'search "retry delay" --repo codequarry --branch dev',
+)
+_add(
+    "diff-search",
+    diff_search.diff_search,
+    'diff-search "retry policy" --from v1.0 --to v2.0 --repo codequarry',
+    "diff-search parse_request --from main --to dev --json",
 )
 _add("serve", serve.serve, "serve --port 9000")
 _add("mcp", mcp.mcp, "mcp")
-_add("files", contents.files, "files codequarry", "files codequarry --json")
-_add("chunks", contents.chunks, "chunks codequarry shared/ledger.py")
+_add("files", contents.files, "files codequarry", "files codequarry --tag v1.0 --json")
+_add("chunks", contents.chunks, "chunks codequarry shared/ledger.py", "chunks codequarry shared/ledger.py --branch dev")
 _add("fsck", fsck.fsck, "fsck codequarry", "fsck codequarry --branch dev --repair", "fsck codequarry --commit 1f2e3d4")
 _add("migrate", migrate.migrate, "migrate --model minilm", "migrate --model minilm --dry-run")
 app.add_typer(repos.app, name="repos")

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from codequarry.cli.asking import Branch, Commit, Pull, Tag, Workspace, version_filter
 from codequarry.cli.console import note, write_json
 from codequarry.cli.invocation import Json, load, workplace
 from codequarry.shared.errors import UsageError
@@ -31,6 +32,11 @@ def search(  # one parameter a flag: the signature is the documentation
     symbol_type: Annotated[
         Names, typer.Option("--type", metavar="TYPE", help="Only function, method, class, documentation, …")
     ] = None,
+    branch: Branch = None,
+    tag: Tag = None,
+    commit: Commit = None,
+    pull: Pull = None,
+    workspace: Workspace = None,
     top_k: Annotated[
         int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="How many results; 10, with --json 20.")
     ] = None,
@@ -46,8 +52,12 @@ def search(  # one parameter a flag: the signature is the documentation
     ] = DEFAULT_LINES,
     as_json: Json = False,
 ) -> None:
-    """Search the indexed repositories."""
-    filters = {"repo": repo, "language": language, "path": path, "symbol_type": symbol_type}
+    """Search the indexed repositories.
+
+    At the default branch of each, or at the version that is named.
+    """
+    filters: dict[str, Names] = {"repo": repo, "language": language, "path": path, "symbol_type": symbol_type}
+    filters |= {name: [value] for name, value in version_filter(branch, tag, commit, pull, workspace).items()}
     options = {
         "top_k": RESULTS_FOR_A_PERSON if top_k is None and not as_json else top_k,
         "max_per_file": max_per_file,

@@ -57,20 +57,25 @@ def hit_json(
     ``views`` are those that hold it, and the first gives its ref and commit; ``several`` where the search saw more than
     one version of its repository: then all are named.
     """
-    chunk = item.candidate.chunk
-    view = views[0] if views else None
     body = {
         "score": item.score,
-        **chunk_json(chunk),
-        "ref": view.ref.name if view else None,
-        "branch": view.branch if view else None,
-        "commit": view.commit if view else None,
-        "url": _url(origin, view, chunk) if view else None,
+        **version_json(item.candidate.chunk, views[0] if views else None, origin),
         "is_stride": item.candidate.is_stride,
     }
     if several:
         body["versions"] = [{"ref": one.ref.name, "commit": one.commit} for one in views]
     return body if explanation is None else {**body, "explain": explanation}
+
+
+def version_json(chunk: Chunk, view: View | None, origin: str) -> dict[str, Any]:
+    """Return a chunk's public fields, the version that it is shown at, and its address."""
+    return {
+        **chunk_json(chunk),
+        "ref": view.ref.name if view else None,
+        "branch": view.branch if view else None,
+        "commit": view.commit if view else None,
+        "url": _url(origin, view, chunk) if view else None,
+    }
 
 
 def _url(origin: str, view: View, chunk: Chunk) -> str | None:

@@ -16,7 +16,7 @@ from codequarry.search_api.backend import Backend
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.problems import problem, problem_of
 from codequarry.search_api.request import SearchRequest
-from codequarry.search_api.routes import EXTENSION, INDEXER, health, jobs, repos, search
+from codequarry.search_api.routes import EXTENSION, INDEXER, comparison, health, jobs, repos, search
 from codequarry.search_api.schemas import component_schemas
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder
@@ -58,8 +58,8 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined]  # of the default provider, which is not the declared type
     app.extensions[EXTENSION] = backend = Backend(settings, store, embedder)
     app.extensions[INDEXER] = make_indexer(backend) if make_indexer else None
-    for blueprint in (search.blueprint, repos.blueprint, jobs.blueprint, health.blueprint):
-        app.register_blueprint(blueprint)
+    for room in (search, comparison, repos, jobs, health):
+        app.register_blueprint(room.blueprint)
     _watch_requests(app)
     _answer_errors(app)
     _complete_spec(app)

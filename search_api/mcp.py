@@ -12,12 +12,14 @@ from pydantic import BaseModel, Field
 from codequarry.search_api.backend import Backend
 from codequarry.search_api.files import FileText, read_file
 from codequarry.search_api.request import parse_request
+from codequarry.search_api.versions import Asked, VersionQuery
 from codequarry.shared.errors import CodequarryError
 
 INSTRUCTIONS = """\
 Codequarry searches indexed git repositories. Call search_code with a question in plain words ("where are retries
 scheduled"), or with an exact name when you know one; then read_file for the lines around a result. Results are as of
-the indexed commit that is named with them, not of the working tree."""
+the indexed commit that is named with them, not of the working tree. Both tools take a ref: a branch, a tag, pull/12, a
+commit, or workspace:/path for a working tree that was indexed; without one they see the default branch."""
 SEARCH = """\
 Find code by meaning or by name in the indexed repositories; use it instead of grep when you don't know the exact
 words. Returns the best places as `repo path:from-to` with their code, best first.
@@ -26,13 +28,15 @@ query: a question or description in plain words, or an identifier, whose definit
 repo:NAME, lang:python, path:GLOB, symbol:NAME, kind:function (a - before one excludes) and "an exact phrase"."""
 READ = """\
 Read lines of an indexed file, numbered, as they are at the indexed commit. Paths are those that search_code returns.
-Without lines the file's first 400 lines come; ask for start_line and end_line to read on."""
+Without lines the file's first 400 lines come; ask for start_line and end_line to read on. Give the ref that you gave to
+search_code."""
 
 # A hit is shown so far; a longer chunk says how to read the rest. Chunks are seldom longer.
 MAX_HIT_LINES = 80
 # A whole large file would push everything else out of an agent's window.
 MAX_FILE_LINES = 400
 
+_REF = "A branch, tag, pull/12 or commit, as it is indexed; the default branch without it"
 READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
 
@@ -50,8 +54,21 @@ class Hit(BaseModel):
     symbol_type: str
     language: str
     score: float
+    ref: str | None
     commit: str | None
     text: str
+
+
+class Freshness(BaseModel):
+    """How fresh what the index has of a repository is."""
+
+    repo: str
+    ref: str
+    indexed_commit: str | None
+    head_commit: str | None
+    commits_behind: int | None
+    indexed_at: str | None
+    state: str
 
 
 class SearchResult(BaseModel):
@@ -61,6 +78,7 @@ class SearchResult(BaseModel):
     reason: str | None
     suggestion: str | None
     degraded: list[str]
+    freshness: list[Freshness]
 
 
 class FileResult(BaseModel):
@@ -68,13 +86,15 @@ class FileResult(BaseModel):
 
     repo: str
     path: str
-    branch: str
+    ref: str
+    branch: str | None
     commit: str
     language: str
     start_line: int
     end_line: int
     total_lines: int
     text: str
+    freshness: Freshness
 
 
 def create_server(backend: Backend) -> MCPServer[Any]:
@@ -89,9 +109,10 @@ def create_server(backend: Backend) -> MCPServer[Any]:
         repo: Annotated[str | None, Field(description="Only this repository")] = None,
         language: Annotated[str | None, Field(description="Only this language, as in python, go, typescript")] = None,
         path: Annotated[str | None, Field(description="Only paths that fit this glob, as in src/**/*.py")] = None,
+        ref: Annotated[str | None, Field(description=_REF)] = None,
         top_k: Annotated[int, Field(description="How many results", ge=1, le=50)] = 10,
     ) -> Annotated[CallToolResult, SearchResult]:
-        filters = {"repo": repo, "language": language, "path": path}
+        filters = {"repo": repo, "language": language, "path": path, "ref": ref}
         body = {"query": query, "top_k": top_k, "filters": {name: value for name, value in filters.items() if value}}
         answer = _told(lambda: backend.search(parse_request(body)).to_json())
         return _result(render_answer(answer), search_result(answer))
@@ -102,11 +123,14 @@ def create_server(backend: Backend) -> MCPServer[Any]:
         path: Annotated[str, Field(description="Path of the file in the repository")],
         start_line: Annotated[int | None, Field(description="First line, from 1", ge=1)] = None,
         end_line: Annotated[int | None, Field(description="Last line, inclusive", ge=1)] = None,
+        ref: Annotated[str | None, Field(description=_REF)] = None,
     ) -> Annotated[CallToolResult, FileResult]:
         first = start_line or 1
         last = min(end_line or first + MAX_FILE_LINES - 1, first + MAX_FILE_LINES - 1)
-        file = _told(lambda: read_file(backend.engine().store, repo, path, start_line, last))
-        return _result(render_file(file), FileResult(**{name: getattr(file, name) for name in FileResult.model_fields}))
+        version = VersionQuery((Asked("ref", ref),)) if ref else VersionQuery()
+        file = _told(lambda: read_file(backend.engine().store, repo, path, start_line, last, version))
+        fields = {name: getattr(file, name) for name in FileResult.model_fields if name != "freshness"}
+        return _result(render_file(file), FileResult(**fields, freshness=Freshness(**file.freshness)))
 
     return server
 
@@ -136,6 +160,7 @@ def search_result(answer: Mapping[str, Any]) -> SearchResult:
         reason=answer["reason"],
         suggestion=answer["suggestion"],
         degraded=list(answer["degraded"]),
+        freshness=[Freshness(**one) for one in answer["freshness"]],
     )
 
 
@@ -147,9 +172,16 @@ def render_answer(answer: Mapping[str, Any]) -> str:
     blocks = [_render_hit(hit) for hit in answer["results"]]
     if answer["degraded"]:
         blocks.append(f"Note: answered without {', '.join(answer['degraded'])}.")
-    commits = {hit["repo"]: str(hit["commit"])[:12] for hit in answer["results"]}
-    blocks.append("Indexed: " + ", ".join(f"{repo} at {commit}" for repo, commit in sorted(commits.items())))
+    shown = {hit["repo"] for hit in answer["results"]}
+    places = sorted(_place(one) for one in answer["freshness"] if one["repo"] in shown)
+    blocks.append("Indexed: " + ", ".join(places))
     return "\n\n".join(blocks)
+
+
+def _place(freshness: Mapping[str, Any]) -> str:
+    """Say at which commit a version of a repository is, and how far behind."""
+    behind = f", {freshness['commits_behind']} commits behind" if freshness["commits_behind"] else ""
+    return f"{freshness['repo']} {freshness['ref']} at {str(freshness['indexed_commit'])[:12]}{behind}"
 
 
 def _render_hit(hit: Mapping[str, Any]) -> str:
@@ -172,8 +204,8 @@ def render_file(file: FileText) -> str:
     """Return a file's lines with their numbers."""
     width = len(str(file.end_line))
     numbered = [f"{number:>{width}}  {line}" for number, line in enumerate(_lines(file.text), file.start_line)]
-    head = f"{file.repo} {file.path}:{file.start_line}-{file.end_line} of {file.total_lines} at {file.commit[:12]}"
-    return "\n".join((head, *numbered))
+    place = f"{file.repo} {file.path}:{file.start_line}-{file.end_line} of {file.total_lines}"
+    return "\n".join((f"{place} at {file.ref} {file.commit[:12]}", *numbered))
 
 
 def _lines(text: str) -> list[str]:

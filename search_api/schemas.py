@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
 from codequarry.search_api.bodies import Freshness, HealthBody, JobBody, Open, PendingBody, Problem, RepositoriesBody
+from codequarry.search_api.comparison import Change
 from codequarry.search_api.request import (
     CLOSED_VALUES,
     DEFAULT_MAX_PER_FILE,
@@ -206,8 +207,66 @@ class AnswerBody(Open):
     took_ms: float
 
 
+class DiffBody(BaseModel):
+    """What `POST /diff-search` asks."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"query": "retry policy", "from": "v1.0", "to": "v2.0", "filters": {"repo": "core"}}]
+        },
+    )
+
+    query: str = SearchBody.model_fields["query"]  # type: ignore[assignment]  # the same field, description and all
+    before: str = Field(alias="from", min_length=1, description="a branch, a tag, pull/12 or a commit")
+    after: str = Field(alias="to", min_length=1, description="the version that it is compared with")
+    all: bool | None = Field(False, description="show also what is the same in both")
+    top_k: int | None = Field(DEFAULT_TOP_K, ge=1, le=MAX_TOP_K)
+    filters: dict[str, Any] | None = SearchBody.model_fields["filters"]  # type: ignore[assignment]  # likewise
+    max_per_file: int | None = Field(DEFAULT_MAX_PER_FILE, ge=1, le=MAX_TOP_K)
+    include_tests: bool | None = True
+
+
+class DiffHit(Open):
+    """A piece of code in one of the two versions: as a hit, without a score."""
+
+    id: str
+    repo: str
+    path: str
+    ref: str | None
+    commit: str | None
+    url: str | None
+    symbol_type: SymbolType
+    start_line: int
+    end_line: int
+    text: str
+
+
+class DifferenceBody(Open):
+    """What became of one piece of code."""
+
+    change: Change
+    score: Score = Field(description="of the better of the two")
+    repo: str
+    path: str
+    symbol: str | None
+    before: DiffHit | None = Field(alias="from", description="null where it was added")
+    after: DiffHit | None = Field(alias="to", description="null where it was removed")
+
+
+class DiffAnswerBody(Open):
+    """What `POST /diff-search` answers."""
+
+    results: list[DifferenceBody]
+    counts: dict[Change, int] = Field(description="of all hits that were looked at, by what became of them")
+    freshness: list[Freshness] = Field(description="of both versions")
+    degraded: list[str]
+    reason: str | None
+    took_ms: float
+
+
 MODELS: tuple[type[BaseModel], ...] = (
-    SearchBody, AnswerBody, RepositoriesBody, JobBody, PendingBody, HealthBody, Problem,
+    SearchBody, AnswerBody, DiffBody, DiffAnswerBody, RepositoriesBody, JobBody, PendingBody, HealthBody, Problem,
 )  # fmt: skip
 
 
@@ -216,8 +275,8 @@ def component_schemas() -> dict[str, Any]:
     _, document = models_json_schema([(model, "validation") for model in MODELS], ref_template=REF_TEMPLATE)
     schemas: dict[str, Any] = document["$defs"]
     # Pydantic writes its own idea of an open dictionary beside ours.
-    filters = schemas["SearchBody"]["properties"]["filters"]
-    filters.pop("additionalProperties", None)
+    for name in ("SearchBody", "DiffBody"):
+        schemas[name]["properties"]["filters"].pop("additionalProperties", None)
     return schemas
 
 

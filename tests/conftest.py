@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import subprocess
 import uuid
 from collections import defaultdict
@@ -273,19 +274,20 @@ class VersionedIndex:
 
     def _rows(self, repo: str, timeline: int, number: int, path: str, text: str) -> Iterator[ChunkRow]:
         line = char = 0
-        for ordinal, block in enumerate(text.split("\n\n\n")):
+        for ordinal, block in enumerate(re.findall(r".+?(?:\n\n\n|\Z)", text, re.DOTALL)):
             name = block.removeprefix("def ").partition("(")[0] if block.startswith("def ") else None
+            height = max(block.count("\n"), 1)
             chunk = Chunk(
                 id=hashlib.sha256(repr((repo, path, _blob(text), ordinal)).encode()).hexdigest()[:40],
                 repo=repo, path=path, blob=_blob(text), language="python",
-                symbol_type="function" if name else "block", start_line=line + 1, end_line=line + block.count("\n") + 1,
+                symbol_type="function" if name else "block", start_line=line + 1, end_line=line + height,
                 start_char=char, end_char=char + len(block), text=block,
                 content_hash=hashlib.sha256(block.encode()).hexdigest(), ordinal=ordinal, symbol_name=name,
                 qualified_name=name, defines=(name,) if name else (),
             )  # fmt: skip
             tokens = Tokens(symbol=tokenize(name or ""), path=tokenize(path), body=tokenize(block))
             yield ChunkRow(chunk, tokens, timeline, number, (repo,), chunk.id)
-            line, char = line + block.count("\n") + 3, char + len(block) + 3
+            line, char = line + block.count("\n"), char + len(block)
 
 
 def _blob(text: str) -> str:

@@ -120,7 +120,8 @@ def test_the_list_of_files_for_a_person_has_one_line_a_file(indexed: Any) -> Non
     outcome = indexed.run("files", "project")
     assert r'a "quoted"\nname.py' in outcome.out
     assert "data.bin" in outcome.out.partition("skipped:\n")[2]
-    assert outcome.err == "5 files indexed, 1 skipped\n"
+    commit = indexed.work_tree("project").git("rev-parse", "--short=12", "HEAD")
+    assert outcome.err == f"project main at {commit}: 5 files indexed, 1 skipped\n"
 
 
 def test_chunks_cover_the_file(indexed: Any) -> None:
@@ -128,7 +129,9 @@ def test_chunks_cover_the_file(indexed: Any) -> None:
     covered = {line for chunk in body["chunks"] for line in range(chunk["start_line"], chunk["end_line"] + 1)}
     assert covered == set(range(1, 9))
     assert any("retry_delay" in chunk["defines"] for chunk in body["chunks"])
-    assert indexed.run("chunks", "project", "src/retry.py").err.endswith("in src/retry.py\n")
+    assert indexed.run("chunks", "project", "src/retry.py").err.startswith(
+        "2 chunks in src/retry.py of project main at "
+    )
 
 
 def test_an_empty_file_has_no_chunks(indexed: Any) -> None:

@@ -24,7 +24,11 @@ FILES = {
 def indexed(new_workspace: Callable[[], Any]) -> Any:
     """Give a workspace with a small indexed repository."""
     place = new_workspace()
-    place.indexed("project", FILES)
+    repository = place.indexed("project", FILES)
+    repository.git("checkout", "--quiet", "-b", "dev")
+    repository.commit({"src/dev.py": "def only_on_dev() -> None: ...\n"})
+    repository.git("checkout", "--quiet", "main")
+    assert place.run("index", repository.folder, "--branch", "dev").code == 0
     return place
 
 
@@ -53,9 +57,11 @@ def test_an_agent_is_told_what_the_tools_are_for(client: Any) -> None:
     listed = client.list_tools()
     tools = {tool.name: tool for tool in listed.tools}
     assert set(tools) == {"search_code", "read_file"}
-    assert set(tools["search_code"].input_schema["properties"]) == {"query", "repo", "language", "path", "top_k"}
+    assert set(tools["search_code"].input_schema["properties"]) == {
+        "query", "repo", "language", "path", "ref", "top_k"
+    }  # fmt: skip
     assert tools["search_code"].input_schema["required"] == ["query"]
-    assert set(tools["read_file"].input_schema["properties"]) == {"repo", "path", "start_line", "end_line"}
+    assert set(tools["read_file"].input_schema["properties"]) == {"repo", "path", "ref", "start_line", "end_line"}
     assert all(tool.description and tool.annotations.read_only_hint for tool in tools.values())
     assert all(tool.output_schema for tool in tools.values())
 
@@ -66,7 +72,7 @@ def test_a_search_gives_places_with_code_as_text_and_as_structure(client: Any, i
     text = answer.content[0].text
     assert text.startswith("project src/retry.py:1-3  ")
     assert "    return 2.0**attempt" in text
-    assert text.endswith(f"Indexed: project at {indexed.work_tree('project').git('rev-parse', 'HEAD')[:12]}")
+    assert text.endswith(f"Indexed: project main at {indexed.work_tree('project').git('rev-parse', 'HEAD')[:12]}")
     hit = answer.structured_content["results"][0]
     assert (hit["path"], hit["start_line"], hit["symbol"]) == ("src/retry.py", 1, "retry_delay")
 
@@ -75,6 +81,19 @@ def test_filters_and_top_k_are_kept_to(client: Any) -> None:
     arguments = {"query": "value", "path": "src/l*", "repo": "project", "language": "python", "top_k": 1}
     answer = client.call_tool("search_code", **arguments)
     assert [hit["path"] for hit in answer.structured_content["results"]] == ["src/long.py"]
+
+
+def test_both_tools_see_the_version_that_is_named(client: Any, indexed: Any) -> None:
+    commit = indexed.work_tree("project").git("rev-parse", "dev")
+    for ref in ("dev", "refs/heads/dev", commit[:10]):
+        found = client.call_tool("search_code", query="only_on_dev", ref=ref).structured_content
+        assert (found["results"][0]["path"], found["results"][0]["commit"]) == ("src/dev.py", commit)
+        assert [(one["ref"], one["indexed_commit"]) for one in found["freshness"]] == [("dev", commit)]
+        read = client.call_tool("read_file", repo="project", path="src/dev.py", ref=ref).structured_content
+        assert (read["ref"], read["commit"], read["freshness"]["state"]) == ("dev", commit, "ready")
+    assert client.call_tool("read_file", repo="project", path="src/dev.py").is_error
+    refused = client.call_tool("search_code", query="x", ref="nope")
+    assert refused.is_error and "branches main, dev" in refused.content[0].text
 
 
 def test_nothing_found_says_why(client: Any) -> None:

@@ -25,6 +25,7 @@ CHECKS = [
 ]
 OPERATIONS = [
     ("POST", "/search-code"),
+    ("POST", "/diff-search"),
     ("GET", "/repos"),
     ("GET", "/jobs/{job_id}"),
     ("GET", "/healthz"),
@@ -65,8 +66,9 @@ def test_what_the_description_allows_is_answered_as_it_says(api: Any, method: st
     assert fuzz(api, method, path, GenerationMode.POSITIVE) > 0
 
 
-def test_what_the_description_forbids_is_refused(api: Any) -> None:
-    assert fuzz(api, "POST", "/search-code", GenerationMode.NEGATIVE) > 10
+@pytest.mark.parametrize("path", ["/search-code", "/diff-search"])
+def test_what_the_description_forbids_is_refused(api: Any, path: str) -> None:
+    assert fuzz(api, "POST", path, GenerationMode.NEGATIVE) > 10
 
 
 def test_every_operation_of_the_description_is_tried(api: Any) -> None:

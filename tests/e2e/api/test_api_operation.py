@@ -85,7 +85,15 @@ def test_metric_labels_are_bounded(client, indexed):
 def test_the_api_describes_itself(client):
     spec = client.get("/openapi.json").get_json()
     assert spec["openapi"].startswith("3.1")
-    assert set(spec["paths"]) == {"/search-code", "/repos", "/jobs/{job_id}", "/healthz", "/readyz", "/metrics"}
+    assert set(spec["paths"]) == {
+        "/search-code",
+        "/diff-search",
+        "/repos",
+        "/jobs/{job_id}",
+        "/healthz",
+        "/readyz",
+        "/metrics",
+    }
     operation = spec["paths"]["/search-code"]["post"]
     assert {"200", "202", "400", "404", "413", "415", "500", "501", "503", "504"} == set(operation["responses"])
     body = spec["components"]["schemas"]["SearchBody"]

@@ -19,7 +19,7 @@ HIT: dict[str, Any] = {
 }
 ANSWER: dict[str, Any] = {
     "results": [HIT],
-    "freshness": [{"repo": "one"}],
+    "freshness": [{"repo": "one", "ref": "main", "indexed_commit": "c" * 40, "commits_behind": 0}],
     "degraded": [],
     "reason": None,
     "suggestion": None,
@@ -39,6 +39,19 @@ def test_a_hit_is_its_place_symbol_type_and_score_and_then_its_code(capsys: pyte
 def test_the_repository_is_named_where_there_are_several(capsys: pytest.CaptureFixture[str]) -> None:
     hits.show(ANSWER | {"freshness": [{"repo": "one"}, {"repo": "two"}]}, "delay", 0)
     assert capsys.readouterr().out == "src/retry.py:7-9  Retry.delay  function  0.88  one\n"
+
+
+def test_the_versions_that_hold_a_hit_are_named_where_several_are_searched(capsys: pytest.CaptureFixture[str]) -> None:
+    hit = HIT | {"versions": [{"ref": "main"}, {"ref": "dev"}]}
+    hits.show(ANSWER | {"results": [hit]}, "delay", 0)
+    assert capsys.readouterr().out == "src/retry.py:7-9  Retry.delay  function  0.88  main, dev\n"
+
+
+def test_hits_of_a_version_that_is_behind_say_so() -> None:
+    stale = ANSWER["freshness"][0] | {"commits_behind": 2}
+    assert list(hits.remarks(ANSWER | {"freshness": [stale]}, for_person=False)) == [
+        "note: one main at cccccccccccc is 2 commits behind"
+    ]
 
 
 def test_a_path_with_a_line_end_stays_on_its_line() -> None:

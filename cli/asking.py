@@ -1,0 +1,39 @@
+"""Flags that name the version which a command reads."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from codequarry.cli.versions import asked_ref
+
+if TYPE_CHECKING:
+    from codequarry.search_api.versions import VersionQuery
+
+Branch = Annotated[str | None, typer.Option("--branch", metavar="B", help="An indexed branch.")]
+Tag = Annotated[str | None, typer.Option("--tag", metavar="T", help="An indexed tag.")]
+Commit = Annotated[
+    str | None, typer.Option("--commit", metavar="SHA", help="Any commit that is kept, in full or its first digits.")
+]
+Pull = Annotated[int | None, typer.Option("--pull", metavar="N", min=1, help="An indexed pull or merge request.")]
+Workspace = Annotated[str | None, typer.Option("--workspace", metavar="PATH", help="An indexed working tree.")]
+
+
+def version_filter(
+    branch: str | None, tag: str | None, commit: str | None, pull: int | None, workspace: str | None
+) -> dict[str, str]:
+    """Return the filter of a search that names the version of the flags, none where no flag was given."""
+    ref = asked_ref(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
+    if ref is None:
+        return {}
+    return {"commit": ref.value} if ref.kind == "commit" else {"ref": ref.key}
+
+
+def version_query(
+    branch: str | None, tag: str | None, commit: str | None, pull: int | None, workspace: str | None
+) -> "VersionQuery":
+    """Return the version of the flags as it is looked up."""
+    from codequarry.search_api.versions import Asked, VersionQuery
+
+    asked = version_filter(branch, tag, commit, pull, workspace)
+    names = tuple(Asked("ref", text) for name, text in asked.items() if name == "ref")
+    return VersionQuery(names, tuple(Asked("commit", text) for name, text in asked.items() if name == "commit"))

@@ -1,0 +1,33 @@
+"""`POST /diff-search`."""
+
+from apiflask import APIBlueprint
+from flask import Response, current_app, jsonify
+
+from codequarry.search_api.backend import Backend
+from codequarry.search_api.comparison import compare
+from codequarry.search_api.diff_request import parse_diff
+from codequarry.search_api.routes import EXTENSION, answer_response, problem_responses
+from codequarry.search_api.routes.search import JSON, json_body
+from codequarry.search_api.schemas import DiffAnswerBody, DiffBody, reference
+
+blueprint = APIBlueprint("comparison", __name__, tag="Search")
+
+_DESCRIPTION = """Searches two versions with one question and tells what became of the hits.
+
+A hit counts as added or removed only where the other version has it nowhere, which is looked up in the index: being
+further down there does not make it so. What has the same text in the same file is left out, whatever its lines."""
+
+
+@blueprint.post("/diff-search")
+@blueprint.doc(
+    summary="Compare two versions",
+    description=_DESCRIPTION,
+    operation_id="diff_search",
+    responses=answer_response(DiffAnswerBody, "Differences, best first")
+    | problem_responses(400, 404, 413, 415, 500, 503),
+    extensions={"requestBody": {"required": True, "content": {JSON: {"schema": reference(DiffBody)}}}},
+)
+def diff_search() -> Response:
+    """Answer a comparison."""
+    backend: Backend = current_app.extensions[EXTENSION]
+    return jsonify(compare(backend.engine(), parse_diff(json_body())).to_json())

@@ -1,0 +1,127 @@
+"""Versions on the command line: branches, tags, commits and working trees are searched, listed and compared."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+FILES = {
+    "src/retry.py": "def retry_delay(attempt: int) -> float:\n    return 2.0**attempt\n",
+    "src/queue.py": "def take_job(queue: list) -> object:\n    return queue.pop()\n",
+    "src/stay.py": "def stay_as_it_is() -> None:\n    return None\n",
+}
+
+
+@pytest.fixture(scope="module")
+def place(new_workspace: Callable[[], Any]) -> Any:
+    """Give a workspace whose repository is indexed at main, at a tag before it, at a branch and as a working tree."""
+    place = new_workspace()
+    repository = place.repository("project", FILES)
+    repository.git("tag", "v1")
+    repository.commit(
+        {
+            "src/retry.py": "def retry_delay(attempt: int) -> float:\n    return min(2.0**attempt, 60.0)\n",
+            "src/queue.py": None,
+            "src/jobs/queue.py": FILES["src/queue.py"],
+            "src/limits.py": "def retry_limit() -> int:\n    return 5\n",
+        }
+    )
+    repository.git("checkout", "--quiet", "-b", "dev")
+    repository.commit({"src/dev.py": "def retry_on_dev() -> None: ...\n"})
+    repository.git("checkout", "--quiet", "main")
+    (repository.folder / "src/dirty.py").write_text("def retry_dirty() -> None: ...\n")
+    for flags in ([], ["--tag", "v1"], ["--branch", "dev"]):
+        assert place.run("index", repository.folder, *flags).code == 0
+    assert place.run("index", "--workspace", repository.folder).code == 0
+    return place
+
+
+def commit_of(place: Any, name: str) -> str:
+    return str(place.work_tree("project").git("rev-parse", name))
+
+
+@pytest.mark.parametrize(
+    ("flags", "ref", "query", "path"),
+    [
+        ([], "main", "retry_limit", "src/limits.py"),
+        (["--branch", "dev"], "dev", "retry_on_dev", "src/dev.py"),
+        (["--tag", "v1"], "v1", "take_job", "src/queue.py"),
+        (["--workspace", "project"], None, "retry_dirty", "src/dirty.py"),
+    ],
+)
+def test_a_search_sees_the_version_that_is_named(place: Any, flags: list[str], ref: str, query: str, path: str) -> None:
+    hit = place.run("search", query, *flags, "--json").json["results"][0]
+    assert hit["path"] == path
+    assert hit["ref"] == (ref or f"workspace:{place.folder / 'project'}")
+
+
+def test_a_search_at_a_commit_by_its_first_digits(place: Any) -> None:
+    commit = commit_of(place, "v1")
+    answer = place.run("search", "take_job", "--commit", commit[:9], "--json").json
+    assert {(hit["path"], hit["commit"]) for hit in answer["results"] if hit["symbol_name"] == "take_job"} == {
+        ("src/queue.py", commit)
+    }
+
+
+def test_files_of_a_version_are_what_git_has_there(place: Any) -> None:
+    listing = place.work_tree("project").git("ls-tree", "-r", "dev").splitlines()
+    expected = {line.split("\t")[1]: line.split()[2] for line in listing}
+    for flags in (["--branch", "dev"], ["--commit", commit_of(place, "dev")]):
+        body = place.run("files", "project", *flags, "--json").json
+        assert {file["path"]: file["blob"] for file in body["files"]} == expected
+        assert (body["ref"], body["commit"]) == ("dev", commit_of(place, "dev"))
+        assert body["freshness"]["commits_behind"] == 0
+
+
+def test_chunks_of_a_version(place: Any) -> None:
+    old = place.run("chunks", "project", "src/retry.py", "--tag", "v1", "--json").json
+    assert "min(" not in old["chunks"][0]["text"]
+    assert "min(" in place.run("chunks", "project", "src/retry.py", "--json").json["chunks"][0]["text"]
+
+
+def test_two_versions_at_once_and_a_version_that_is_not_there_are_refused(place: Any) -> None:
+    both = place.run("files", "project", "--branch", "dev", "--tag", "v1")
+    assert both.code == 2 and "exclude each other" in both.error
+    missing = place.run("search", "x", "--branch", "nope", "--repo", "project")
+    assert missing.code == 1
+    assert "branches main, dev" in missing.error and "--branch nope" in missing.error
+
+
+def test_repositories_are_listed_with_their_versions(place: Any) -> None:
+    (project,) = place.run("repos", "list", "--json").json["repos"]
+    versions = {(one["kind"], one["ref"]): one["indexed_commit"] for one in project["versions"]}
+    assert versions["branch", "main"] == commit_of(place, "main")
+    assert versions["branch", "dev"] == commit_of(place, "dev")
+    assert versions["tag", "v1"] == commit_of(place, "v1")
+    assert next(one["ref"] for one in project["versions"]) == "main"
+    assert len(versions) == 4
+
+
+def test_a_comparison_names_what_was_added_removed_moved_and_changed(place: Any) -> None:
+    body = place.run("diff-search", "retry job", "--from", "v1", "--to", "dev", "--json").json
+    changes = {(one["change"], one["symbol"], one["path"]) for one in body["results"]}
+    assert changes == {
+        ("changed", "retry_delay", "src/retry.py"),
+        ("moved", "take_job", "src/jobs/queue.py"),
+        ("added", "retry_limit", "src/limits.py"),
+        ("added", "retry_on_dev", "src/dev.py"),
+    }
+    moved = next(one for one in body["results"] if one["change"] == "moved")
+    assert (moved["from"]["path"], moved["to"]["path"]) == ("src/queue.py", "src/jobs/queue.py")
+    assert (moved["from"]["commit"], moved["to"]["commit"]) == (commit_of(place, "v1"), commit_of(place, "dev"))
+    back = place.run("diff-search", "retry job", "--from", "dev", "--to", "v1", "--json").json
+    assert {one["change"] for one in back["results"] if one["symbol"].startswith("retry_")} == {"changed", "removed"}
+
+
+def test_a_comparison_for_a_person_shows_what_changed(place: Any) -> None:
+    outcome = place.run("diff-search", "retry_delay", "--from", "v1", "--to", "main", "--repo", "project")
+    head, *code = outcome.out.split("\n\n")[0].splitlines()
+    assert head.startswith("changed  src/retry.py:1-2  retry_delay")
+    assert "    -    return 2.0**attempt" in code and "    +    return min(2.0**attempt, 60.0)" in code
+    assert "among the hits:" in outcome.err
+
+
+def test_what_is_the_same_in_both_is_shown_on_demand(place: Any) -> None:
+    flags = ("diff-search", "stay_as_it_is", "--from", "v1", "--to", "main")
+    assert "stay_as_it_is" not in place.run(*flags).out
+    assert "unchanged  src/stay.py" in place.run(*flags, "--all").out

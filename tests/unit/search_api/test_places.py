@@ -1,0 +1,99 @@
+"""Repositories named by where they come from or where they are checked out."""
+
+import pytest
+
+from codequarry.search_api.places import Directory, versions_of
+from codequarry.search_api.request import RepositoryVersion
+from codequarry.search_api.selection import Selection
+from codequarry.search_api.versions import Asked, VersionQuery
+from codequarry.shared.errors import NotIndexed, UsageError
+from codequarry.shared.head import Head, Timeline
+from codequarry.shared.repositories import Repository
+
+
+@pytest.fixture
+def directory(tmp_path):
+    """Give two repositories, one of them a local folder, and a working tree of the other."""
+    for name in ("local", "tree", "other"):
+        (tmp_path / "roots" / name).mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "roots")
+    repositories = {
+        "flask": Repository("flask", "https://github.com/pallets/flask.git", "main"),
+        "local": Repository("local", str(tmp_path / "roots/local"), "main"),
+    }
+    tree = Timeline("flask", 3, "a" * 40, ref=f"workspace/{tmp_path / 'roots/tree'}")
+    return Directory(Head(counter=3, timelines={1: tree}), repositories, (tmp_path / "roots",))
+
+
+def found(directory, **fields):
+    return versions_of([RepositoryVersion(**fields)], directory, Selection()).versions[0]
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://github.com/pallets/flask.git",
+        "http://someone@GitHub.com/pallets/flask",
+        "git@github.com:pallets/flask.git",
+        "ssh://git@github.com/pallets/flask/",
+    ],
+)
+def test_scheme_user_host_case_and_suffix_of_an_origin_do_not_count(directory, origin):
+    assert found(directory, origin=origin) == ("flask", VersionQuery())
+
+
+def test_each_has_its_version(directory):
+    asked = [RepositoryVersion(name="flask", version="v1"), RepositoryVersion(name="local")]
+    selection = versions_of(asked, directory, Selection())
+    assert selection.versions == (("flask", VersionQuery((Asked("ref", "v1"),))), ("local", VersionQuery()))
+
+
+def test_a_path_names_a_local_origin_or_a_working_tree_links_resolved(directory, tmp_path):
+    assert found(directory, path=str(tmp_path / "link/local"))[0] == "local"
+    assert found(directory, path=str(tmp_path / "roots/tree"))[0] == "flask"
+
+
+def test_workspace_means_the_working_tree(directory, tmp_path):
+    key = f"workspace/{tmp_path / 'roots/tree'}"
+    for fields in ({"path": str(tmp_path / "link/tree")}, {"name": "flask"}):
+        assert found(directory, version="workspace", **fields) == ("flask", VersionQuery((Asked("ref", key),)))
+    with pytest.raises(UsageError, match="none is indexed"):
+        found(directory, name="local", version="workspace")
+
+
+@pytest.mark.parametrize("path", ["/etc", "roots/../../etc", "link/../.."])
+def test_paths_beyond_the_roots_are_refused(directory, tmp_path, path):
+    with pytest.raises(UsageError, match="below none"):
+        found(directory, path=str(tmp_path / path))
+
+
+def test_a_link_out_of_the_roots_is_refused(directory, tmp_path):
+    (tmp_path / "roots/out").symlink_to("/etc")
+    with pytest.raises(UsageError, match="below none"):
+        found(directory, path=str(tmp_path / "roots/out"))
+
+
+def test_without_roots_there_are_no_local_paths(directory, tmp_path):
+    closed = Directory(directory.head, directory.repositories)
+    with pytest.raises(UsageError, match=r"api\.local_roots"):
+        found(closed, path=str(tmp_path / "roots/local"))
+    checkout = {"path": "/anywhere", "host": "far"}
+    assert found(closed, origin="https://github.com/pallets/flask", **checkout)[0] == "flask"
+
+
+def test_paths_of_another_machine_are_refused(directory, tmp_path):
+    with pytest.raises(UsageError, match="another machine"):
+        found(directory, path=str(tmp_path / "roots/local"), host="build-7")
+
+
+def test_all_that_are_unknown_are_named_without_their_passwords(directory):
+    asked = [RepositoryVersion(origin="https://me:secret@example.org/x.git"), RepositoryVersion(name="nope")]
+    with pytest.raises(NotIndexed, match=r"example\.org/x, nope; indexed: flask, local") as caught:
+        versions_of(asked, directory, Selection())
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("selection", [Selection(repos=("a",)), Selection(version=VersionQuery((Asked("ref", "v1"),)))])
+def test_repositories_and_versions_are_given_in_one_place(directory, selection):
+    with pytest.raises(UsageError, match="not in both"):
+        versions_of([RepositoryVersion(name="flask")], directory, selection)
