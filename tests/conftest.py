@@ -300,3 +300,12 @@ def versioned_index(tmp_path: Path, embedder: Embedder) -> Iterator[VersionedInd
     store = EmbeddedStore(tmp_path / "store", embedder.dimension)
     yield VersionedIndex(store, embedder)
     store.close()
+
+
+@pytest.fixture
+def versioned_opensearch_index(opensearch_node: SharedNode, embedder: Embedder) -> Iterator[VersionedIndex]:
+    """Give the same on the real OpenSearch node."""
+    with opensearch_node.empty_index(embedder.dimension) as settings:
+        store = OpenSearchStore(settings, embedder.dimension)
+        yield VersionedIndex(store, embedder)
+        store.close()
