@@ -2,6 +2,7 @@
 
 import time
 
+from codequarry.ingest.retention import sweep_key, swept_key
 from codequarry.shared.errors import Conflict
 from codequarry.shared.head import Head, Timeline
 from codequarry.shared.ledger import change_head, read_head
@@ -31,7 +32,7 @@ def discard(store: Store, timeline: int, number: int, holder: str) -> None:
 
     note_purge(store, timeline)
     change_head(store, change)
-    _purge(store, timeline)
+    purge_timeline(store, timeline)
 
 
 def note_purge(store: Store, timeline: int) -> None:
@@ -55,7 +56,7 @@ def finish_chores(store: Store, grace_seconds: float = 0.0) -> None:
     if dropped:
         time.sleep(grace_seconds)
     for timeline in dropped:
-        _purge(store, timeline)
+        purge_timeline(store, timeline)
 
 
 def _finish_undo(store: Store, head: Head, key: str, timeline: int, number: int) -> None:
@@ -93,13 +94,13 @@ def _dropped(head: Head, timeline: int) -> Head:
     return drop_timeline(head, timeline) if timeline in head.timelines else head
 
 
-def _purge(store: Store, timeline: int) -> None:
-    """Delete the rows of a dropped timeline, then its records, then the note."""
+def purge_timeline(store: Store, timeline: int) -> None:
+    """Delete the rows of a dropped timeline, then its records, and at the very end the notes."""
     store.purge([timeline])
-    for kind in ("transaction", "summary"):
-        for document in store.list_documents(f"{kind}:{timeline:010d}:"):
+    records = (f"transaction:{timeline:010d}:", f"summary:{timeline:010d}:", swept_key(timeline))
+    for prefix in (*records, sweep_key(timeline), f"{PURGE}{timeline:010d}"):
+        for document in store.list_documents(prefix):
             store.delete_document(document.key)
-    store.delete_document(f"{PURGE}{timeline:010d}")
 
 
 def _note(store: Store, key: str) -> None:

@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from codequarry.ingest.chores import PURGE, finish_chores, note_purge
-from codequarry.ingest.retention import Cut, Extent, Limits, cut_history, families
+from codequarry.ingest.chores import PURGE, purge_timeline
+from codequarry.ingest.retention import SWEEP, Cut, Extent, Limits, cut_history, families, sweep_key, swept_key
 from codequarry.shared.config import RetentionSettings
 from codequarry.shared.errors import Conflict
 from codequarry.shared.head import Head
@@ -23,7 +23,6 @@ from codequarry.shared.repositories import put_document
 from codequarry.shared.store.port import Document, Store
 from codequarry.shared.transactions import drop_timeline, raise_floor
 
-SWEEP, SWEPT = "sweep:", "swept:"
 _DROP = ":drop"
 # A time that another machine wrote down counts only when it is older by this much more: clocks differ by less.
 CLOCK_ALLOWANCE = timedelta(hours=1)
@@ -59,7 +58,7 @@ class _Sweep:
 
     @property
     def key(self) -> str:
-        return f"{SWEEP}{self.timeline:010d}{_DROP if self.drop else ''}"
+        return sweep_key(self.timeline) + (_DROP if self.drop else "")
 
     @classmethod
     def of(cls, document: Document) -> "_Sweep":
@@ -162,7 +161,7 @@ def _note_sweeps(store: Store, repo: str, timelines: Collection[int], clock: Clo
         if not state.floor or (state.pins and key not in timelines):
             continue
         extent = Extent.of(head, key)
-        known = store.read_document(_swept_key(key))
+        known = store.read_document(swept_key(key))
         if known is None or known.body != _extent_body(extent):
             sweep = _Sweep(key, extent, *_stamp(clock), drop=False)
             with suppress(Conflict):  # an older note is finished first
@@ -190,7 +189,7 @@ def _sweep(store: Store, head: Head, sweep: _Sweep) -> int:
         for after, until in sweep.extent.gaps():
             deleted += store.collect(sweep.timeline, after, until, head.aborted)
         _forget_records(store, sweep)
-        put_document(store, _swept_key(sweep.timeline), _extent_body(sweep.extent))
+        put_document(store, swept_key(sweep.timeline), _extent_body(sweep.extent))
     store.delete_document(sweep.key)
     return deleted
 
@@ -206,15 +205,8 @@ def _forget_records(store: Store, sweep: _Sweep) -> None:
 def _purge(store: Store, head: Head, sweep: _Sweep) -> int:
     """Purge a timeline that was dropped. One that is still there was needed again, or its collector died."""
     if sweep.timeline not in head.timelines:
-        note_purge(store, sweep.timeline)
-        store.delete_document(_swept_key(sweep.timeline))
-        store.delete_document(sweep.key)
-        finish_chores(store)
+        purge_timeline(store, sweep.timeline)
     return 0
-
-
-def _swept_key(timeline: int) -> str:
-    return f"{SWEPT}{timeline:010d}"
 
 
 def _extent_body(extent: Extent) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def repair_version(report: FsckReport, workshop: Workshop, observe: Observe = ig
     state = read_head(store).timelines[record.timeline]
     repository = _repository(store, record.repo)
     _check_repairable(report, state.published)
-    mend_catalog(store, record.repo, state.ref)
+    mend_catalog(store, record.repo, state.ref, workshop.settings.indexing.grace_seconds)
     done = None
     if report.wrong_paths or any(problem.kind in ("open", "base") for problem in report.problems):
         ref = Ref.of_key(state.ref) if state.ref else None

@@ -30,10 +30,11 @@ def check_catalog(store: Store, repo: str) -> list[Problem]:
     return problems
 
 
-def mend_catalog(store: Store, repo: str, key: str) -> None:
+def mend_catalog(store: Store, repo: str, key: str, grace_seconds: float) -> None:
     """Undo what is left of dead transactions, finish what is noted, and pin what overlays need.
 
-    What is open of the version with ``key`` stays: the run that writes its files anew resumes or undoes it.
+    What is open of the version with ``key`` stays: the run that writes its files anew resumes or undoes it. Readers
+    keep ``grace_seconds`` to end.
     """
     head = read_head(store)
     for timeline, number in _abandoned(head, repo):
@@ -41,7 +42,7 @@ def mend_catalog(store: Store, repo: str, key: str) -> None:
             _undo_open(store, head, timeline, number)
     for timeline, number in leftovers(store, head, repo):
         store.undo(timeline, number)
-    finish_chores(store)
+    finish_chores(store, grace_seconds)
     for timeline in {timeline for timeline, _, is_there in _unpinned(store, read_head(store), repo) if is_there}:
         change_head(store, partial(_pinned_again, store, timeline))
 

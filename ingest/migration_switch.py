@@ -3,9 +3,9 @@
 from contextlib import suppress
 
 from codequarry.ingest.chores import UNDO, note_purge
-from codequarry.ingest.collector import SWEPT
 from codequarry.ingest.migration_copy import Copier
 from codequarry.ingest.migration_note import NOTE_KEY, Pulse
+from codequarry.ingest.retention import SWEPT
 from codequarry.ingest.watch import now
 from codequarry.shared.errors import CodequarryError, Conflict
 from codequarry.shared.head import Head

@@ -11,9 +11,21 @@ from codequarry.shared.transactions import TransactionRecord
 
 # Before the first number that a timeline can have.
 BEFORE_ALL = -1
+# What a timeline waits to have deleted, and what was deleted of it last.
+SWEEP, SWEPT = "sweep:", "swept:"
 
 Records = Mapping[int, Sequence[TransactionRecord]]
 """The published transactions of some timelines, oldest first."""
+
+
+def sweep_key(timeline: int) -> str:
+    """Return the key of the note of what is to be deleted of a timeline, and the beginning of all such keys."""
+    return f"{SWEEP}{timeline:010d}"
+
+
+def swept_key(timeline: int) -> str:
+    """Return the key of what was deleted of a timeline last."""
+    return f"{SWEPT}{timeline:010d}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -338,13 +338,13 @@ def test_a_working_tree_is_compared_with_its_files_while_they_are_as_they_were(w
     world.index(ref=Ref("workspace", str(folder)))
     (timeline,) = set(world.head.timelines) - {world.timeline}
     assert world.kinds(world.records(timeline)[-1]) == {}
-    world.store.retire(timeline, world.head.timelines[timeline].published + 1, ["new.py"], [])
-    # Nobody sees that yet; it becomes visible with the next transaction.
     world.repository.write("b.py", "def b():\n    return 'not committed either'\n")
     with pytest.raises(GitError, match="no longer as it was indexed"):
         world.check(world.records(timeline)[-1])
     world.index(ref=Ref("workspace", str(folder)))
     record = world.records(timeline)[-1]
+    assert world.kinds(record) == {}
+    world.store.retire(timeline, record.number, ["new.py"], [])
     assert world.kinds(record) == {"new.py": "missing"}
     repair_version(world.check(record), world.workshop)
     assert world.kinds(world.records(timeline)[-1]) == {}

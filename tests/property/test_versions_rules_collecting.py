@@ -173,6 +173,8 @@ class World:
         for timeline in gone:
             assert not list(self.store.history(timeline))
             assert not self.store.list_documents(f"transaction:{timeline:010d}:")
+        swept = {int(one.key.removeprefix("swept:")) for one in self.store.list_documents("swept:")}
+        assert not swept & gone
         assert not self.store.list_documents("sweep:")
         assert not self.store.list_documents("chore:")
 
