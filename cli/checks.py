@@ -88,6 +88,7 @@ def _check_index(settings: "SettingsModel") -> Iterator[Check]:
         with workplace(settings) as place:
             yield _guarded("model", lambda: _check_model(place), _MODEL_REMEDY)
             yield from _check_store(place)
+        yield _guarded("migration", lambda: _check_migration(settings), _STORE_REMEDY)
     except CodequarryError as error:
         yield Check("index", "fail", str(error), "mend what the message names and run codequarry doctor again")
 
@@ -105,6 +106,8 @@ def _guarded(name: str, check: Callable[[], Check], remedy: str) -> Check:
 
 
 def _check_model(place: "Workplace") -> Check:
+    if place.degraded:
+        return Check("model", "fail", place.degraded[0], "do what the message says; searches go on by words alone")
     started = time.monotonic()
     vector = place.embedder.embed_query("codequarry doctor")
     took = time.monotonic() - started
@@ -130,11 +133,38 @@ def _check_reachable(place: "Workplace") -> Check:
 
 
 def _check_identity(place: "Workplace") -> Check:
+    """Compare the index's model with that of the settings: imports are refused where they differ."""
+    from contextlib import closing
+
+    from codequarry.shared.opening import open_settings_model
     from codequarry.shared.store.identity import check_identity, read_identity
 
-    check_identity(place.store, place.embedder, place.settings.embedding.model)
     known = read_identity(place.store)
-    return Check("identity", "ok", f"made with {known.model}" if known else "empty: takes any model")
+    if known is None:
+        return Check("identity", "ok", "empty: takes any model")
+    try:
+        with closing(open_settings_model(place.settings)) as embedder:
+            check_identity(place.store, embedder, place.settings.embedding.model)
+    except CodequarryError as error:
+        return Check("identity", "warn", str(error), "searches go on; imports need the index's model in the settings")
+    return Check("identity", "ok", f"made with {known.model}")
+
+
+def _check_migration(settings: "SettingsModel") -> Check:
+    from contextlib import closing
+
+    from codequarry.ingest.migration_note import unfinished_migrations
+    from codequarry.shared.store.factory import editions_of
+
+    with closing(editions_of(settings)) as editions:
+        found = unfinished_migrations(editions)
+    if not found:
+        return Check("migration", "ok", "none running")
+    note = found[-1].note
+    if found[-1].is_running:
+        return Check("migration", "ok", f"to {note.setting}: {note.phase}, {note.percent} %, as of {note.updated_at}")
+    remedy = f"codequarry migrate --model {note.setting} goes on where it was"
+    return Check("migration", "warn", f"to {note.setting}: stopped at {note.percent} %", remedy)
 
 
 def _check_imports(place: "Workplace") -> Check:

@@ -10,10 +10,11 @@ from codequarry.cli.invocation import Json, load, workplace
 
 if TYPE_CHECKING:
     from codequarry.cli.invocation import Workplace
+    from codequarry.shared.config import SettingsModel
 
 
 def status(context: typer.Context, as_json: Json = False) -> None:
-    """Show store, model, disk and running imports."""
+    """Show store, model, disk, running imports and migrations."""
     with workplace(load(context).settings) as place:
         body = _status(place)
     if as_json:
@@ -27,6 +28,9 @@ def status(context: typer.Context, as_json: Json = False) -> None:
     for one in body["imports"]:
         done = f"{one['files_done']:,} of {one['files_total']:,} files"
         write(f"import        {one['repo']}: {one['phase']}, {one['percent']} %, {done}, as of {one['updated_at']}")
+    for one in body["migrations"]:
+        state = one["phase"] if one["running"] else "stopped"
+        write(f"migration     to {one['model']}: {state}, {one['percent']} %, as of {one['updated_at']}")
 
 
 def _status(place: "Workplace") -> dict[str, Any]:
@@ -49,7 +53,28 @@ def _status(place: "Workplace") -> dict[str, Any]:
         "chunks": sum(one["chunks"] for one in repos),
         "disk": {"used": _used(settings.home), "free": disk_usage(settings.home).free},
         "imports": [asdict(one) | {"percent": one.percent} for one in running],
+        "migrations": _migrations(settings),
     }
+
+
+def _migrations(settings: "SettingsModel") -> list[dict[str, Any]]:
+    """Return the migrations to other models that run or were left behind."""
+    from contextlib import closing
+
+    from codequarry.ingest.migration_note import unfinished_migrations
+    from codequarry.shared.store.factory import editions_of
+
+    with closing(editions_of(settings)) as editions:
+        return [
+            {
+                "model": one.note.setting,
+                "phase": one.note.phase,
+                "percent": one.note.percent,
+                "running": one.is_running,
+                "updated_at": one.note.updated_at,
+            }
+            for one in unfinished_migrations(editions)
+        ]
 
 
 def _used(folder: Path) -> int:

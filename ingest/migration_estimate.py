@@ -93,7 +93,8 @@ def _estimate(
 
 
 def _counted(old: "Store", embedder: "Embedder") -> tuple[_Count, list[str]]:
-    count, sample, seen = _Count(), [], set[int]()
+    count, seen = _Count(), set[int]()
+    sample: list[str] = []
     # The same sample every time, so that two estimates differ by the machine alone.
     chance = random.Random(0)
     started = time.monotonic()

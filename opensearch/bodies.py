@@ -39,7 +39,7 @@ def index_body(kind: str, settings: OpenSearchSettings, dimension: int, edition:
     """
     text = (resources.files("codequarry.opensearch") / f"{kind}.json").read_text("utf-8")
     body: dict[str, Any] = json.loads(text)
-    active = {alias_of(kind, settings): {}} if edition == FIRST_EDITION else {}
+    active: dict[str, Any] = {alias_of(kind, settings): {}} if edition == FIRST_EDITION else {}
     body["aliases"] = active | {edition_alias_of(kind, settings, edition): {}}
     body["settings"]["index"] |= {"number_of_shards": settings.shards, "number_of_replicas": settings.replicas}
     if kind == CHUNKS:

@@ -81,13 +81,6 @@ class EmbeddingSettings(Section):
     price_per_million_tokens: float | None = Field(default=None, ge=0, description="for the estimate of --dry-run")
     on_model_change: Literal["refuse", "migrate"] = "refuse"
 
-    @field_validator("on_model_change")
-    @classmethod
-    def _migration_comes_later(cls, value: str) -> str:
-        if value != "refuse":
-            raise ValueError("it is not available yet; leave it at refuse")
-        return value
-
 
 class RerankingSettings(Section):
     """The second stage; off until its model is configured."""

