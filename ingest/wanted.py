@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from codequarry.ingest.checkout import checkout_of, origin_of_checkout
 from codequarry.ingest.naming import check_name, find_repository
 from codequarry.ingest.origins import Origin, parse_origin
-from codequarry.ingest.remote import NAMED_KINDS
+from codequarry.ingest.remote import NAMED_KINDS, check_ref
 from codequarry.ingest.report import IndexRequest
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.head import Head
@@ -37,6 +37,8 @@ class Wanted:
 def understand(request: IndexRequest, settings: SettingsModel, store: Store) -> Wanted:
     """Return what a request means; nothing is asked of the origin."""
     ref = request.ref
+    if ref:
+        check_ref(ref)
     if ref and ref.kind == "workspace":
         checkout = checkout_of(ref, settings)
         origin = parse_origin(request.origin) if request.origin else origin_of_checkout(checkout, store)

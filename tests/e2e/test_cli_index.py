@@ -130,6 +130,114 @@ def test_a_folder_that_is_no_repository_is_wrong_use(workspace: Any) -> None:
     assert "plain" in outcome.err
 
 
+@pytest.fixture
+def branched(workspace: Any) -> Any:
+    """Give a repository whose default branch is indexed and that has a branch and a tag."""
+    files = FILES | {f"src/module_{number}.py": f"def module_{number}(): ...\n" for number in range(12)}
+    repository = workspace.indexed("project", files)
+    repository.git("checkout", "--quiet", "-b", "next")
+    repository.commit({"src/next.py": "def only_on_next() -> None: ...\n", "src/module_0.py": None})
+    repository.git("tag", "--annotate", "--message", "one", "v1")
+    repository.git("checkout", "--quiet", "main")
+    return repository
+
+
+def test_a_branch_says_what_it_lies_on(workspace: Any, branched: Any) -> None:
+    outcome = workspace.run("index", branched.folder, "--branch", "next")
+    base, tip = branched.git("rev-parse", "main"), branched.git("rev-parse", "next")
+    lines = outcome.out.splitlines()
+    assert lines[0].startswith(f"project: branch next at {tip[:12]}, indexed in ")
+    assert lines[1] == f"  layer       2 changed paths over main at {base[:12]}"
+    assert lines[-1] == "  embeddings  1 made, 0 reused"
+    found = workspace.run("search", "only_on_next", "--branch", "next", "--json").json["results"]
+    assert found[0]["path"] == "src/next.py"
+    assert "src/next.py" not in [
+        hit["path"] for hit in workspace.run("search", "only_on_next", "--json").json["results"]
+    ]
+
+
+def test_a_version_as_json(workspace: Any, branched: Any) -> None:
+    body = workspace.run("index", branched.folder, "--tag", "v1", "--json").json
+    assert (body["kind"], body["key"], body["base_ref"], body["base_paths"], body["mask"]) == (
+        "overlay", "refs/tags/v1", "main", 2, 1,
+    )  # fmt: skip
+    assert (body["default_branch"], body["dropped"]) == (None, [])
+
+
+def test_a_dry_run_of_a_branch_is_of_its_diff(workspace: Any, branched: Any) -> None:
+    body = workspace.run("index", branched.folder, "--branch", "next", "--dry-run", "--json").json
+    assert (body["files"], body["base_paths"], body["base_ref"]) == (1, 2, "main")
+    assert "2 changed paths over main" in workspace.run("index", branched.folder, "--branch", "next", "--dry-run").out
+
+
+def test_a_tag_of_what_is_not_indexed_brings_the_default_branch_first(workspace: Any) -> None:
+    repository = workspace.repository("project", FILES)
+    repository.git("tag", "v1")
+    outcome = workspace.run("index", repository.folder, "--tag", "v1")
+    lines = outcome.out.splitlines()
+    assert lines[0].startswith("project: main at ")
+    assert any(line.startswith("project: tag v1 at ") for line in lines)
+
+
+def test_a_branch_that_is_gone_is_dropped_and_said(workspace: Any, branched: Any) -> None:
+    workspace.run("index", branched.folder, "--branch", "next")
+    branched.git("branch", "--delete", "--force", "next")
+    outcome = workspace.run("index", branched.folder, "--branch", "next")
+    assert outcome.code == 0
+    assert outcome.out == "project: the origin has no branch next any more; dropped from the index\n"
+    outcome = workspace.run("index", branched.folder, "--branch", "next")
+    assert outcome.code == 1
+    assert "has no branch next; there is main" in outcome.err
+
+
+def test_a_run_of_another_version_says_what_it_dropped(workspace: Any, branched: Any) -> None:
+    workspace.run("index", branched.folder, "--branch", "next")
+    branched.git("branch", "--delete", "--force", "next")
+    branched.commit({"src/more.py": "x = 1\n"})
+    assert workspace.run("index", branched.folder).out.splitlines()[-1] == (
+        "  dropped     next, which the origin has no more"
+    )
+
+
+def test_one_version_is_removed(workspace: Any, branched: Any) -> None:
+    workspace.run("index", branched.folder, "--tag", "v1")
+    outcome = workspace.run("repos", "rm", "project", "--tag", "v1", "--json")
+    assert outcome.json == {"removed": "project", "ref": "v1"}
+    outcome = workspace.run("repos", "rm", "project", "--tag", "v1")
+    assert (outcome.code, outcome.error) == (
+        1, "error: project has no indexed tag v1; its versions are none besides its default branch",
+    )  # fmt: skip
+
+
+def test_a_working_tree_is_indexed_from_inside_it(workspace: Any, branched: Any) -> None:
+    (branched.folder / "src" / "draft.py").write_text("def only_a_draft() -> None: ...\n")
+    outcome = workspace.run("index", "--workspace", branched.folder / "src")
+    assert outcome.out.startswith(f"project: workspace {branched.folder} at ")
+    assert "  layer       1 changed path over main at " in outcome.out
+    body = workspace.run("search", "only_a_draft", "--workspace", branched.folder, "--json").json
+    assert body["results"][0]["path"] == "src/draft.py"
+    assert branched.git("status", "--short") == "?? src/draft.py"
+    assert workspace.run("repos", "rm", "project", "--workspace", branched.folder).code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("project", "--branch", "a", "--tag", "b"), "--branch and --tag exclude each other"),
+        (("--commit", "abcdef1", "--workspace", "."), "--commit and --workspace exclude each other"),
+        (("project", "--commit", "xyz"), "must be 7 to 64 hexadecimal digits"),
+        (("project", "--default"), "--default needs --branch"),
+        ((), "give the path of a git repository or its URL, or --workspace PATH"),
+        (("project", "--branch", "--upload-pack=evil"), "is not the name of a branch"),
+    ],
+)
+def test_what_names_no_version_is_wrong_use(workspace: Any, options: tuple[str, ...], message: str) -> None:
+    workspace.repository("project", FILES)
+    outcome = workspace.run("index", *options)
+    assert outcome.code == 2
+    assert message in outcome.error
+
+
 def test_interrupted_runs_say_how_to_go_on_and_the_next_run_does(workspace: Any) -> None:
     # Enough for some seconds on any machine, so that the signal comes before the end.
     functions = "".join(f"def function_{number}() -> int:\n    return {number} * 'x'\n\n\n" for number in range(400))

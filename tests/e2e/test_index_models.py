@@ -35,6 +35,8 @@ def test_a_file_with_a_refused_text_is_listed_and_the_others_are_indexed(make_re
     report = index_repository(IndexRequest(repository.origin), replace(workshop, embedder=Fussy(workshop.embedder)))
     assert (report.files_indexed, report.chunks_live) == (10, 10)
     assert report.skipped == {"embedder-refused": 1}
+    assert (report.embedded, report.reused_embeddings) == (10, 0), "what the refusing call made is made, not reused"
+    assert report.tokens > 0
     snapshot = head_snapshot(read_head(workshop.store))
     (record,) = workshop.store.files(snapshot, ["bad.py"])
     assert (record.verdict, record.detail, record.rows) == ("embedder-refused", "not such words", 0)
