@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from codequarry.cli import progress
+from codequarry.cli.asking import Branch, Commit, Pull, Tag, Workspace, version_query
 from codequarry.cli.console import count, note, safe_line, write, write_json, write_table
 from codequarry.cli.failures import FAILED
 from codequarry.cli.invocation import Json, load, workplace
-from codequarry.cli.versions import asked_ref
 
 if TYPE_CHECKING:
     from codequarry.ingest.fsck import FsckReport
     from codequarry.ingest.fsck_files import Problem
     from codequarry.ingest.report import Workshop
-    from codequarry.shared.refs import Ref
+    from codequarry.search_api.versions import VersionQuery
     from codequarry.shared.store.port import Store
     from codequarry.shared.transactions import TransactionRecord
 
@@ -26,11 +26,11 @@ MOST_SHOWN = 50
 def fsck(
     context: typer.Context,
     repo: Annotated[str, typer.Argument(metavar="REPO", help="Name of an indexed repository (codequarry repos list).")],
-    branch: Annotated[str | None, typer.Option(metavar="B", help="A branch; the default one if unset.")] = None,
-    tag: Annotated[str | None, typer.Option(metavar="T", help="A tag.")] = None,
-    commit: Annotated[str | None, typer.Option(metavar="SHA", help="Any commit that is kept.")] = None,
-    pull: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pull or merge request.")] = None,
-    workspace: Annotated[str | None, typer.Option(metavar="PATH", help="A working tree.")] = None,
+    branch: Branch = None,
+    tag: Tag = None,
+    commit: Commit = None,
+    pull: Pull = None,
+    workspace: Workspace = None,
     full_text: Annotated[
         bool, typer.Option("--full-text", help="Compare the text of every file, not of 200 picked at random.")
     ] = False,
@@ -41,14 +41,14 @@ def fsck(
 
     Nothing is fetched and, without --repair, nothing changed. Exit 1 if anything is wrong.
     """
-    ref = asked_ref(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
+    version = version_query(branch, tag, commit, pull, workspace)
     settings = load(context).settings
     from codequarry.ingest.report import Workshop
 
     with workplace(settings) as place:
         workshop = Workshop(place.store, place.embedder, settings)
-        found = _check(workshop, repo, ref, full_text=full_text)
-        left = _repair(workshop, found, repo, ref, full_text=full_text) if repair and found.problems else found
+        found = _check(workshop, repo, version, full_text=full_text)
+        left = _repair(workshop, found, repo, version, full_text=full_text) if repair and found.problems else found
     if as_json:
         write_json(_body(found, left, repair=repair))
     else:
@@ -57,39 +57,32 @@ def fsck(
         raise typer.Exit(FAILED)
 
 
-def _check(workshop: "Workshop", repo: str, ref: "Ref | None", *, full_text: bool) -> "FsckReport":
+def _check(workshop: "Workshop", repo: str, version: "VersionQuery", *, full_text: bool) -> "FsckReport":
     from codequarry.ingest.fsck import check_version
 
-    record = _record(workshop.store, repo, ref)
+    record = _record(workshop.store, repo, version)
     with progress.shown() as observe:
         return check_version(record, workshop, observe, full_text=full_text)
 
 
 def _repair(
-    workshop: "Workshop", found: "FsckReport", repo: str, ref: "Ref | None", *, full_text: bool
+    workshop: "Workshop", found: "FsckReport", repo: str, version: "VersionQuery", *, full_text: bool
 ) -> "FsckReport":
     """Mend what was found, and check what is there then."""
     from codequarry.ingest.fsck import repair_version
 
     with progress.shown() as observe:
         repair_version(found, workshop, observe)
-    return _check(workshop, repo, ref, full_text=full_text)
+    return _check(workshop, repo, version, full_text=full_text)
 
 
-def _record(store: "Store", repo: str, ref: "Ref | None") -> "TransactionRecord":
+def _record(store: "Store", repo: str, version: "VersionQuery") -> "TransactionRecord":
     """Return the record of a published version; NotIndexed says what there is."""
     from codequarry.search_api.locate import one_version
-    from codequarry.search_api.versions import Asked, VersionQuery
     from codequarry.shared.errors import NotIndexed
     from codequarry.shared.ledger import read_transaction
 
-    query = VersionQuery()
-    if ref is not None and ref.kind == "commit":
-        query = VersionQuery(commits=(Asked("commit", ref.value),))
-    elif ref is not None:
-        asked = Asked("branch", ref.value) if ref.kind == "branch" else Asked("ref", ref.key)
-        query = VersionQuery((asked,))
-    view = one_version(store, repo, query).view
+    view = one_version(store, repo, version).view
     record = read_transaction(store, view.timeline, view.number)
     if record is None:
         raise NotIndexed(f"{repo} at {view.commit} was given up a moment ago")

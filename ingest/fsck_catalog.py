@@ -13,6 +13,7 @@ from codequarry.ingest.lease import Held, seize
 from codequarry.shared.errors import Conflict
 from codequarry.shared.head import Head, Place
 from codequarry.shared.ledger import change_head, published_transactions, read_head
+from codequarry.shared.repositories import put_document
 from codequarry.shared.store.port import Store
 from codequarry.shared.transactions import raise_floor
 
@@ -38,7 +39,8 @@ def mend_catalog(store: Store, repo: str, key: str, grace_seconds: float) -> Non
     """
     head = read_head(store)
     for timeline, number in _abandoned(head, repo):
-        if head.timelines[timeline].ref != key:
+        lease = head.timelines[timeline].lease
+        if head.timelines[timeline].ref != key or lease is None or lease.number != number:
             _undo_open(store, head, timeline, number)
     for timeline, number in leftovers(store, head, repo):
         store.undo(timeline, number)
@@ -87,13 +89,25 @@ def _check_open(head: Head, repo: str) -> Iterator[Problem]:
 
 def _undo_open(store: Store, head: Head, timeline: int, number: int) -> None:
     state = head.timelines[timeline]
+    if state.lease is None or state.lease.number != number:
+        put_document(store, f"{UNDO}{timeline:010d}:{number:010d}", {})
+        change_head(store, partial(_aborted, number))
+        return
     holder = new_holder()
     try:
-        if state.lease and seize(store, timeline, state.lease, holder):
+        if seize(store, timeline, state.lease, holder):
             with suppress(Conflict):
                 give_up(store, Held(timeline, number, holder, new=not state.published))
     finally:
         retire_holder(holder)
+
+
+def _aborted(number: int, head: Head) -> tuple[Head, None]:
+    """Give up a number that no lease belongs to; the chores undo what it wrote."""
+    if any(state.lease and state.lease.number == number for state in head.timelines.values()):
+        return head, None
+    still_open = {key: timeline for key, timeline in head.open.items() if key != number}
+    return replace(head, open=still_open, aborted=head.aborted | {number}), None
 
 
 def leftovers(store: Store, head: Head, repo: str) -> Iterator[Place]:

@@ -248,6 +248,21 @@ def test_an_open_transaction_of_another_version_is_undone_too(world):
     assert (world.kinds(), dict(world.head.open)) == ({}, {})
 
 
+def test_an_open_transaction_without_any_lease_is_undone(world):
+    timeline = world.timeline
+    number = change_head(world.store, lambda head: begin(head, timeline, "elsewhere"))
+
+    def lose(head):
+        state = replace(head.timelines[timeline], lease=None)
+        return replace(head, timelines={**head.timelines, timeline: state}), None
+
+    change_head(world.store, lose)
+    assert world.kinds() == {"open": "open"}
+    repair_version(world.check(), world.workshop)
+    assert (world.kinds(), dict(world.head.open)) == ({}, {})
+    assert number in world.head.aborted
+
+
 def test_leftovers_and_waiting_chores_are_named_and_cleared(world, make_dying_store):
     world.repository.write("a.py", "def a():\n    return 3\n")
     world.repository.commit()
