@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from codequarry.search_api.cursor import Cursor, digest
+from codequarry.search_api.defaults import DefaultViews
 from codequarry.search_api.missing import Missing, VersionMissing, listed
 from codequarry.search_api.selection import Selection
 from codequarry.search_api.versions import Asked, Line, VersionQuery, find, lines_of, timelines_by_repo
@@ -12,6 +13,7 @@ from codequarry.search_api.views import Moment, Past, View
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
 from codequarry.shared.head import Head
 from codequarry.shared.model import Layer, Snapshot
+from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Repository
 
 # An engine takes about a thousand clauses in one query, and a layer is up to seven of them.
@@ -39,6 +41,19 @@ class Scope:
         return digest([[view.repo, view.timeline, view.number if view.fixed else 0] for view in views])
 
 
+def _at_defaults(head: Head, catalog: Mapping[str, Repository], names: Sequence[str]) -> Scope:
+    """Return the scope of a search that names no version (rule 11); it may be over every repository there is."""
+    published = {
+        name: timeline
+        for name in names
+        if (timeline := head.defaults.get(name)) is not None and head.timelines[timeline].published
+    }
+    pending = tuple(name for name in names if name not in published)
+    layer = Layer(tuple(sorted(published.values())), head.counter, head.hidden)
+    views = DefaultViews(head, catalog, published)
+    return Scope(Snapshot((layer,)), views, pending, head.counter, tuple(sorted(head.open)), head.hidden)
+
+
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """Some repositories, and the versions of which each must be in at least one of them."""
@@ -59,29 +74,35 @@ def resolve(
     VersionMissing or NotIndexed for what the index does not have, with what there is; AmbiguousCommit and UsageError
     for a version that can't be told from another.
     """
+    if cursor is None and not selection.version and not selection.versions:
+        return _at_defaults(head, catalog, _names(head, catalog, selection))
     at, still_open = (head.counter, tuple(sorted(head.open))) if cursor is None else (cursor.at, cursor.open)
     moment = Moment(head, past, at, still_open)
     resolver = _Resolver(moment, catalog)
     for wanted in _wanted(head, catalog, selection):
         resolver.add(wanted)
-    views = {name: tuple(dict.fromkeys(found)) for name, found in resolver.views.items()}
+    views = {name: tuple(found) for name, found in resolver.views.items()}
     snapshot = Snapshot(tuple(_layers(moment, [view for found in views.values() for view in found])))
     if len(snapshot.layers) > MAX_LAYERS:
         raise UsageError(f"this search sees {len(snapshot.layers)} versions at once; name fewer repositories")
     return Scope(snapshot, views, tuple(resolver.pending), at, still_open, moment.hidden)
 
 
-def _wanted(head: Head, catalog: Mapping[str, Repository], selection: Selection) -> list[_Wanted]:
+def _names(head: Head, catalog: Mapping[str, Repository], selection: Selection) -> list[str]:
+    """Return the repositories that a selection sees; NotIndexed where one that it names is unknown."""
     known = sorted({*head.defaults, *catalog})
     named = [name for name, _ in selection.versions]
     for name in (*selection.repos, *selection.excluded_repos, *named):
         if name not in known:
             raise NotIndexed(f"repository '{name}' is not indexed; indexed: {listed(known) or 'none'}")
-    if selection.versions:
-        pairs = [pair for pair in selection.versions if pair[0] not in selection.excluded_repos]
-        return [_Wanted((name,), query) for name, query in pairs]
-    names = (name for name in selection.repos or known if name not in selection.excluded_repos)
-    return [_Wanted(tuple(names), selection.version)]
+    return [name for name in selection.repos or known if name not in selection.excluded_repos]
+
+
+def _wanted(head: Head, catalog: Mapping[str, Repository], selection: Selection) -> list[_Wanted]:
+    names = _names(head, catalog, selection)
+    if not selection.versions:
+        return [_Wanted(tuple(names), selection.version)]
+    return [_Wanted((name,), query) for name, query in selection.versions if name in names]
 
 
 class _Resolver:
@@ -95,7 +116,30 @@ class _Resolver:
 
     def add(self, wanted: _Wanted) -> None:
         """Find the versions of a wish; raise for those that no repository of it has."""
-        lines = {name: self._lines(name, wanted.query) for name in wanted.repos}
+        if wanted.query:
+            self._add_versions(wanted)
+        else:
+            self._add_defaults(wanted.repos)
+
+    def _add_defaults(self, repos: Iterable[str]) -> None:
+        """Add the default branches."""
+        defaults, newest = self._moment.head.defaults, self._moment.newest
+        for name in repos:
+            timeline = defaults.get(name)
+            point = None if timeline is None else newest(timeline)
+            if timeline is None or point is None:
+                self.pending[name] = None
+            else:
+                ref = Ref("branch", self._branch(name))
+                self._see(View(name, ref, timeline, point.number, point.commit))
+
+    def _see(self, view: View) -> None:
+        seen = self.views.setdefault(view.repo, [])
+        if view not in seen:
+            seen.append(view)
+
+    def _add_versions(self, wanted: _Wanted) -> None:
+        lines = {name: self._lines(name) for name in wanted.repos}
         answered: set[Asked] = set()
         views: list[View] = []
         for name in wanted.repos:
@@ -112,17 +156,10 @@ class _Resolver:
             what = tuple(Missing(name, missing[0]) for name in wanted.repos)
             raise VersionMissing(what, self._moment, lines, self._catalog)
         for view in views:
-            self.views.setdefault(view.repo, []).append(view)
+            self._see(view)
 
-    def _lines(self, name: str, query: VersionQuery) -> list[Line]:
-        """Return the lines in which a query is looked up: the default one alone where it names no version."""
-        if query:
-            timelines = self._timelines.get(name, [])
-        else:
-            # A search over every repository takes this way, and must not look at each of their timelines.
-            default = self._moment.head.defaults.get(name)
-            timelines = [] if default is None else [default]
-        return lines_of(self._moment, name, self._branch(name), timelines)
+    def _lines(self, name: str) -> list[Line]:
+        return lines_of(self._moment, name, self._branch(name), self._timelines.get(name, []))
 
     @cached_property
     def _timelines(self) -> dict[str, list[int]]:
@@ -133,9 +170,7 @@ class _Resolver:
 
     def _is_pending(self, name: str, lines: Sequence[Line], query: VersionQuery) -> bool:
         """Tell whether a repository has nothing published, and what it will publish first is asked for."""
-        if lines:
-            return False
-        return not query or (not query.commits and any(self._branch(name) == asked.text for asked in query.names))
+        return not lines and not query.commits and any(self._branch(name) == asked.text for asked in query.names)
 
 
 def _refuse_ambiguous(query: VersionQuery, views: Iterable[View]) -> None:
@@ -155,6 +190,8 @@ def _layers(moment: Moment, views: Sequence[View]) -> Iterator[Layer]:
         yield Layer(standing, moment.at, moment.hidden)
     apart: dict[Layer, None] = {}
     for view in views:
-        layers = view.layers(moment.hidden) if view.fixed else view.base_layers(moment.hidden)
-        apart |= dict.fromkeys(layers)
+        if view.fixed:
+            apart |= dict.fromkeys(view.layers(moment.hidden))
+        elif view.base:
+            apart |= dict.fromkeys(view.base_layers(moment.hidden))
     yield from apart

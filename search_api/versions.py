@@ -123,8 +123,6 @@ def find(moment: Moment, lines: Sequence[Line], query: VersionQuery) -> Found:
     UsageError for a name that means two versions or is no commit, AmbiguousCommit for a commit that fits several.
     """
     answered: set[Asked] = set()
-    if not query:
-        return Found(tuple(_heads(moment, lines[:1])), frozenset())
     named: list[Line] = []
     views: dict[tuple[int, int], View] = {}
     for asked in query.names:

@@ -1,0 +1,33 @@
+"""The default branches of many repositories, each looked at only when a hit of it is shown."""
+
+from collections.abc import Iterator, Mapping
+
+from codequarry.search_api.views import View
+from codequarry.shared.head import Head
+from codequarry.shared.refs import Ref
+from codequarry.shared.repositories import Repository
+
+
+class DefaultViews(Mapping[str, tuple[View, ...]]):
+    """The view of each repository at its default branch, as of ``head``, made when it is asked for.
+
+    A search over a thousand repositories shows hits of a few.
+    """
+
+    def __init__(self, head: Head, catalog: Mapping[str, Repository], timelines: Mapping[str, int]) -> None:
+        """Take the published default ``timelines`` by repository."""
+        self._head = head
+        self._catalog = catalog
+        self._timelines = timelines
+
+    def __getitem__(self, name: str) -> tuple[View, ...]:
+        timeline = self._timelines[name]
+        state = self._head.timelines[timeline]
+        branch = self._catalog[name].branch if name in self._catalog else ""
+        return (View(name, Ref("branch", branch), timeline, state.published, state.commit),)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._timelines)
+
+    def __len__(self) -> int:
+        return len(self._timelines)
