@@ -1,0 +1,105 @@
+"""One process's backend while the index moves to another edition."""
+
+from contextlib import closing
+
+import pytest
+
+from codequarry.ingest.migration import migrate
+from codequarry.ingest.pipeline import index_repository
+from codequarry.ingest.report import IndexRequest
+from codequarry.search_api import backend as rooms
+from codequarry.search_api.backend import RETRY_SECONDS, Backend
+from codequarry.search_api.request import SearchRequest
+from codequarry.shared.config import EmbeddingSettings, SettingsModel
+from codequarry.shared.errors import IndexMoved, StoreUnavailable
+from codequarry.shared.store.factory import editions_of
+from codequarry.shared.store.identity import IDENTITY_KEY
+
+REQUEST = SearchRequest("where is the port opened")
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def settings(make_repository, make_workshop):
+    workshop = make_workshop(embedding={"dimensions": 256})
+    repository = make_repository(files={"server.py": "def serve(port):\n    return open_socket(port)\n"})
+    index_repository(IndexRequest(repository.origin), workshop)
+    return workshop.settings
+
+
+@pytest.fixture
+def backend(settings, clock):
+    with closing(Backend(settings, clock=clock)) as made:
+        yield made
+
+
+def move(settings: SettingsModel) -> None:
+    target = settings.model_copy(update={"embedding": EmbeddingSettings(dimensions=64)})
+    assert migrate(target, "wordllama").moved
+
+
+def test_the_next_request_opens_the_new_edition_and_running_ones_end_on_the_old(backend, settings, clock):
+    old = backend.engine()
+    move(settings)
+    new = backend.engine()
+    assert (old.embedder.dimension, new.embedder.dimension) == (256, 64)
+    assert backend.engine() is new
+    for engine in (old, new):
+        assert engine.search(REQUEST).results[0]["path"] == "server.py"
+    clock.now += settings.retention.grace_seconds
+    backend.engine()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        old.search(REQUEST)
+    assert new.search(REQUEST).results
+
+
+def test_an_edition_that_cannot_be_opened_yet_leaves_the_old_one_answering(backend, settings, monkeypatch):
+    old = backend.engine()
+    move(settings)
+
+    def fail(*_):
+        raise StoreUnavailable("busy")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rooms, "open_index", fail)
+        assert backend.engine() is old
+        assert backend.search(REQUEST).results
+    assert backend.engine().embedder.dimension == 64
+
+
+def test_a_request_that_waited_while_the_index_moved_asks_the_other_edition(backend, settings, monkeypatch):
+    old = backend.engine()
+
+    def search(*_):
+        move(settings)
+        raise IndexMoved("moved")
+
+    monkeypatch.setattr(old, "search", search)
+    assert backend.search(REQUEST).results[0]["path"] == "server.py"
+
+
+def test_a_model_that_is_not_there_is_looked_for_again(settings, clock):
+    with closing(editions_of(settings)) as editions, closing(editions.open(1, 256)) as store:
+        document = store.read_document(IDENTITY_KEY)
+        store.write_document(IDENTITY_KEY, {**document.body, "model": "another"}, document.version)
+        with closing(Backend(settings, clock=clock)) as backend:
+            (said,) = backend.search(REQUEST).degraded
+            assert said.startswith("embedding: ") and "codequarry migrate" in said
+            assert backend.checks()["embedding"] == "unavailable: searches go on lexically"
+            lost = store.read_document(IDENTITY_KEY)
+            store.write_document(IDENTITY_KEY, document.body, lost.version)
+            assert backend.search(REQUEST).degraded
+            clock.now += RETRY_SECONDS
+            assert backend.search(REQUEST).degraded == ()
+            assert backend.checks()["embedding"] == "ok"
