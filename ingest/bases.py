@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from codequarry.ingest.ancestry import differing_paths, nearest
+from codequarry.ingest.chores import noted_purges
 from codequarry.ingest.plan import Plan, make_plan
 from codequarry.ingest.sources import Source
 from codequarry.shared.head import Head, Place
@@ -80,7 +81,7 @@ def plan_over(store: Store, head: Head, source: Source, record: TransactionRecor
 def _candidates(store: Store, head: Head, source: Source, repo: str) -> Iterator[TransactionRecord]:
     """Yield of each full timeline the newest state, the oldest, and the nearest in the history of the commit."""
     by_commit: dict[str, TransactionRecord] = {}
-    for timeline in _full_timelines(head, source, repo):
+    for timeline in _full_timelines(store, head, source, repo):
         records = published_transactions(store, head, timeline)
         if records:
             yield records[-1]
@@ -91,15 +92,20 @@ def _candidates(store: Store, head: Head, source: Source, repo: str) -> Iterator
         yield by_commit[found]
 
 
-def _full_timelines(head: Head, source: Source, repo: str) -> Sequence[int]:
-    """Return the timelines that may be a base, the default one first; a working tree is no commit."""
-    found = [
-        key
-        for key in head.of_repo(repo)
-        if head.timelines[key].published
-        and not is_overlay(head, key)
-        and not head.timelines[key].ref.startswith(WORKSPACES)
-        and not (source.key and head.timelines[key].ref == source.key)
-    ]
+def _full_timelines(store: Store, head: Head, source: Source, repo: str) -> Sequence[int]:
+    """Return the timelines that may be a base, the default one first.
+
+    Not one of a working tree, which is no commit, nor one that is to go as soon as no overlay lies on it.
+    """
+    going = noted_purges(store)
+
+    def may_be(key: int) -> bool:
+        state = head.timelines[key]
+        if not state.published or is_overlay(head, key) or state.ref.startswith(WORKSPACES):
+            return False
+        is_former = not state.ref and key != head.defaults.get(repo)
+        return not (is_former and key in going) and not (source.key and state.ref == source.key)
+
+    found = filter(may_be, head.of_repo(repo))
     ranked = sorted(found, key=lambda key: (key != head.defaults.get(repo), -head.timelines[key].published))
     return ranked[:MOST_TIMELINES]

@@ -40,6 +40,11 @@ def note_purge(store: Store, timeline: int) -> None:
     _note(store, f"{PURGE}{timeline:010d}")
 
 
+def noted_purges(store: Store) -> frozenset[int]:
+    """Return the timelines of which it is noted that they go."""
+    return frozenset(int(note.key.removeprefix(PURGE)) for note in store.list_documents(PURGE))
+
+
 def finish_chores(store: Store, grace_seconds: float = 0.0) -> None:
     """Finish every chore whose time has come; readers that began before keep ``grace_seconds`` to end."""
     notes = store.list_documents(CHORES)

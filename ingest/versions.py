@@ -20,11 +20,13 @@ def drop_version(store: Store, repo: str, ref: Ref) -> bool:
     A timeline that overlays lie on stays for them alone, without its name, until the chores can drop it.
     """
     found = timelines_of(read_head(store), repo, ref.key)
+    if not found:
+        return False
     for timeline in found:
         note_purge(store, timeline)
     change_head(store, lambda head: (without_version(head, repo, ref.key), None))
     store.delete_document(ref_head_key(repo, ref.key))
-    return bool(found)
+    return True
 
 
 def without_version(head: Head, repo: str, key: str, keep: int | None = None) -> Head:
