@@ -1,9 +1,11 @@
 """What every command is given: the settings of this run, and the store and model they name."""
 
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -54,12 +56,26 @@ def workplace(settings: "SettingsModel", *, writing: bool = False) -> Iterator[W
 
     if settings.store == "opensearch" or "stamina" in sys.modules:
         _tell_retries()
-    with closing(editions_of(settings)) as editions:
-        index = _open_to_write(settings, editions) if writing else open_index(settings, editions)
-    try:
-        yield Workplace(settings, index.embedder, index.store, index.degraded)
-    finally:
-        index.close()
+    with _place_of_index(settings, writing) as place:
+        with closing(editions_of(place)) as editions:
+            index = _open_to_write(settings, editions) if writing else open_index(settings, editions)
+        try:
+            yield Workplace(settings, index.embedder, index.store, index.degraded)
+        finally:
+            index.close()
+
+
+@contextmanager
+def _place_of_index(settings: "SettingsModel", writing: bool) -> Iterator["SettingsModel"]:
+    """Give the settings that say where the index is: who only reads makes no data folder where there is none.
+
+    Then an empty index in a folder that is removed again gives the answers.
+    """
+    if writing or settings.store != "embedded" or settings.home.exists():
+        yield settings
+        return
+    with tempfile.TemporaryDirectory(prefix="codequarry-") as folder:
+        yield settings.model_copy(update={"home": Path(folder)})
 
 
 def _open_to_write(settings: "SettingsModel", editions: "Editions") -> "OpenIndex":

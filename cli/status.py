@@ -51,7 +51,7 @@ def _status(place: "Workplace") -> dict[str, Any]:
         "repos": repos,
         "files": sum(one["files"] for one in repos),
         "chunks": sum(one["chunks"] for one in repos),
-        "disk": {"used": _used(settings.home), "free": disk_usage(settings.home).free},
+        "disk": {"used": _used(settings.home), "free": disk_usage(_existing(settings.home)).free},
         "imports": [asdict(one) | {"percent": one.percent} for one in running],
         "migrations": _migrations(settings),
     }
@@ -75,6 +75,11 @@ def _migrations(settings: "SettingsModel") -> list[dict[str, Any]]:
             }
             for one in unfinished_migrations(editions)
         ]
+
+
+def _existing(folder: Path) -> Path:
+    """Return a folder, or the nearest one above it that exists: where it would be made."""
+    return next(place for place in (folder, *folder.parents) if place.exists())
 
 
 def _used(folder: Path) -> int:

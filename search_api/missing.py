@@ -44,17 +44,17 @@ class VersionMissing(NotIndexed):
 
     def __init__(
         self,
+        asked: Asked,
         missing: Sequence[Missing],
         moment: Moment,
         lines: Mapping[str, Sequence[Line]],
         catalog: Mapping[str, Repository],
     ) -> None:
         self.missing = tuple(missing)
-        asked = missing[0].asked if missing else None
         names = [one.repo for one in missing]
         shown = [_has(name, lines[name], moment) for name in names[:MAX_REPOSITORIES_IN_ERROR]]
         more = f" and {len(names) - len(shown)} more repositories" if len(names) > len(shown) else ""
-        there = "; ".join(shown) or "nothing"
+        there = "; ".join(shown) or "nothing yet (codequarry index PATH_OR_URL)"
         super().__init__(f"{asked} is not indexed; indexed: {there}{more}{_how(self.missing, catalog)}")
 
 

@@ -154,7 +154,7 @@ class _Resolver:
         missing = [asked for asked in wanted.query.all if asked not in answered]
         if missing:
             what = tuple(Missing(name, missing[0]) for name in wanted.repos)
-            raise VersionMissing(what, self._moment, lines, self._catalog)
+            raise VersionMissing(missing[0], what, self._moment, lines, self._catalog)
         for view in views:
             self._see(view)
 

@@ -99,6 +99,12 @@ def test_an_empty_index_says_how_to_fill_it(workspace: Any) -> None:
     assert outcome.err == "no results: not indexed yet\ntry: index a repository: codequarry index PATH_OR_URL\n"
 
 
+@pytest.mark.parametrize("arguments", [["search", "x"], ["files", "x"], ["repos", "list"], ["status"]])
+def test_commands_that_only_read_make_no_data_folder(workspace: Any, arguments: list[str]) -> None:
+    workspace.run(*arguments)
+    assert not (workspace.folder / "home").exists()
+
+
 def test_an_unknown_repository_is_named_with_those_there_are(indexed: Any) -> None:
     for arguments in (["search", "x", "--repo", "projct"], ["files", "projct"], ["chunks", "projct", "x"]):
         outcome = indexed.run(*arguments)

@@ -126,6 +126,11 @@ def test_an_unknown_version_is_refused_with_what_there_is_and_how_to_index_it():
     assert [(one.repo, one.asked.text) for one in caught.value.missing] == [("core", "feature")]
 
 
+def test_in_an_empty_index_a_version_is_refused_with_how_to_begin():
+    with pytest.raises(NotIndexed, match=r"'dev' is not indexed.*codequarry index PATH_OR_URL"):
+        resolve(Head(), {}, Selection(version=VersionQuery((Asked("ref", "dev"),))), Past())
+
+
 def test_every_version_of_a_list_must_be_somewhere():
     with pytest.raises(NotIndexed, match="'nope'"):
         scope("dev", "nope", kind="branch")
