@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from codequarry.search_api.indexing import Job, age_seconds, forget_job, list_jobs, now, save_job
-from codequarry.shared.errors import CodequarryError, GitError, LeaseHeld, NotIndexed, StoreUnavailable, UsageError
+from codequarry.shared.errors import (
+    CodequarryError,
+    GitError,
+    IndexMoved,
+    LeaseHeld,
+    NotIndexed,
+    StoreUnavailable,
+    UsageError,
+)
 from codequarry.shared.logs import logger
 from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Progress, Repository
@@ -100,14 +108,15 @@ class LocalIndexer:
         from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
 
         deadline = monotonic() + MAX_LEASE_WAIT_SECONDS
-        engine = self._backend.engine()
-        workshop = Workshop(engine.store, engine.embedder, self._backend.settings)
         while True:
+            engine = self._backend.engine()
+            workshop = Workshop(engine.store, engine.embedder, self._backend.settings)
             try:
                 return index_repository(
                     IndexRequest(repository.origin, name=repository.name, ref=ref), workshop, sign.progress
                 )
-            except LeaseHeld:
+            except (LeaseHeld, IndexMoved):
+                # A migration that ends meanwhile leaves the import to be begun anew in the other edition.
                 if monotonic() > deadline:
                     raise
                 sleep(LEASE_PAUSE_SECONDS)
@@ -117,7 +126,7 @@ class _Sign:
     """The job as others see it, written anew while it runs."""
 
     def __init__(self, backend: "Backend", job: Job) -> None:
-        self._store = backend.engine().store
+        self._backend = backend
         self._job = replace(job, state="running")
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -150,7 +159,7 @@ class _Sign:
         self._ended.set()
         with self._lock:
             self._job = replace(self._job, **changes)  # type: ignore[arg-type]  # fields of Job that are texts
-            save_job(self._store, self._job)
+            save_job(self._backend.engine().store, self._job)
 
     def _beat(self) -> None:
         while not self._ended.wait(BEAT_SECONDS if self._job.phase else 0.5):
@@ -159,4 +168,4 @@ class _Sign:
     def _save(self) -> None:
         with self._lock:
             if not self._ended.is_set():
-                save_job(self._store, self._job)
+                save_job(self._backend.engine().store, self._job)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -150,9 +150,12 @@ def _described(node: "Node") -> dict[str, object]:
 
 @contextmanager
 def _store(settings: "SettingsModel", dimension: int) -> "Iterator[OpenSearchStore]":
+    """Open the edition that the aliases stand on."""
+    from codequarry.shared.store.opensearch.editions import OpenSearchEditions
     from codequarry.shared.store.opensearch.store import OpenSearchStore
 
-    store = OpenSearchStore(settings.opensearch, dimension)
+    with closing(OpenSearchEditions(settings.opensearch)) as editions:
+        store = OpenSearchStore(settings.opensearch, dimension, editions.active())
     try:
         yield store
     finally:

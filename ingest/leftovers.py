@@ -11,20 +11,15 @@ from codequarry.shared.store.editions import Editions
 def remove_left_editions(editions: Editions, grace_seconds: float) -> list[int]:
     """Delete the editions that were left at least ``grace_seconds`` ago, and return their numbers."""
     removed = []
-    for edition in _left(editions):
+    present = editions.present()
+    active = editions.active() if len(present) > 1 else 0
+    for edition in (number for number in present if number < active):
         move = _move_of(editions, edition)
-        if move and move.done and _age(move) >= timedelta(seconds=grace_seconds):
+        # Without a move it is what a process that woke up late has made anew: an empty shell behind the active one.
+        if move is None or (move.done and _age(move) >= timedelta(seconds=grace_seconds)):
             editions.remove(edition)
             removed.append(edition)
     return removed
-
-
-def _left(editions: Editions) -> list[int]:
-    present = editions.present()
-    if len(present) < 2:
-        return []
-    active = editions.active()
-    return [edition for edition in present if edition != active]
 
 
 def _move_of(editions: Editions, edition: int) -> Move | None:

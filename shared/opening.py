@@ -5,7 +5,7 @@ Writers must have the same one in their settings: a model is changed by ``codequ
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from codequarry.shared.config import EmbeddingSettings, SettingsModel
@@ -16,7 +16,7 @@ from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError, ModelMismatch, StoreError
 from codequarry.shared.head import Move
 from codequarry.shared.ledger import change_head, read_head
-from codequarry.shared.moving import hold_still, leave
+from codequarry.shared.moving import hold_still, leave, successor
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.identity import OPTIONS, Identity, check_identity, read_identity
 from codequarry.shared.store.port import Store
@@ -64,9 +64,11 @@ def open_index_to_write(settings: SettingsModel, editions: Editions) -> OpenInde
             except ModelMismatch:
                 store.close()
                 raise
-        if store and editions.dimension(edition) != embedder.dimension:
-            edition, store = _leave_empty(editions, edition, store, settings.embedding.model), None
-        return OpenIndex(edition, store or editions.open(edition, embedder.dimension), embedder)
+        if store is None:
+            store = editions.open(edition, embedder.dimension)
+        elif editions.dimension(edition) != embedder.dimension:
+            edition, store = _leave_empty(editions, store, embedder.dimension, settings.embedding.model)
+        return OpenIndex(edition, store, embedder)
     except BaseException:
         embedder.close()
         raise
@@ -77,11 +79,14 @@ def open_active(editions: Editions) -> tuple[int, Store | None]:
 
     A migration that died between its last two steps left the pointer behind; it is set right here.
     """
-    edition = editions.active()
+    pointed = edition = editions.active()
     while True:
         dimension = editions.dimension(edition)
         if dimension is None:
-            return edition, None
+            if (newest := editions.active()) == pointed:
+                return edition, None
+            pointed = edition = newest  # it was left and deleted between the two looks
+            continue
         store = editions.open(edition, dimension)
         move = _move_of(store)
         if move is None or not move.done:
@@ -105,19 +110,20 @@ def _move_of(store: Store) -> Move | None:
         raise
 
 
-def _leave_empty(editions: Editions, edition: int, store: Store, model: str) -> int:
-    """Leave an edition that holds nothing for one with vectors of another length, and return that one's number."""
-    head = read_head(store)
-    try:
+def _leave_empty(editions: Editions, old: Store, dimension: int, model: str) -> tuple[int, Store]:
+    """Leave an edition that holds nothing for one with vectors of another length, and return that one."""
+    with closing(old):
+        head = read_head(old)
         if head.timelines:
             raise ModelMismatch("the index says nothing of its model and is not empty; run `codequarry doctor`")
-        fresh = max(editions.present()) + 1
-        holder = f"empty edition {edition}"
-        change_head(store, lambda newest: (leave(hold_still(newest, holder, fresh, model), holder, head, ""), None))
-    finally:
-        store.close()
-    editions.activate(fresh)
-    return fresh
+        edition = max(editions.present()) + 1
+        holder = f"to edition {edition}"
+        change_head(old, lambda newest: (hold_still(newest, holder, edition, model), None), holder)
+        store = editions.open(edition, dimension)
+        change_head(store, lambda _: (successor(head), None))
+        change_head(old, lambda newest: (leave(newest, holder, head, ""), None), holder)
+    editions.activate(edition)
+    return edition, store
 
 
 def _model_of(identity: Identity, settings: SettingsModel) -> Embedder:
@@ -134,13 +140,15 @@ def _model_of(identity: Identity, settings: SettingsModel) -> Embedder:
 def _candidates(identity: Identity, settings: EmbeddingSettings) -> Iterator[EmbeddingSettings]:
     """Yield the settings by which the model may be opened.
 
-    As they are; with what belongs to a model as it was; and without what may be for another model, a server's address.
+    As they are, where they name it; with what belongs to a model as it was; without what may be for another model, a
+    server's address; and as they are although they name it otherwise, as after a folder was moved.
     """
     if settings.model == identity.setting:
         yield settings
     own = {"model": identity.setting, **dict.fromkeys(OPTIONS), **identity.options}
     yield settings.model_copy(update=own)
     yield EmbeddingSettings.model_validate(own)
+    yield settings
 
 
 def _checked(embedder: Embedder, identity: Identity) -> Embedder:

@@ -1,7 +1,7 @@
 """What an index was made with: vectors of two models must never meet in one index."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.port import Embedder
@@ -46,12 +46,17 @@ def check_identity(store: Store, embedder: Embedder, setting: str) -> None:
 
 
 def claim_identity(store: Store, embedder: Embedder, settings: EmbeddingSettings, chunker: str) -> None:
-    """Record what the index is made with, before the first write; ModelMismatch if it was made with another model."""
+    """Record what the index is made with, before the first write; ModelMismatch if it was made with another model.
+
+    How its model was chosen stays as the first claim says: a service may index with the model of an index that was
+    moved while its settings still name the one before.
+    """
     options = {name: value for name in OPTIONS if (value := getattr(settings, name)) is not None}
-    wanted = Identity(embedder.name, embedder.dimension, chunker, settings.model, options)
+    chosen = Identity(embedder.name, embedder.dimension, chunker, settings.model, options)
     while True:
         check_identity(store, embedder, settings.model)
         document = store.read_document(IDENTITY_KEY)
+        wanted = replace(Identity(**document.body), chunker=chunker) if document else chosen
         if document and document.body == asdict(wanted):
             return
         try:

@@ -19,6 +19,7 @@ from codequarry.ingest.leftovers import remove_left_editions
 from codequarry.ingest.migration import migrate
 from codequarry.ingest.migration_note import unfinished_migrations
 from codequarry.ingest.pipeline import index_repository
+from codequarry.ingest.removal import remove_repository
 from codequarry.ingest.report import IndexReport, IndexRequest, Workshop
 from codequarry.search_api.backend import Backend
 from codequarry.search_api.request import SearchRequest
@@ -113,6 +114,12 @@ def make_place(request: pytest.FixtureRequest) -> Callable[[str], Place]:
 def place(make_place: Callable[[str], Place]) -> Place:
     """Give one place."""
     return make_place("home")
+
+
+@pytest.fixture
+def here(embedded_place: Callable[[str], Place]) -> Place:
+    """Give an embedded place, for what no store has a part in."""
+    return embedded_place("home")
 
 
 Version = dict[str, list[tuple[Any, ...]]]
@@ -232,7 +239,8 @@ def test_rule_17_a_moved_index_is_what_a_fresh_one_of_that_model_would_be(make_r
         assert_same(moved, made)
 
 
-def test_strides_are_made_whole_again_for_a_model_that_reads_any_length(make_repository, make_place, make_workshop):
+def test_strides_are_made_whole_again_for_a_model_that_reads_any_length(make_repository, embedded_place):
+    make_place = embedded_place
     place = make_place("windowed")
     repository = make_repository("project", FILES)
     place.index(repository.origin, WINDOWED)
@@ -259,40 +267,67 @@ def test_an_index_moves_again_and_back(make_repository, place):
         assert (editions.active(), editions.present()) == (3, [3])
 
 
-def test_a_left_edition_is_kept_for_its_grace_and_deleted_then(make_repository, place):
-    place.index(make_repository("project", FILES).origin)
-    migrate(place.settings(NEW), MODEL)
-    with closing(editions_of(place.settings())) as editions:
+def test_an_index_that_holds_nothing_takes_a_model_of_another_length(make_repository, place):
+    repository = make_repository("project", FILES)
+    place.index(repository.origin)
+    with place.opened() as index:
+        remove_repository("project", index.store, place.settings())
+        counter = read_head(index.store).counter
+    place.index(repository.origin, NEW)
+    with place.opened(NEW) as index:
+        assert (index.edition, index.embedder.dimension, len(described(index))) == (2, 64, 1)
+        assert min(read_head(index.store).timelines) > counter, "numbers are never given twice"
+
+
+def test_a_service_that_indexes_after_the_move_leaves_the_model_as_it_was_chosen(make_repository, here):
+    """Its settings still name the old model; it indexes with that of the index."""
+    repository = make_repository("project", FILES)
+    here.index(repository.origin)
+    migrate(here.settings(NEW), MODEL)
+    repository.write("new.py", "x = 1\n")
+    repository.commit("new")
+    with here.opened(OLD) as index:
+        chosen = read_identity(index.store)
+        index_repository(IndexRequest(repository.origin), Workshop(index.store, index.embedder, here.settings(OLD)))
+        assert read_identity(index.store) == chosen
+    with here.opened(OLD) as index:
+        assert index.degraded == ()
+
+
+def test_a_left_edition_is_kept_for_its_grace_and_deleted_then(make_repository, here):
+    here.index(make_repository("project", FILES).origin)
+    migrate(here.settings(NEW), MODEL)
+    with closing(editions_of(here.settings())) as editions:
         assert remove_left_editions(editions, grace_seconds=60) == []
         assert editions.present() == [1, 2]
         assert remove_left_editions(editions, grace_seconds=0) == [1]
         assert editions.present() == [2]
 
 
-def test_nothing_is_moved_where_nothing_is_to_be(make_repository, place):
-    assert not migrate(place.settings(NEW), MODEL).moved
-    place.index(make_repository("project", FILES).origin)
-    assert not migrate(place.settings(OLD), MODEL).moved
-    with closing(editions_of(place.settings())) as editions:
+def test_nothing_is_moved_where_nothing_is_to_be(make_repository, here):
+    assert not migrate(here.settings(NEW), MODEL).moved
+    here.index(make_repository("project", FILES).origin)
+    assert not migrate(here.settings(OLD), MODEL).moved
+    with closing(editions_of(here.settings())) as editions:
         assert editions.present() == [1]
 
 
-def test_imports_go_on_in_the_new_edition_and_pay_for_nothing_twice(make_repository, place):
-    repository = grown(make_repository, place)
-    migrate(place.settings(NEW), MODEL)
-    assert place.index(repository.origin, NEW).changed is False
+def test_imports_go_on_in_the_new_edition_and_pay_for_nothing_twice(make_repository, here):
+    repository = grown(make_repository, here)
+    migrate(here.settings(NEW), MODEL)
+    assert here.index(repository.origin, NEW).changed is False
     repository.write("app/new.py", "def fresh_function():\n    return 1\n")
     repository.commit("after the move")
-    report = place.index(repository.origin, NEW)
+    report = here.index(repository.origin, NEW)
     assert (report.files_changed, report.embedded) == (1, 1)
     with pytest.raises(ModelMismatch, match="codequarry migrate --model wordllama"):
-        place.index(repository.origin, OLD)
+        here.index(repository.origin, OLD)
 
 
-def test_a_file_that_the_new_model_refuses_is_listed_and_the_others_move(make_repository, place, monkeypatch):
+def test_a_file_that_the_new_model_refuses_is_listed_and_the_others_move(make_repository, here, monkeypatch):
     files = {f"f{number}.py": f"def f{number}():\n    pass\n" for number in range(6)}
     repository = make_repository("project", files | {"bad.py": "def poison():\n    pass\n"})
-    place.index(repository.origin)
+    here.index(repository.origin)
     embed = WordLlamaEmbedder.embed_documents
 
     def refusing(self, texts):
@@ -303,9 +338,9 @@ def test_a_file_that_the_new_model_refuses_is_listed_and_the_others_move(make_re
         return vectors
 
     monkeypatch.setattr(WordLlamaEmbedder, "embed_documents", refusing)
-    report = migrate(place.settings(NEW), MODEL)
+    report = migrate(here.settings(NEW), MODEL)
     assert report.refused == (("bad.py", "not such words"),)
-    with place.opened(NEW) as index:
+    with here.opened(NEW) as index:
         (version,) = described(index).values()
     assert {path: (verdict, rows) for path, _, verdict, rows, *_ in version["files"]} == {
         **dict.fromkeys(files, ("indexed", 1)),
@@ -416,47 +451,47 @@ def test_the_pointer_is_set_right_after_a_death_behind_the_switch(make_repositor
         assert editions.active() == 2
 
 
-def test_a_writer_that_comes_late_writes_nothing_that_anyone_sees(make_repository, place):
+def test_a_writer_that_comes_late_writes_nothing_that_anyone_sees(make_repository, here):
     repository = make_repository("project", FILES)
-    place.index(repository.origin)
-    settings = place.settings()
+    here.index(repository.origin)
+    settings = here.settings()
     with closing(editions_of(settings)) as editions:
         late = open_index_to_write(settings, editions)
     with closing(late):
-        migrate(place.settings(NEW), MODEL)
+        migrate(here.settings(NEW), MODEL)
         repository.write("late.py", "def late():\n    pass\n")
         repository.commit("late")
         with pytest.raises(IndexMoved, match="moved to model 'wordllama'"):
             index_repository(IndexRequest(repository.origin), Workshop(late.store, late.embedder, settings))
-    assert place.search("late.py", NEW)["results"][0]["path"] != "late.py"
-    assert place.index(repository.origin, NEW).files_changed == 1
+    assert here.search("late.py", NEW)["results"][0]["path"] != "late.py"
+    assert here.index(repository.origin, NEW).files_changed == 1
 
 
-def test_an_import_under_way_at_the_switch_is_told_and_begins_anew(make_repository, place):
+def test_an_import_under_way_at_the_switch_is_told_and_begins_anew(make_repository, here):
     """Its rows are not carried over: only what is published moves."""
     repository = make_repository("project", FILES)
-    place.index(repository.origin)
+    here.index(repository.origin)
     repository.write("more.py", "def more():\n    pass\n")
     commit = repository.commit("more")
-    settings = place.settings()
+    settings = here.settings()
     with closing(editions_of(settings)) as editions, closing(open_index_to_write(settings, editions)) as index:
         timeline = read_head(index.store).defaults["project"]
         number = change_head(index.store, lambda head: begin(head, timeline, "somebody"))
-        migrate(place.settings(NEW), MODEL)
+        migrate(here.settings(NEW), MODEL)
         with pytest.raises(IndexMoved):
             check_held(read_head(index.store), timeline, "somebody", number)
         with pytest.raises(IndexMoved):
             change_head(index.store, lambda head: (publish(head, timeline, "somebody", number, commit), None))
-    with place.opened(NEW) as moved:
+    with here.opened(NEW) as moved:
         head = read_head(moved.store)
         assert (head.open, head.timelines[timeline].lease, number in head.aborted) == ({}, None, True)
-    report = place.index(repository.origin, NEW)
+    report = here.index(repository.origin, NEW)
     assert (report.commit, report.resumed) == (commit, False)
 
 
-def test_two_migrations_at_once_are_one(make_repository, place, monkeypatch):
+def test_two_migrations_at_once_are_one(make_repository, here, monkeypatch):
     """The second one says that the first one runs, and changes nothing."""
-    place.index(make_repository("project", FILES).origin)
+    here.index(make_repository("project", FILES).origin)
     begun, go_on = threading.Event(), threading.Event()
     fill = migration._fill
 
@@ -468,30 +503,30 @@ def test_two_migrations_at_once_are_one(make_repository, place, monkeypatch):
     monkeypatch.setattr(migration, "_fill", slowly)
     monkeypatch.setattr(migration_note, "BEAT_SECONDS", 0.1)
     with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(migrate, place.settings(NEW), MODEL)
+        first = pool.submit(migrate, here.settings(NEW), MODEL)
         assert begun.wait(60)
-        with closing(editions_of(place.settings())) as editions:
+        with closing(editions_of(here.settings())) as editions:
             (running,) = unfinished_migrations(editions)
             assert (running.edition, running.note.setting, running.is_running) == (2, MODEL, True)
         for other in (NEW, WINDOWED | {"dimensions": 256}):
             with pytest.raises(LeaseHeld, match="a migration to 'wordllama' runs in process"):
-                migrate(place.settings(other), MODEL)
+                migrate(here.settings(other), MODEL)
         go_on.set()
         assert first.result().moved
-    with closing(editions_of(place.settings())) as editions:
+    with closing(editions_of(here.settings())) as editions:
         assert unfinished_migrations(editions) == []
 
 
-def test_what_a_migration_to_a_third_model_left_behind_is_deleted(make_repository, place, monkeypatch):
-    place.index(make_repository("project", FILES).origin)
+def test_what_a_migration_to_a_third_model_left_behind_is_deleted(make_repository, here, monkeypatch):
+    here.index(make_repository("project", FILES).origin)
     with monkeypatch.context() as patch:
         patch.setattr(migration, "switch", lambda *_: (_ for _ in ()).throw(Killed()))
         with pytest.raises(Killed):
-            migrate(place.settings({"dimensions": 256}), MODEL)
-    with closing(editions_of(place.settings())) as editions:
+            migrate(here.settings({"dimensions": 256}), MODEL)
+    with closing(editions_of(here.settings())) as editions:
         (left,) = unfinished_migrations(editions)
         assert (left.edition, left.is_running) == (2, False)
-        assert migrate(place.settings(NEW), MODEL).edition == 3
+        assert migrate(here.settings(NEW), MODEL).edition == 3
         assert editions.dimension(2) is None
 
 

@@ -13,6 +13,7 @@ from codequarry.opensearch.bodies import (
     FIRST_EDITION,
     KINDS,
     VECTORS,
+    alias_of,
     edition_alias_of,
     index_body,
     index_of,
@@ -65,11 +66,13 @@ class Indices:
     def _make(self, kind: str) -> bool:
         if self.client.indices.exists_alias(name=edition_alias_of(kind, self.settings, self.edition)):
             return False
+        body = index_body(kind, self.settings, self.dimension, self.edition)
+        active = alias_of(kind, self.settings)
+        if active in body["aliases"] and self.client.indices.exists_alias(name=active):
+            # Another edition is active: a process that comes late must not put this one beside it.
+            del body["aliases"][active]
         try:
-            self.client.indices.create(
-                index=index_of(kind, self.settings, self.edition),
-                body=index_body(kind, self.settings, self.dimension, self.edition),
-            )
+            self.client.indices.create(index=index_of(kind, self.settings, self.edition), body=body)
         except RequestError as exc:
             # Another process was faster.
             if exc.error != "resource_already_exists_exception":
