@@ -136,11 +136,17 @@ def _differences(before: Side, after: Side, old: Scored, new: Scored, dimension:
         *_matched(after, before, new, dimension, turned=True),
         *_matched(before, after, old, dimension, turned=False),
     ]
-    seen: dict[tuple[str | None, str | None], Difference] = {}
+    seen: dict[tuple[object, ...], Difference] = {}
     for one in sorted(pairs, key=lambda one: -one.score):
-        key = (one.before.id if one.before else None, one.after.id if one.after else None)
-        seen.setdefault(key, one)
+        seen.setdefault(_key(one), one)
     yield from seen.values()
+
+
+def _key(one: Difference) -> tuple[object, ...]:
+    """Return what is the same where one piece of code was found from both sides."""
+    if one.change == "unchanged":
+        return one.change, one.chunk.path, one.chunk.text.strip()
+    return one.change, one.before and one.before.id, one.after and one.after.id
 
 
 def _matched(here: Side, there: Side, hits: Scored, dimension: int, *, turned: bool) -> Iterator[Difference]:

@@ -41,8 +41,8 @@ class Side:
         return self._texts[path]
 
     def holds(self, chunk: Chunk) -> bool:
-        """Tell whether the file has the chunk's text, however it was cut."""
-        return chunk.text.strip() in self.text(chunk.path) if self.chunks(chunk.path) else False
+        """Tell whether the file has the chunk's lines, one after the other, however it was cut."""
+        return _as_lines(chunk.text) in _as_lines(self.text(chunk.path))
 
     def with_values(self, name: str, values: Iterable[str], dimension: int) -> list[Chunk]:
         """Return the chunks of this version whose field ``name`` has one of ``values``."""
@@ -58,6 +58,12 @@ class Side:
             )
         )
         return [candidate.chunk for candidate in found.candidates.values()]
+
+
+def _as_lines(text: str) -> str:
+    """Return a text in which only whole lines of another are found."""
+    lines = text.strip("\n")
+    return f"\n{lines}\n" if lines else ""
 
 
 def _any_vector(dimension: int) -> Vector:
