@@ -189,7 +189,7 @@ def test_a_run_that_finds_another_one_alive_says_who(make_repository, make_works
     repository.commit("new")
     phases = []
     report = index_repository(IndexRequest(repository.origin), workshop, lambda state: phases.append(state.phase))
-    assert report.resumed, "after its lease had expired"
+    assert (report.changed, report.resumed) == (True, False), "what a silent run began is undone, not resumed"
     assert "waiting for elsewhere" in phases
 
 
