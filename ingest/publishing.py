@@ -8,7 +8,7 @@ from codequarry.ingest.acquire import give_up
 from codequarry.ingest.ancestry import new_commits
 from codequarry.ingest.chores import note_purge
 from codequarry.ingest.lease import Heartbeat, Held, give_back
-from codequarry.ingest.placement import Placer, current_timeline
+from codequarry.ingest.placement import Placer, current_timeline, timelines_of
 from codequarry.ingest.plan import make_plan, skips
 from codequarry.ingest.run import Run, Work
 from codequarry.ingest.scan import FileTask
@@ -160,6 +160,8 @@ def _publish(run: Run, held: Held) -> None:
     if replaced is not None and (key or run.request.full):
         note_purge(store, replaced)
     stale = "" if key else Ref("branch", run.source.ref.value).key
+    for timeline in timelines_of(read_head(store), repo, stale) if stale else ():
+        note_purge(store, timeline)
 
     def change(head: Head) -> tuple[Head, None]:
         if held.new and current_timeline(head, repo, key) != replaced:

@@ -165,7 +165,9 @@ def test_the_first_branch_that_is_indexed_is_the_default_one(repository, index):
 
 def test_a_branch_becomes_the_default_one_and_loses_its_layer(repository, index, main):
     index(DEV)
+    layer = version(index.workshop, DEV)
     report = index(DEV, default=True)
+    assert not list(index.workshop.store.history(layer.timeline)), "its rows went too"
     head = read_head(index.workshop.store)
     assert (report.kind, report.ref) == ("default", "dev")
     assert set(head.timelines) == {head.defaults["project"]}

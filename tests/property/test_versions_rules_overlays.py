@@ -288,3 +288,38 @@ def test_two_versions_are_indexed_at_once(world):
     index_repository(replace(world.request, ref=DEV), world.workshop, meanwhile)
     world.check(commit=first)
     world.check(Ref("branch", "other"), second)
+
+
+def test_a_version_that_vanishes_under_an_overlay_goes_when_the_overlay_does(world):
+    """Its name is gone at once; its rows stay for what lies on them."""
+    big, small = Ref("branch", "big"), Ref("branch", "small")
+    world.checkout("big", "-b")
+    world.commit(**{f"f{number:02}": f"big = {number}\n" for number in range(18)})
+    assert world.index(big).kind == "full"
+    world.checkout("small", "-b")
+    commit = world.commit(f19="small = 19\n")
+    assert world.index(small).base_ref == "big"
+    whole = world.timeline(big)
+    world.repository.git("branch", "--delete", "--force", "big")
+    assert world.index(big).kind == "gone"
+    assert world.head.timelines[whole].ref == ""
+    world.check(small, commit)
+    moved = world.commit(f19="small = 20\n")
+    assert world.index(small).kind == "full", "what is to go is no base any more"
+    world.check(small, moved)
+    assert set(world.head.timelines) == {world.head.defaults["project"], world.timeline(small)}
+    assert not world.store.list_documents("chore:")
+
+
+def test_a_version_that_is_started_over_leaves_its_overlays_right(world):
+    big, small = Ref("branch", "big"), Ref("branch", "small")
+    world.checkout("big", "-b")
+    world.commit(**{f"f{number:02}": f"big = {number}\n" for number in range(18)})
+    world.index(big)
+    world.checkout("small", "-b")
+    commit = world.commit(f19="small = 19\n")
+    world.index(small)
+    report = world.index(big, full=True)
+    assert (report.kind, report.embedded) == ("full", 0)
+    world.check(small, commit)
+    world.check(big)
