@@ -76,10 +76,11 @@ class VectorCache:
         """
         self.sweeper.refresh(self.indices.chunks)
         keys = (key for (key,), _ in every_bucket(self.indices, self.indices.chunks, doomed, ["vector_key"]))
-        for part in _parts(dict.fromkeys(keys)):
+        for part in _parts(keys):
             used = self._used(part, doomed)
             unused = [key for key in part if key not in used]
-            self.sweeper.delete([self.indices.vectors], any_value("key", unused))
+            if unused:
+                self.sweeper.delete([self.indices.vectors], any_value("key", unused))
             for key in unused:
                 self.written.pop(key, None)
 
@@ -98,7 +99,7 @@ class VectorCache:
         return {bucket["key"] for bucket in found["buckets"]}
 
 
-def _parts(keys: Mapping[str, None]) -> Iterator[Sequence[str]]:
+def _parts(keys: Iterable[str]) -> Iterator[Sequence[str]]:
     rest = iter(keys)
     while part := list(islice(rest, KEYS_PER_REQUEST)):
         yield part
