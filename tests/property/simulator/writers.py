@@ -101,11 +101,10 @@ class Worker:
             if seen is None:
                 return None
             held = Held(leased[0], seen.number, self.name, resumed=True)
-            if seen.holder not in world.gone and world.keeps(Rule.GIVEN_UP_WITH_LEASE):
-                if world.keeps(Rule.SILENT_IS_NOT_RESUMED):
-                    world.events["silent one given up"] += 1
-                    yield from self._give_up(replace(held, holder=seen.holder))
-                    continue
+            if seen.holder not in world.gone and self._gives_up_silent():
+                world.events["silent one given up"] += 1
+                yield from self._give_up(replace(held, holder=seen.holder))
+                continue
             taken = world.change(lambda head, at=leased[0], was=seen: (self._take_over(head, at, was), None))
             if not (yield from unless_conflict(taken)):
                 continue
@@ -114,6 +113,9 @@ class Worker:
                 return held
             yield from self._give_up(held)
         return None
+
+    def _gives_up_silent(self) -> bool:
+        return self.world.keeps(Rule.GIVEN_UP_WITH_LEASE) and self.world.keeps(Rule.SILENT_IS_NOT_RESUMED)
 
     def _take_over(self, head: Head, timeline: int, seen: Lease) -> Head:
         taken = transactions.take_over(head, timeline, seen, self.name)

@@ -1,0 +1,126 @@
+"""Two processes index the same repository; the first is stopped for longer than its lease, and then goes on."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from codequarry.ingest.fsck import check_version
+from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.shared.ledger import published_transactions, read_head
+from codequarry.shared.model import INDEXED
+from codequarry.shared.snapshots import head_snapshot
+from codequarry.shared.store.factory import open_store
+
+# What the command line does; it stops itself where it is told to, and is woken up by whoever started it.
+CHILD = """
+import os, signal, sys
+from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.embedding.factory import open_embedder
+from codequarry.shared.errors import CodequarryError
+from codequarry.shared.store.factory import open_store
+
+settings, origin, method, times, full = sys.argv[1:]
+settings = SettingsModel.model_validate_json(settings)
+left = int(times)
+
+def stand_still():
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+class Stalling:
+    def __init__(self, store):
+        self.store = store
+    def __getattr__(self, name):
+        if name == method:
+            stand_still()
+        return getattr(self.store, name)
+
+embedder = open_embedder(settings.embedding, settings.home / "models")
+store = open_store(settings, embedder.dimension)
+try:
+    request = IndexRequest(origin, full=bool(full))
+    index_repository(request, Workshop(Stalling(store), embedder, settings))
+except CodequarryError as error:
+    sys.exit(f"{type(error).__name__}: {error}")
+"""
+LEASE_SECONDS = 1.0
+TIMEOUT_SECONDS = 120
+
+
+@pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
+def workshop(request, make_workshop, embedder):
+    """Return a workshop with a short lease over an empty store of each kind."""
+    indexing = {"lease_seconds": LEASE_SECONDS, "batch_files": 4}
+    made = make_workshop(indexing=indexing)
+    if request.param == "embedded":
+        yield made
+        return
+    node = request.getfixturevalue("opensearch_node")
+    with node.empty_index(embedder.dimension) as opensearch:
+        settings = made.settings.model_copy(update={"store": "opensearch", "opensearch": opensearch})
+        store = open_store(settings, embedder.dimension)
+        yield Workshop(store, embedder, settings)
+        store.close()
+
+
+def start(workshop: Workshop, origin: str, *where: object, full: bool = False) -> subprocess.Popen[str]:
+    method, times = where or ("nowhere", 0)
+    arguments = [workshop.settings.model_dump_json(), origin, str(method), str(times), "full" if full else ""]
+    return subprocess.Popen([sys.executable, "-c", CHILD, *arguments], stderr=subprocess.PIPE, text=True)
+
+
+def await_stop(process: subprocess.Popen[str]) -> None:
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status), f"it ended with {os.waitstatus_to_exitcode(status)} before it stood still"
+
+
+def files(store) -> dict[str, str]:
+    return {file.path: file.blob for file in store.files(head_snapshot(read_head(store))) if file.verdict == INDEXED}
+
+
+def change(repository, value: int) -> None:
+    for number in range(0, 20, 2):
+        repository.write(f"f{number}.py", f"def changed{number}():\n    return {value}\n")
+    repository.remove(f"f{value}.py")
+    repository.commit()
+
+
+# Before the second batch, with the lease already looked up for it; before the retiring; just before the publication.
+@pytest.mark.parametrize(
+    ("where", "full"), [(("create", 2), False), (("create", 2), True), (("retire", 1), False), (("count", 1), False)]
+)
+def test_a_run_that_stood_still_for_longer_than_its_lease_spoils_nothing(make_repository, workshop, where, full):
+    """The other one publishes; what the first does on waking up in the middle of a step is refused or never seen."""
+    repository = make_repository(files={f"f{number}.py": f"def f{number}():\n    return 1\n" for number in range(20)})
+    index_repository(IndexRequest(repository.origin), workshop)
+    change(repository, 1)
+    first = start(workshop, repository.origin, *where, full=full)
+    try:
+        await_stop(first)
+        second = start(workshop, repository.origin)
+        assert second.wait(TIMEOUT_SECONDS) == 0, second.stderr.read()
+        assert files(workshop.store) == repository.listing()
+        published = read_head(workshop.store).timelines
+    finally:
+        first.send_signal(signal.SIGCONT)
+    _, said = first.communicate(timeout=TIMEOUT_SECONDS)
+    second.stderr.close()
+    assert first.returncode != 0
+    assert said.startswith(("LeaseHeld", "Conflict")), said
+    workshop.store.refresh()
+    head = read_head(workshop.store)
+    assert head.timelines == published, "what the second one published stays"
+    assert not head.open
+    assert files(workshop.store) == repository.listing()
+    for timeline in head.timelines:
+        for record in published_transactions(workshop.store, head, timeline):
+            assert not check_version(record, workshop, full_text=True).wrong_paths
+    change(repository, 3)
+    assert index_repository(IndexRequest(repository.origin), workshop).changed
+    assert files(workshop.store) == repository.listing()
