@@ -121,11 +121,9 @@ class Copier:
 
     def _write(self, batches: "_Batches", rows: list[ChunkRow], records: list[FileRecord]) -> None:
         made, embeddings = self._embed(batches, rows)
-        self._new.create(
-            [replace(row, vector_key=key) for row, key in zip(made, embeddings.keys, strict=True)],
-            [batches.finished(record) for record in records],
-            embeddings.vectors,
-        )
+        keyed = [replace(row, vector_key=key) for row, key in zip(made, embeddings.keys, strict=True)]
+        finished = [batches.finished(record) for record in records]
+        self._new.create(keyed, finished, embeddings.vectors)
         copied = self.copied
         copied.files += len(records)
         copied.chunks += len({row.chunk.id for row in made})
@@ -133,7 +131,8 @@ class Copier:
         copied.embedded += embeddings.embedded
         copied.reused += embeddings.reused
         copied.tokens += embeddings.tokens
-        self._advance(len(records), len(rows))
+        # A file is told of with its rows, which may be long before its record; one without any, with its record.
+        self._advance(len({row.chunk.path for row in rows}) + sum(not record.rows for record in finished), len(rows))
 
     def _embed(self, batches: "_Batches", rows: list[ChunkRow]) -> tuple[list[ChunkRow], CachedEmbeddings]:
         """Embed whole chunks as rows of the new model; a file with a text that it refuses for good is left out."""

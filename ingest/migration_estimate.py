@@ -11,7 +11,7 @@ from codequarry.ingest.estimate import SECONDS_PER_ROW, TIMED_TEXTS, seconds_per
 from codequarry.ingest.migration import with_model
 from codequarry.ingest.migration_copy import Extent
 from codequarry.shared.config import SettingsModel
-from codequarry.shared.embedding.tokens import estimate_tokens
+from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.ledger import read_head
 from codequarry.shared.moving import published
 from codequarry.shared.opening import open_active, open_settings_model
@@ -114,10 +114,17 @@ def _counted(old: "Store", embedder: "Embedder") -> tuple[_Count, list[str]]:
                 continue
             seen.add(hash(text))
             count.texts += 1
-            count.tokens += estimate_tokens(embedder, text)
+            count.tokens += _tokens_read(embedder, text)
             if len(sample) < TIMED_TEXTS:
                 sample.append(text)
             elif (place := chance.randrange(count.texts)) < TIMED_TEXTS:
                 sample[place] = text
     count.seconds = time.monotonic() - started
     return count, sample
+
+
+def _tokens_read(embedder: "Embedder", text: str) -> int:
+    """Estimate what the model reads of a text: all of it, and what strides share (an eighth of a window) twice."""
+    tokens = count_tokens(text)
+    strided = embedder.max_tokens is not None and tokens > embedder.max_tokens
+    return tokens * 8 // 7 if strided else tokens

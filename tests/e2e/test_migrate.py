@@ -119,8 +119,10 @@ def test_from_the_built_in_model_to_a_transformer_and_its_strides(
     except ModelUnreachable as error:
         not_run("the MiniLM model's Maven artifact", error)
     workspace.indexed("project", FILES)
+    estimate = workspace.run("migrate", "--model", "minilm", "--dry-run", "--json").json
     report = workspace.run("migrate", "--model", "minilm", "--json").json
     assert (report["moved"], report["dimension"], report["files"]) == (True, 384, 3)
+    assert report["tokens"] == pytest.approx(estimate["tokens"], rel=0.3)
     assert report["embedded"] > report["chunks"], "the long function has strides"
     hits = workspace.run("search", "how long do we wait after a failure", "--json").json["results"]
     assert hits[0]["path"] == "net/retry.py"
