@@ -57,7 +57,7 @@ def index(
     if default and branch is None:
         raise UsageError("--default needs --branch: it says which branch becomes the default one")
     request = IndexRequest(origin or "", ref, name, full, max_chunks, max_tokens, default)
-    with workplace(settings, writing=True) as place:
+    with workplace(settings, writing=True, migrating=not dry_run) as place:
         workshop = Workshop(place.store, place.embedder, settings)
         try:
             (_estimate if dry_run else _index)(request, workshop, as_json)

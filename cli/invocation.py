@@ -45,11 +45,11 @@ def load(context: typer.Context, overrides: Mapping[str, object] | None = None) 
 
 
 @contextmanager
-def workplace(settings: "SettingsModel", *, writing: bool = False) -> Iterator[Workplace]:
+def workplace(settings: "SettingsModel", *, writing: bool = False, migrating: bool = True) -> Iterator[Workplace]:
     """Open the index and its model, and close both afterwards.
 
     ``writing`` takes the model of the settings: ModelMismatch where the index was made with another one, unless
-    [embedding] on_model_change asks for a migration, which is made first.
+    [embedding] on_model_change asks for a migration, which is made first where the command is ``migrating``.
     """
     from codequarry.shared.opening import open_index
     from codequarry.shared.store.factory import editions_of
@@ -58,7 +58,7 @@ def workplace(settings: "SettingsModel", *, writing: bool = False) -> Iterator[W
         _tell_retries()
     with _place_of_index(settings, writing) as place:
         with closing(editions_of(place)) as editions:
-            index = _open_to_write(settings, editions) if writing else open_index(settings, editions)
+            index = _open_to_write(settings, editions, migrating) if writing else open_index(settings, editions)
         try:
             yield Workplace(settings, index.embedder, index.store, index.degraded)
         finally:
@@ -78,7 +78,7 @@ def _place_of_index(settings: "SettingsModel", writing: bool) -> Iterator["Setti
         yield settings.model_copy(update={"home": Path(folder)})
 
 
-def _open_to_write(settings: "SettingsModel", editions: "Editions") -> "OpenIndex":
+def _open_to_write(settings: "SettingsModel", editions: "Editions", migrating: bool) -> "OpenIndex":
     from codequarry.ingest.leftovers import remove_left_editions
     from codequarry.shared.errors import ModelMismatch
     from codequarry.shared.opening import open_index_to_write
@@ -87,7 +87,7 @@ def _open_to_write(settings: "SettingsModel", editions: "Editions") -> "OpenInde
     try:
         return open_index_to_write(settings, editions)
     except ModelMismatch:
-        if settings.embedding.on_model_change != "migrate":
+        if not migrating or settings.embedding.on_model_change != "migrate":
             raise
     from codequarry.cli.migrate import migrate_to
 

@@ -63,7 +63,9 @@ def test_index_with_another_model_is_refused_and_names_the_command(workspace):
 def test_index_migrates_first_where_the_settings_ask_for_it(workspace):
     repository = workspace.indexed("project", FILES)
     repository.commit({"new.py": "def new():\n    pass\n"})
-    outcome = workspace.run(SMALL, "--set=embedding.on_model_change=migrate", "index", repository.folder, "--json")
+    given = (SMALL, "--set=embedding.on_model_change=migrate", "index", repository.folder)
+    assert "codequarry migrate" in workspace.run(*given, "--dry-run").error, "a dry run changes nothing"
+    outcome = workspace.run(*given, "--json")
     assert outcome.json["files_changed"] == 1
     assert "to wordllama: copying" in outcome.err
     assert workspace.run("status", "--json").json["model"]["dimension"] == 64
