@@ -6,9 +6,10 @@ import pytest
 
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.shared.ledger import read_head
-from codequarry.shared.model import Filters
+from codequarry.shared.model import Filters, PathGlobs
 from codequarry.shared.refs import Ref
 from codequarry.shared.snapshots import head_snapshot
+from codequarry.shared.store.embedded import selection
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import RecallQuery
 
@@ -119,3 +120,46 @@ def test_rule_15_thousands_of_grants_are_one_filter(library):
     library.add("mine", FILES)
     grants = (*(f"elsewhere/folder {number}" for number in range(5_000)), "mine/docs")
     assert library.paths(*grants) == {"docs/read.py"}
+
+
+def test_rule_13_what_a_process_keeps_follows_a_transaction_by_what_it_changed(make_workshop, make_repository):
+    """The embedded store: neither the rows nor the paths that were known are looked at again."""
+    library = Library(make_workshop(), make_repository)
+    library.add("mine", FILES)
+    below = Filters(paths=PathGlobs(("src/",)))
+    assert library.store.count(library.snapshot(), below) == 3
+    with pytest.MonkeyPatch.context() as patched:
+        matched = []
+        patched.setattr(selection, "path_matches", lambda _, path: matched.append(path) or path.startswith("src/"))
+        known = library.store._columns._columns
+        library.add("another", {"src/new.py": "common = 1\n"})
+        assert library.store.count(library.snapshot(), below) == 4
+    assert matched == ["src/new.py"]
+    assert library.store._columns._columns.born[: len(known.born)].tolist() == known.born.tolist()
+
+
+@pytest.mark.opensearch
+def test_rule_13_what_hangs_on_the_head_alone_is_kept_until_it_moves(opensearch_node, make_workshop, make_repository):
+    """OpenSearch: counts of the whole snapshot are a request of their own, which another question finds answered."""
+    workshop = make_workshop()
+    dimension = workshop.embedder.dimension
+    with opensearch_node.empty_index(dimension) as settings:
+        store = OpenSearchStore(settings, dimension)
+        library = Library(replace(workshop, store=store), make_repository)
+
+        def answered_from_cache(*words):
+            stats = {"index": settings.index, "metric": "request_cache"}
+            before = store.client.indices.stats(**stats)["_all"]["total"]["request_cache"]["hit_count"]
+            found = store.recall(RecallQuery(library.snapshot(), terms=words))
+            after = store.client.indices.stats(**stats)["_all"]["total"]["request_cache"]["hit_count"]
+            return found.live_chunks, after > before
+
+        mine = library.add("mine", FILES)
+        assert answered_from_cache("alpha") == (4, False)
+        assert answered_from_cache("beta") == (4, True)
+        mine.write("new.py", "common = 2\n")
+        mine.commit()
+        library.index(mine)
+        assert answered_from_cache("common") == (5, False)
+        assert answered_from_cache("shared") == (5, True)
+        store.close()
