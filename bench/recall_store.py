@@ -5,7 +5,8 @@
 Every file is rewritten several times, so that there are five dead rows for each live one, with vectors close to its
 own, as edits leave them. Then recall@20 against an exact k-NN (a script over all that fits), and how long a search
 takes: for the head, under field filters that 0.1 to 50 % of the rows fit, and with a mask of four files in five. Last,
-the same when the head moves on before every search, so that no filter of before fits any more (rule 13).
+the same when the head moves on before every search, so that no filter of before fits any more (rule 13), and when all
+segments were merged, as they are in time.
 """
 
 import argparse
@@ -154,6 +155,10 @@ def measure(store: OpenSearchStore, given: argparse.Namespace) -> None:
         for number, one in enumerate(vectors)
     ]
     compare(store, "head that moves", moving)
+    store.client.indices.forcemerge(index=store.settings.index, params={"max_num_segments": 1, "request_timeout": 900})
+    for name, snapshot in (("head", head), (f"{given.files * 4 // 5} paths masked", masked)):
+        asked = [RecallQuery(snapshot, vector=one, vector_limit=K) for one in vectors]
+        compare(store, f"{name}, segments merged", asked)
 
 
 def main() -> None:
