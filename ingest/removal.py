@@ -30,7 +30,7 @@ def remove_repository(name: str, store: Store, settings: SettingsModel) -> None:
         if state.repo == name:
             note_purge(store, timeline)
     change_head(store, lambda head: (forget(head, name), None))
-    finish_chores(store)
+    finish_chores(store, settings.indexing.grace_seconds)
     _remove_mirror(repository, settings)
     delete_repository(store, name)
     if not list_repositories(store):

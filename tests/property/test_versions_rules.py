@@ -10,6 +10,7 @@ from codequarry.ingest.holder import new_holder, retire_holder
 from codequarry.ingest.lease import Heartbeat, Held, await_end, seize
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.placement import Placer
+from codequarry.ingest.removal import remove_repository
 from codequarry.ingest.sources import fetch_source
 from codequarry.ingest.target import Target
 from codequarry.ingest.wanted import understand
@@ -407,3 +408,14 @@ def _written(world: World) -> int:
 
 def _in_batches_of_one(settings):
     return settings.model_copy(update={"indexing": settings.indexing.model_copy(update={"batch_files": 1})})
+
+
+def test_rule_16_a_removed_repository_stays_for_whoever_is_reading_it(world, monkeypatch):
+    """The rows go after the grace, as those of a timeline that was replaced."""
+    world.index()
+    snapshot, seen = head_snapshot(world.head), []
+    monkeypatch.setattr("codequarry.ingest.chores.time.sleep", lambda _: seen.append(world.files(snapshot)))
+    before = world.files(snapshot)
+    remove_repository("project", world.store, world.workshop.settings)
+    assert seen == [before]
+    assert world.files(snapshot) == {}
