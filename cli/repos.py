@@ -1,7 +1,7 @@
 """`codequarry repos`: the repositories of the index."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,7 +22,7 @@ app = typer.Typer(
 
 @app.command("list", epilog=examples("repos list", "repos list --json"))
 def list_repos(context: typer.Context, as_json: Json = False) -> None:
-    """List the repositories and their state."""
+    """List the repositories, their versions and their state."""
     from codequarry.search_api.repositories import describe
 
     with workplace(load(context).settings) as place:
@@ -33,7 +33,7 @@ def list_repos(context: typer.Context, as_json: Json = False) -> None:
     if not described:
         note("nothing is indexed yet: codequarry index PATH_OR_URL")
         return
-    write_table([_row(one) for one in described], right=(3, 4))
+    write_table([row for one in described for row in _rows(one)], right=(3, 4))
 
 
 @app.command("rm", epilog=examples("repos rm flask --yes", "repos rm flask --branch experiment"))
@@ -85,8 +85,18 @@ def _remove_version(context: typer.Context, name: str, ref: "Ref", as_json: bool
 app.command("collect", epilog=examples("repos collect", "repos collect flask --dry-run"))(collecting.collect)
 
 
-def _row(one: Mapping[str, Any]) -> tuple[object, ...]:
+def _rows(one: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
+    """Yield a line for the repository, which is its default branch, and one for each other version."""
     state = f"{one['state']} {one['percent']} %" if one["percent"] is not None else one["state"]
-    commit = (one["indexed_commit"] or "-")[:12]
-    sizes = (count(one["files"], "file"), count(one["chunks"], "chunk"))
-    return (one["name"], one["branch"], commit, *sizes, state, one["origin"])
+    yield (one["name"], one["branch"], *_extent(one), _behind(one) or state, one["origin"])
+    for version in one["versions"]:
+        if (version["kind"], version["ref"]) != ("branch", one["branch"]):
+            yield ("", version["ref"], *_extent(version), _behind(version) or version["kind"], "")
+
+
+def _extent(one: Mapping[str, Any]) -> tuple[str, str, str]:
+    return (one["indexed_commit"] or "-")[:12], count(one["files"], "file"), count(one["chunks"], "chunk")
+
+
+def _behind(one: Mapping[str, Any]) -> str:
+    return f"{count(one['commits_behind'], 'commit')} behind" if one["commits_behind"] else ""

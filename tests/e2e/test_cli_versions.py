@@ -95,6 +95,10 @@ def test_repositories_are_listed_with_their_versions(place: Any) -> None:
     assert versions["tag", "v1"] == commit_of(place, "v1")
     assert next(one["ref"] for one in project["versions"]) == "main"
     assert len(versions) == 4
+    shown = [line.split()[:2] for line in place.run("repos", "list").out.splitlines()]
+    assert shown[0] == ["project", "main"]
+    assert [first for first, _ in shown[1:3]] == ["dev", "v1"]
+    assert shown[3][0].startswith("workspace:")
 
 
 def test_a_comparison_names_what_was_added_removed_moved_and_changed(place: Any) -> None:
