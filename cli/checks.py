@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from codequarry.cli.console import count, size
-from codequarry.shared.errors import CodequarryError
+from codequarry.shared.errors import CodequarryError, StoreError
 
 if TYPE_CHECKING:
     from codequarry.cli.invocation import Workplace
@@ -89,6 +89,8 @@ def _check_index(settings: "SettingsModel") -> Iterator[Check]:
             yield _guarded("model", lambda: _check_model(place), _MODEL_REMEDY)
             yield from _check_store(place)
         yield _guarded("migration", lambda: _check_migration(settings), _STORE_REMEDY)
+    except StoreError as error:
+        yield Check("store", "fail", str(error), _STORE_REMEDY)
     except CodequarryError as error:
         yield Check("index", "fail", str(error), "mend what the message names and run codequarry doctor again")
 

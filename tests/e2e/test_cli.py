@@ -75,7 +75,7 @@ def test_wrong_use_is_one_line_and_exit_2(workspace: Any, arguments: list[str], 
 
 def test_a_failure_is_one_line_and_exit_1(workspace: Any) -> None:
     outcome = workspace.run("files", "nothing")
-    assert outcome.error == "error: repository 'nothing' is not indexed; nothing is indexed yet"
+    assert outcome.error == "error: repository 'nothing' is not indexed; indexed: none"
     assert outcome.code == 1
 
 

@@ -201,6 +201,7 @@ def test_doctor_says_once_that_the_store_does_not_answer(workspace: Any) -> None
     assert outcome.code == 1
     (failed,) = [line for line in outcome.out.splitlines() if line.startswith("fail")]
     assert failed.startswith("fail  store: OpenSearch at http://127.0.0.1:1 does not answer")
+    assert "Traceback" not in outcome.err
 
 
 def test_another_model_is_refused_with_what_to_run(indexed: Any) -> None:
@@ -210,7 +211,7 @@ def test_another_model_is_refused_with_what_to_run(indexed: Any) -> None:
     assert outcome.error.startswith("error: ")
     assert "model" in outcome.error
     checks = json.loads(indexed.run("doctor", "--json", variables=variables).out)["checks"]
-    assert [check["name"] for check in checks if check["state"] == "fail"] in (["identity"], ["index"])
+    assert [(check["name"], check["state"]) for check in checks if check["state"] != "ok"] == [("identity", "warn")]
 
 
 def test_on_a_terminal_a_search_has_colours(indexed: Any) -> None:

@@ -52,7 +52,9 @@ class Serializer(JSONSerializer):
 def connect(settings: OpenSearchSettings) -> OpenSearch:
     """Return a client; nothing is sent yet."""
     # The client logs each failed request as a warning; the exception that follows says it better, and once.
-    logging.getLogger("opensearch").addHandler(logging.NullHandler())
+    client_log = logging.getLogger("opensearch")
+    client_log.addHandler(logging.NullHandler())
+    client_log.propagate = False
     tls: dict[str, Any] = {}
     if any(url.startswith("https:") for url in settings.urls):
         tls = {"verify_certs": settings.verify_certificates, "ssl_show_warn": False}
