@@ -1,0 +1,83 @@
+"""Many more sequences of the stateful test than the tests run: random repositories, operations and crashes against git.
+
+Goes on for so many sequences, or until so many minutes have passed, in rounds of a store each; prints how often each
+thing happened. A failure stops its round, with its operations; the round's seed runs it again (--shrink to make it
+shorter), and the next round goes on.
+
+    python -m bench.versions_stateful --sequences 5000
+    python -m bench.versions_stateful --sequences 500 --store opensearch --url http://127.0.0.1:9200
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+import traceback
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.acceptance.report import print_table
+from codequarry.shared.config import OpenSearchSettings
+from codequarry.shared.store.opensearch.store import OpenSearchStore
+from tests.property.stateful.machine import run_sequences
+from tests.property.stateful.scene import Scene
+
+SEQUENCES_PER_ROUND = 50
+RUNS_PER_SEQUENCE = 8
+
+
+def main() -> int:
+    """Run the rounds; 1 where one of them failed."""
+    options = read_options()
+    total: Counter[str] = Counter()
+    failed: list[int] = []
+    began = time.monotonic()
+    seed = options.seed
+    while total["sequences"] < options.sequences and time.monotonic() - began < options.minutes * 60:
+        counts: Counter[str] = Counter()
+        with scene_of(options) as scene:
+            try:
+                run_sequences(
+                    scene, SEQUENCES_PER_ROUND, RUNS_PER_SEQUENCE, seed=seed, shrink=options.shrink, counts=counts
+                )
+            except Exception:
+                failed.append(seed)
+                print(f"seed {seed}:\n{traceback.format_exc()}", file=sys.stderr, flush=True)
+        total += counts
+        seed += 1
+        print(f"{total['sequences']} sequences, {len(failed)} failures, {time.monotonic() - began:.0f} s", flush=True)
+    print_table(f"{options.store} store", ["what happened", "times"], [[kind, n] for kind, n in total.most_common()])
+    print(f"{total['sequences']} sequences; rounds that failed: {', '.join(map(str, failed)) or 'none'}")
+    return 1 if failed else 0
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sequences", type=int, default=5000)
+    parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--store", choices=("embedded", "opensearch"), default="embedded")
+    parser.add_argument("--url", default="http://127.0.0.1:9200")
+    parser.add_argument("--seed", type=int, default=1, help="of the first round")
+    parser.add_argument("--shrink", action="store_true", help="make what fails shorter, which takes minutes")
+    return parser.parse_args()
+
+
+@contextmanager
+def scene_of(options: argparse.Namespace) -> Iterator[Scene]:
+    """Give a scene over an empty store; nothing of it stays."""
+    index = OpenSearchSettings(urls=(options.url,), index=f"bench-{uuid.uuid4().hex[:12]}")
+    with tempfile.TemporaryDirectory(prefix="codequarry-bench-") as folder:
+        scene = Scene(Path(folder), index if options.store == "opensearch" else None)
+        try:
+            yield scene
+        finally:
+            if isinstance(scene.store, OpenSearchStore):
+                scene.store.client.indices.delete(index=f"{index.index}*")
+            scene.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""An origin whose objects and refs are written here, without a process: a commit costs less than a millisecond."""
+
+import hashlib
+import os
+import subprocess
+import zlib
+from functools import cached_property
+from pathlib import Path
+
+REGULAR, EXECUTABLE, LINK, SUBMODULE = "100644", "100755", "120000", "160000"
+Tree = dict[str, tuple[str, bytes]]
+"""Path to mode and content; of a submodule the content is the commit in hex."""
+
+
+class BareOrigin:
+    """A bare repository; ``trees`` holds what its commits were made from, to make others from."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for part in ("objects", "refs/heads", "refs/tags"):
+            (folder / part).mkdir(parents=True)
+        (folder / "HEAD").write_text("ref: refs/heads/main\n")
+        (folder / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = true\n")
+        self.trees: dict[str, Tree] = {}
+        self.parents: dict[str, tuple[str, ...]] = {}
+        self.refs: dict[str, str] = {}
+        self._listings: dict[str, dict[str, tuple[str, str]]] = {}
+
+    @cached_property
+    def url(self) -> str:
+        """What a person would give to index it."""
+        return str(self.folder)
+
+    def commit(self, tree: Tree, parents: tuple[str, ...] = ()) -> str:
+        """Write a commit; its date is the number of those before it, so that no two are the same."""
+        lines = [f"tree {self._write_tree(tree)}", *(f"parent {parent}" for parent in parents)]
+        who = f"A <a@example.org> {1_700_000_000 + len(self.trees)} +0000"
+        body = "\n".join([*lines, f"author {who}", f"committer {who}", "", "change", ""])
+        commit = self._write("commit", body.encode())
+        self.trees[commit], self.parents[commit] = tree, parents
+        return commit
+
+    def tag_object(self, name: str, commit: str) -> str:
+        """Write an annotated tag, and return its own name."""
+        lines = (f"object {commit}", "type commit", f"tag {name}", "tagger A <a@example.org> 1700000000 +0000", "", "")
+        return self._write("tag", "\n".join(lines).encode())
+
+    def point(self, ref: str, commit: str, value: str | None = None) -> None:
+        """Make or move a ref; ``value`` is the annotated tag that stands for the commit."""
+        place = self.folder / ref
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(f"{value or commit}\n")
+        self.refs[ref] = commit
+
+    def delete(self, ref: str) -> None:
+        """Delete a ref."""
+        (self.folder / ref).unlink()
+        del self.refs[ref]
+
+    def listing(self, commit: str) -> dict[str, tuple[str, str]]:
+        """Return what ``git ls-tree -r`` says of a commit: path to mode and object."""
+        if commit not in self._listings:
+            command = ["git", f"--git-dir={self.folder}", "ls-tree", "-r", "-z", "--full-tree", commit]
+            environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+            listed = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+            lines = (line.partition(b"\t") for line in listed.split(b"\0") if line)
+            self._listings[commit] = {
+                path.decode(): (fact.split()[0].decode(), fact.split()[2].decode()) for fact, _, path in lines
+            }
+        return self._listings[commit]
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """Tell whether a branch that moves from one commit to the other goes forward."""
+        seen, left = set(), [new]
+        while left:
+            commit = left.pop()
+            if commit == old:
+                return True
+            if commit not in seen:
+                seen.add(commit)
+                left += self.parents[commit]
+        return False
+
+    def _write_tree(self, tree: Tree) -> str:
+        entries: dict[str, tuple[str, str]] = {}
+        folders: dict[str, Tree] = {}
+        for path, (mode, content) in tree.items():
+            name, _, rest = path.partition("/")
+            if rest:
+                folders.setdefault(name, {})[rest] = (mode, content)
+            else:
+                entries[name] = (mode, content.decode() if mode == SUBMODULE else self._write("blob", content))
+        entries |= {name: ("40000", self._write_tree(inner)) for name, inner in folders.items()}
+        # Git sorts a folder as if its name ended with a slash.
+        names = sorted(entries, key=lambda name: f"{name}/".encode() if name in folders else name.encode())
+        body = b"".join(f"{entries[name][0]} {name}\0".encode() + bytes.fromhex(entries[name][1]) for name in names)
+        return self._write("tree", body)
+
+    def _write(self, kind: str, body: bytes) -> str:
+        data = f"{kind} {len(body)}\0".encode() + body
+        name = hashlib.sha1(data).hexdigest()
+        place = self.folder / "objects" / name[:2] / name[2:]
+        if not place.exists():
+            place.parent.mkdir(exist_ok=True)
+            place.write_bytes(zlib.compress(data, 1))
+        return name

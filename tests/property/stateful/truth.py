@@ -1,0 +1,114 @@
+"""What the index must hold: every version that may be asked for, compared with git after the scan rules."""
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from codequarry.shared.head import Head, Place
+from codequarry.shared.ledger import published_transactions, read_head
+from codequarry.shared.model import INDEXED
+from codequarry.shared.snapshots import OPEN, version_snapshot
+from codequarry.shared.store.port import Store, StoredRow
+from codequarry.shared.transactions import TransactionRecord
+from tests.property.stateful.origin import EXECUTABLE, LINK, REGULAR, SUBMODULE, BareOrigin
+from tests.property.stateful.scene import MAX_BYTES
+
+IGNORE_FILE = ".codequarryignore"
+Listing = dict[str, tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The pairs of path and blob of one version, all of them and those that the scan rules leave."""
+
+    everything: dict[str, str]
+    indexed: dict[str, str]
+
+
+def after_scan_rules(listing: Listing, contents: dict[str, bytes], variant: int) -> Expected:
+    """Say what of a listing is indexed under a variant of the settings."""
+    ignore = contents.get(IGNORE_FILE, b"").decode().splitlines() if _is_file(listing, IGNORE_FILE) else []
+    indexed = {
+        path: blob
+        for path, (mode, blob) in listing.items()
+        if mode in (REGULAR, EXECUTABLE)
+        and not any(_fits(path, line) for line in ignore)
+        and not (variant == 1 and len(contents[path]) > MAX_BYTES)
+        and not (variant == 2 and path.startswith("docs/"))
+    }
+    return Expected({path: blob for path, (_, blob) in listing.items()}, indexed)
+
+
+def of_commit(origin: BareOrigin, commit: str, variant: int) -> Expected:
+    """Say what a commit must be, by git's own listing of it."""
+    contents = {path: content for path, (_, content) in origin.trees[commit].items()}
+    return after_scan_rules(origin.listing(commit), contents, variant)
+
+
+def of_folder(folder: Path, committed: Listing, ignored: frozenset[str], variant: int) -> Expected:
+    """Say what a working tree must be, by its files and the submodules of its commit."""
+    listing = {path: entry for path, entry in committed.items() if entry[0] == SUBMODULE}
+    contents: dict[str, bytes] = {}
+    for place in folder.rglob("*"):
+        path = str(place.relative_to(folder))
+        if path.startswith(".git/") or (place.is_dir() and not place.is_symlink()) or path in ignored:
+            continue
+        contents[path] = str(place.readlink()).encode() if place.is_symlink() else place.read_bytes()
+        blob = hashlib.sha1(b"blob %d\0" % len(contents[path]) + contents[path]).hexdigest()
+        listing[path] = (LINK if place.is_symlink() else REGULAR, blob)
+    return after_scan_rules(listing, contents, variant)
+
+
+def _is_file(listing: Listing, path: str) -> bool:
+    return path in listing and listing[path][0] in (REGULAR, EXECUTABLE)
+
+
+def _fits(path: str, line: str) -> bool:
+    return path == line or (line.endswith("/") and path.startswith(line)) or (line == "*.md" and path.endswith(".md"))
+
+
+def askable(store: Store, head: Head, repo: str) -> list[TransactionRecord]:
+    """Return every version of a repository that may be asked for."""
+    return [record for timeline in head.of_repo(repo) for record in published_transactions(store, head, timeline)]
+
+
+def check_version(store: Store, head: Head, record: TransactionRecord, expected: Expected) -> None:
+    """Compare one version, path by path and row by row."""
+    what = f"transaction {record.number} of timeline {record.timeline}, {record.ref} at {record.commit}"
+    snapshot = version_snapshot(head, record)
+    files = list(store.files(snapshot))
+    doubled = [path for path, times in Counter(file.path for file in files).items() if times > 1]
+    assert not doubled, f"{what} has {doubled} twice"
+    assert {file.path: file.blob for file in files} == expected.everything, what
+    assert {file.path: file.blob for file in files if file.verdict == INDEXED} == expected.indexed, what
+    rows = {(file.path, file.blob): file.rows for file in files if file.rows}
+    assert dict(store.row_counts(snapshot)) == rows, what
+
+
+def check_nothing_left(store: Store, repo: str) -> None:
+    """See that no row of a repository belongs to a transaction that was given up."""
+    head = read_head(store)
+    for timeline in head.of_repo(repo):
+        for one in store.history(timeline):
+            born = one.row.born if isinstance(one, StoredRow) else one.record.born
+            assert not {born, one.died} & head.aborted, f"{one} is left of an aborted transaction"
+
+
+def check_collected(store: Store, repo: str) -> None:
+    """See that every row which is there is seen from some version that is kept, or is still being written."""
+    head = read_head(store)
+    for timeline, state in head.timelines.items():
+        if state.repo != repo:
+            continue
+        kept = {record.number for record in published_transactions(store, head, timeline)} | head.pinned(timeline)
+        for one in store.history(timeline):
+            born = one.row.born if isinstance(one, StoredRow) else one.record.born
+            died = OPEN if one.died in head.hidden else one.died
+            seen = born in head.hidden or any(born <= number < died for number in kept)
+            assert seen, f"nobody sees {one}; kept are {sorted(kept)} of timeline {timeline}"
+
+
+def places(records: list[TransactionRecord]) -> set[Place]:
+    """Return the places of some versions."""
+    return {(record.timeline, record.number) for record in records}
