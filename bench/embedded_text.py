@@ -23,8 +23,8 @@ from bench.acceptance.repositories import Clone
 from codequarry.ingest.chunking.comments import summary
 from codequarry.ingest.chunking.core import chunk_file
 from codequarry.ingest.chunking.lexical import embedded_text
-from codequarry.ingest.languages import GRAMMAR_LANGUAGES, language_of
-from codequarry.ingest.source import SourceFile
+from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
+from codequarry.ingest.files.source import SourceFile
 from codequarry.shared.config import ChunkingSettings, EmbeddingSettings
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.model import Chunk

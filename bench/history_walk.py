@@ -24,8 +24,8 @@ from pathlib import Path
 # Before numpy, as the command line and the service do.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from codequarry.ingest.collector import collect_history
-from codequarry.ingest.fsck import check_version
+from codequarry.ingest.collecting.collector import collect_history
+from codequarry.ingest.fsck.versions import check_version
 from codequarry.ingest.pipeline import IndexReport, IndexRequest, Workshop, index_repository
 from codequarry.search_api.engine import SearchEngine, parse_request
 from codequarry.shared.config import RetentionSettings, SettingsModel

@@ -155,7 +155,7 @@ def _check_identity(place: "Workplace") -> Check:
 def _check_migration(settings: "SettingsModel") -> Check:
     from contextlib import closing
 
-    from codequarry.ingest.migration_note import unfinished_migrations
+    from codequarry.ingest.migration.note import unfinished_migrations
     from codequarry.shared.store.factory import editions_of
 
     with closing(editions_of(settings)) as editions:

@@ -10,7 +10,7 @@ from codequarry.cli.invocation import Json, load, workplace
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from codequarry.ingest.retention import Cut
+    from codequarry.ingest.collecting.retention import Cut
     from codequarry.shared.store.port import Store
 
 SHORT_COMMIT = 12
@@ -31,13 +31,13 @@ def collect(
     with workplace(settings) as place:
         repos = _named(place.store, name)
         if dry_run:
-            from codequarry.ingest.foresight import foresee
+            from codequarry.ingest.collecting.foresight import foresee
 
             found = foresee(place.store, settings.retention, repos, place.embedder.dimension)
             body = _body(found.cuts) | {"rows": found.rows, "files": found.files, "bytes": found.bytes}
             said = f"{count(found.rows, 'row')} would go, about {size(found.bytes)}; nothing was changed"
         else:
-            from codequarry.ingest.collector import collect_history
+            from codequarry.ingest.collecting.collector import collect_history
 
             done = collect_history(place.store, settings.retention, repos)
             body = _body(done.cuts) | {"deleted": done.deleted, "waiting": len(done.waiting)}

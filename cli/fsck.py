@@ -11,8 +11,8 @@ from codequarry.cli.failures import FAILED
 from codequarry.cli.invocation import Json, load, workplace
 
 if TYPE_CHECKING:
-    from codequarry.ingest.fsck import FsckReport
-    from codequarry.ingest.fsck_files import Problem
+    from codequarry.ingest.fsck.files import Problem
+    from codequarry.ingest.fsck.versions import FsckReport
     from codequarry.ingest.report import Workshop
     from codequarry.search_api.versions import VersionQuery
     from codequarry.shared.store.port import Store
@@ -58,7 +58,7 @@ def fsck(
 
 
 def _check(workshop: "Workshop", repo: str, version: "VersionQuery", *, full_text: bool) -> "FsckReport":
-    from codequarry.ingest.fsck import check_version
+    from codequarry.ingest.fsck.versions import check_version
 
     record = _record(workshop.store, repo, version)
     with progress.shown() as observe:
@@ -69,7 +69,7 @@ def _repair(
     workshop: "Workshop", found: "FsckReport", repo: str, version: "VersionQuery", *, full_text: bool
 ) -> "FsckReport":
     """Mend what was found, and check what is there then."""
-    from codequarry.ingest.fsck import repair_version
+    from codequarry.ingest.fsck.versions import repair_version
 
     with progress.shown() as observe:
         repair_version(found, workshop, observe)
@@ -125,7 +125,7 @@ def _show(found: "FsckReport", left: "FsckReport", repo: str, *, repair: bool) -
 
 
 def _list(problems: "tuple[Problem, ...]") -> None:
-    from codequarry.ingest.fsck_files import KINDS
+    from codequarry.ingest.fsck.files import KINDS
 
     write_table([("  " + one.kind, one.path, one.detail) for one in problems[:MOST_SHOWN]])
     if len(problems) > MOST_SHOWN:

@@ -79,7 +79,7 @@ def _place_of_index(settings: "SettingsModel", writing: bool) -> Iterator["Setti
 
 
 def _open_to_write(settings: "SettingsModel", editions: "Editions", migrating: bool) -> "OpenIndex":
-    from codequarry.ingest.leftovers import remove_left_editions
+    from codequarry.ingest.migration.leftovers import remove_left_editions
     from codequarry.shared.errors import ModelMismatch
     from codequarry.shared.opening import open_index_to_write
 

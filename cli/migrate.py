@@ -11,8 +11,8 @@ from codequarry.cli.failures import INTERRUPTED
 from codequarry.cli.invocation import Json, load
 
 if TYPE_CHECKING:
-    from codequarry.ingest.migration import MigrationReport
-    from codequarry.ingest.migration_estimate import MigrationEstimate
+    from codequarry.ingest.migration.estimate import MigrationEstimate
+    from codequarry.ingest.migration.migrate import MigrationReport
     from codequarry.shared.config import SettingsModel
 
 # Of the files that a model refuses, so many are named; --json has all.
@@ -47,7 +47,7 @@ def migrate(
 
 def migrate_to(settings: "SettingsModel", model: str) -> "MigrationReport":
     """Move the index with progress on stderr; Ctrl-C says how to go on."""
-    from codequarry.ingest.migration import migrate as run
+    from codequarry.ingest.migration.migrate import migrate as run
 
     try:
         with progress.shown() as observe:
@@ -74,7 +74,7 @@ def _show(report: "MigrationReport", settings: "SettingsModel") -> None:
 
 
 def _estimate(settings: "SettingsModel", model: str, as_json: bool) -> None:
-    from codequarry.ingest.migration_estimate import estimate_migration
+    from codequarry.ingest.migration.estimate import estimate_migration
 
     found = estimate_migration(settings, model)
     if as_json:

@@ -61,7 +61,7 @@ def _migrations(settings: "SettingsModel") -> list[dict[str, Any]]:
     """Return the migrations to other models that run or were left behind."""
     from contextlib import closing
 
-    from codequarry.ingest.migration_note import unfinished_migrations
+    from codequarry.ingest.migration.note import unfinished_migrations
     from codequarry.shared.store.factory import editions_of
 
     with closing(editions_of(settings)) as editions:

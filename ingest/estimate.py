@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from codequarry.ingest.acquire import is_published
-from codequarry.ingest.bases import Base
-from codequarry.ingest.kinds import VENDORED_FOLDERS
-from codequarry.ingest.placement import Placer
-from codequarry.ingest.plan import make_plan, skips
-from codequarry.ingest.reading import ReadFile
+from codequarry.ingest.files.kinds import VENDORED_FOLDERS
+from codequarry.ingest.files.reading import ReadFile
+from codequarry.ingest.files.scan import FileTask
+from codequarry.ingest.files.workers import open_readers
 from codequarry.ingest.report import IndexRequest, Observe, Workshop, ignore
-from codequarry.ingest.scan import FileTask
 from codequarry.ingest.sources import Source, processor_count
+from codequarry.ingest.transaction.acquire import is_published
+from codequarry.ingest.transaction.bases import Base
+from codequarry.ingest.transaction.placement import Placer
+from codequarry.ingest.transaction.plan import make_plan, skips
 from codequarry.ingest.wanted import understand
 from codequarry.ingest.watch import Watch
-from codequarry.ingest.workers import open_readers
 from codequarry.ingest.workspace import obtain
 from codequarry.shared.embedding.cache import vector_key
 from codequarry.shared.embedding.port import Embedder

@@ -1,8 +1,8 @@
 """What a fetch has seen of the versions of a repository, written down for every answer's freshness."""
 
-from codequarry.ingest.ancestry import count_behind
-from codequarry.ingest.placement import current_timeline
+from codequarry.ingest.git.ancestry import count_behind
 from codequarry.ingest.sources import Source
+from codequarry.ingest.transaction.placement import current_timeline
 from codequarry.ingest.wanted import other_versions
 from codequarry.ingest.watch import now
 from codequarry.shared.head import Head

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-from codequarry.ingest.origins import Origin
+from codequarry.ingest.git.origins import Origin
 from codequarry.shared.errors import Conflict, UsageError
 from codequarry.shared.origins import origin_identity
 from codequarry.shared.repositories import Repository, claim_repository, list_repositories

@@ -3,18 +3,18 @@
 import time
 from dataclasses import replace
 
-from codequarry.ingest.acquire import acquire
-from codequarry.ingest.chores import finish_chores
 from codequarry.ingest.chunking.core import CHUNKER_VERSION
-from codequarry.ingest.collector import collect_after_run
+from codequarry.ingest.collecting.collector import collect_after_run
 from codequarry.ingest.freshness import note_seen
-from codequarry.ingest.holder import new_holder, retire_holder
-from codequarry.ingest.lease import Held
-from codequarry.ingest.placement import Placer, current_timeline
-from codequarry.ingest.publishing import transact
 from codequarry.ingest.report import IndexReport, IndexRequest, Kind, Observe, Workshop, ignore
 from codequarry.ingest.run import Outcome, Run, report
 from codequarry.ingest.sources import enter_catalog
+from codequarry.ingest.transaction.acquire import acquire
+from codequarry.ingest.transaction.chores import finish_chores
+from codequarry.ingest.transaction.holder import new_holder, retire_holder
+from codequarry.ingest.transaction.lease import Held
+from codequarry.ingest.transaction.placement import Placer, current_timeline
+from codequarry.ingest.transaction.publishing import transact
 from codequarry.ingest.versions import drop_vanished, drop_version
 from codequarry.ingest.wanted import Wanted, lacks_default, understand
 from codequarry.ingest.watch import Watch

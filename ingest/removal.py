@@ -2,9 +2,9 @@
 
 import shutil
 
-from codequarry.ingest.chores import finish_chores, note_purge
-from codequarry.ingest.mirrors import mirror_folder
-from codequarry.ingest.origins import origin_of_record
+from codequarry.ingest.git.mirrors import mirror_folder
+from codequarry.ingest.git.origins import origin_of_record
+from codequarry.ingest.transaction.chores import finish_chores, note_purge
 from codequarry.ingest.versions import drop_version
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError

@@ -3,12 +3,12 @@
 import time
 from dataclasses import dataclass
 
-from codequarry.ingest.bases import Base
-from codequarry.ingest.plan import Plan
 from codequarry.ingest.report import IndexReport, IndexRequest, Kind, Workshop
 from codequarry.ingest.sources import Source
+from codequarry.ingest.transaction.bases import Base
+from codequarry.ingest.transaction.plan import Plan
+from codequarry.ingest.transaction.writing import Written
 from codequarry.ingest.watch import Watch
-from codequarry.ingest.writing import Written
 from codequarry.shared.model import FileRecord
 from codequarry.shared.repositories import Repository, Summary
 

@@ -4,19 +4,19 @@ import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from codequarry.ingest.fetching import Fetched, synchronise
-from codequarry.ingest.git import BlobReader, Mirror, TreeEntry, list_tree
-from codequarry.ingest.mirrors import open_access
+from codequarry.ingest.files.reading import ReadingRules
+from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
+from codequarry.ingest.files.worker import Assignment
+from codequarry.ingest.git.fetching import Fetched, synchronise
+from codequarry.ingest.git.mirrors import open_access
+from codequarry.ingest.git.objects import BlobReader, Mirror, TreeEntry, list_tree
+from codequarry.ingest.git.origins import Origin
+from codequarry.ingest.git.remote import HEAD, Listing, complain
 from codequarry.ingest.naming import claim
-from codequarry.ingest.origins import Origin
-from codequarry.ingest.reading import ReadingRules
-from codequarry.ingest.remote import HEAD, Listing, complain
 from codequarry.ingest.report import IndexRequest
-from codequarry.ingest.scan import IGNORE_FILE, FileTask, PathRules
-from codequarry.ingest.target import Target
+from codequarry.ingest.transaction.target import Target
 from codequarry.ingest.wanted import Wanted, other_versions
 from codequarry.ingest.watch import Watch, now
-from codequarry.ingest.worker import Assignment
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.ledger import read_head
 from codequarry.shared.refs import Ref

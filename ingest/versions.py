@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from codequarry.ingest.chores import note_purge
-from codequarry.ingest.placement import timelines_of
-from codequarry.ingest.remote import Listing
+from codequarry.ingest.git.remote import Listing
+from codequarry.ingest.transaction.chores import note_purge
+from codequarry.ingest.transaction.placement import timelines_of
 from codequarry.ingest.wanted import other_versions
 from codequarry.shared.head import Head
 from codequarry.shared.ledger import change_head, read_head

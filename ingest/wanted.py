@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from codequarry.ingest.checkout import checkout_of, origin_of_checkout
+from codequarry.ingest.git.checkout import checkout_of, origin_of_checkout
+from codequarry.ingest.git.origins import Origin, parse_origin
+from codequarry.ingest.git.remote import NAMED_KINDS, check_ref
 from codequarry.ingest.naming import check_name, find_repository
-from codequarry.ingest.origins import Origin, parse_origin
-from codequarry.ingest.remote import NAMED_KINDS, check_ref
 from codequarry.ingest.report import IndexRequest
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.head import Head

@@ -3,15 +3,15 @@
 import hashlib
 from collections.abc import Iterable, Iterator
 
-from codequarry.ingest.checkout import Checkout, FileTree, Tracked, checkout_of
-from codequarry.ingest.fetching import keep_head
-from codequarry.ingest.git import SUBMODULE, SYMLINK, Mirror, TreeEntry
-from codequarry.ingest.git_process import run_git
-from codequarry.ingest.mirrors import SHA256_HEX, open_access
-from codequarry.ingest.origins import Origin
-from codequarry.ingest.paths import printable, raw
-from codequarry.ingest.remote import Listing
-from codequarry.ingest.scan import IGNORE_FILE, PathRules
+from codequarry.ingest.files.scan import IGNORE_FILE, PathRules
+from codequarry.ingest.git.checkout import Checkout, FileTree, Tracked, checkout_of
+from codequarry.ingest.git.fetching import keep_head
+from codequarry.ingest.git.mirrors import SHA256_HEX, open_access
+from codequarry.ingest.git.objects import SUBMODULE, SYMLINK, Mirror, TreeEntry
+from codequarry.ingest.git.origins import Origin
+from codequarry.ingest.git.paths import printable, raw
+from codequarry.ingest.git.process import run_git
+from codequarry.ingest.git.remote import Listing
 from codequarry.ingest.sources import Source, fetch_source, read_ignore_file
 from codequarry.ingest.wanted import Wanted
 from codequarry.shared.config import SettingsModel

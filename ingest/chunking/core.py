@@ -9,7 +9,7 @@ from codequarry.ingest.chunking.packing import Sizes
 from codequarry.ingest.chunking.pieces import Piece
 from codequarry.ingest.chunking.plain import plain_pieces
 from codequarry.ingest.chunking.text import SourceText
-from codequarry.ingest.source import SourceFile
+from codequarry.ingest.files.source import SourceFile
 from codequarry.shared.config import ChunkingSettings
 from codequarry.shared.model import Chunk
 

@@ -3,7 +3,7 @@
 from codequarry.ingest.chunking.packing import Sizes, cut_rows
 from codequarry.ingest.chunking.pieces import Piece
 from codequarry.ingest.chunking.text import SourceText
-from codequarry.ingest.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES
+from codequarry.ingest.files.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES
 from codequarry.shared.model import SymbolType
 
 # A part never begins with a blank row while another border is in reach.

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from codequarry.ingest.fsck import check_version
+from codequarry.ingest.fsck.versions import check_version
 from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.shared.ledger import published_transactions, read_head
 from codequarry.shared.model import INDEXED

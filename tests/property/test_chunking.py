@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from codequarry.ingest.chunking.core import chunk_file
 from codequarry.ingest.chunking.counter import count_tokens
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
-from codequarry.ingest.languages import GRAMMAR_LANGUAGES, language_of
-from codequarry.ingest.source import SourceFile
+from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
+from codequarry.ingest.files.source import SourceFile
 from codequarry.shared.config import ChunkingSettings
 from codequarry.shared.model import SYMBOL_TYPES, Chunk
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.ingest.chores import note_purge
-from codequarry.ingest.fsck import check_version, repair_version
-from codequarry.ingest.holder import new_holder, retire_holder
+from codequarry.ingest.fsck.versions import check_version, repair_version
 from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.ingest.transaction.chores import note_purge
+from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.shared.errors import GitError, StoreError, StoreUnavailable, UsageError
 from codequarry.shared.ledger import change_head, published_transactions, read_head
 from codequarry.shared.refs import Ref
@@ -372,6 +372,6 @@ def test_a_commit_that_the_mirror_has_not_is_an_error_that_says_what_to_do(world
 
 
 def test_of_many_files_some_are_read_and_all_when_asked(world, monkeypatch):
-    monkeypatch.setattr("codequarry.ingest.fsck.SAMPLED_FILES", 2)
+    monkeypatch.setattr("codequarry.ingest.fsck.versions.SAMPLED_FILES", 2)
     assert world.check().texts == 2
     assert world.check(full_text=True).texts == 4

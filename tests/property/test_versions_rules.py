@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.ingest.acquire import acquire, give_up
-from codequarry.ingest.holder import new_holder, retire_holder
-from codequarry.ingest.lease import Heartbeat, Held, await_end, seize
 from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.ingest.placement import Placer
 from codequarry.ingest.removal import remove_repository
 from codequarry.ingest.sources import fetch_source
-from codequarry.ingest.target import Target
+from codequarry.ingest.transaction.acquire import acquire, give_up
+from codequarry.ingest.transaction.holder import new_holder, retire_holder
+from codequarry.ingest.transaction.lease import Heartbeat, Held, await_end, seize
+from codequarry.ingest.transaction.placement import Placer
+from codequarry.ingest.transaction.target import Target
 from codequarry.ingest.wanted import understand
 from codequarry.shared.errors import Conflict, LeaseHeld, LimitExceeded, StoreError, StoreUnavailable
 from codequarry.shared.head import Lease
@@ -414,7 +414,7 @@ def test_rule_16_a_removed_repository_stays_for_whoever_is_reading_it(world, mon
     """The rows go after the grace, as those of a timeline that was replaced."""
     world.index()
     snapshot, seen = head_snapshot(world.head), []
-    monkeypatch.setattr("codequarry.ingest.chores.time.sleep", lambda _: seen.append(world.files(snapshot)))
+    monkeypatch.setattr("codequarry.ingest.transaction.chores.time.sleep", lambda _: seen.append(world.files(snapshot)))
     before = world.files(snapshot)
     remove_repository("project", world.store, world.workshop.settings)
     assert seen == [before]

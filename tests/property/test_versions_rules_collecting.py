@@ -9,9 +9,9 @@ from hashlib import sha1, sha256
 import numpy as np
 import pytest
 
-from codequarry.ingest.chores import finish_chores
-from codequarry.ingest.collector import CLOCK_ALLOWANCE, collect_after_run, collect_history
-from codequarry.ingest.retention import Extent
+from codequarry.ingest.collecting.collector import CLOCK_ALLOWANCE, collect_after_run, collect_history
+from codequarry.ingest.collecting.retention import Extent
+from codequarry.ingest.transaction.chores import finish_chores
 from codequarry.shared.config import RetentionSettings
 from codequarry.shared.errors import Conflict, StoreError, StoreUnavailable
 from codequarry.shared.head import Place

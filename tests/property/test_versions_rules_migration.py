@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codequarry.ingest import migration, migration_note, migration_switch
-from codequarry.ingest.leftovers import remove_left_editions
-from codequarry.ingest.migration import migrate
-from codequarry.ingest.migration_note import unfinished_migrations
+from codequarry.ingest.migration import migrate as migration
+from codequarry.ingest.migration import note as migration_note
+from codequarry.ingest.migration import switch as migration_switch
+from codequarry.ingest.migration.leftovers import remove_left_editions
+from codequarry.ingest.migration.migrate import migrate
+from codequarry.ingest.migration.note import unfinished_migrations
 from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.removal import remove_repository
 from codequarry.ingest.report import IndexReport, IndexRequest, Workshop

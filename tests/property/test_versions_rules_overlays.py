@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.ingest.chores import finish_chores
 from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.transaction.chores import finish_chores
 from codequarry.ingest.versions import drop_version
 from codequarry.shared.errors import Conflict, StoreUnavailable
 from codequarry.shared.ledger import change_head, published_transactions, read_head, read_transaction

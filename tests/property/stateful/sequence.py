@@ -7,11 +7,11 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from codequarry.ingest.collector import collect_history
-from codequarry.ingest.fsck import check_version as fsck_version
+from codequarry.ingest.collecting.collector import collect_history
+from codequarry.ingest.fsck.versions import check_version as fsck_version
 from codequarry.ingest.pipeline import IndexReport, IndexRequest, index_repository
-from codequarry.ingest.placement import current_timeline
 from codequarry.ingest.removal import remove_repository, remove_version
+from codequarry.ingest.transaction.placement import current_timeline
 from codequarry.shared.errors import GitError, NotIndexed, StoreUnavailable
 from codequarry.shared.head import Place
 from codequarry.shared.ledger import read_head

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from codequarry.ingest.fetching import Fetched
-from codequarry.ingest.fetching import fetch as fetch_version
-from codequarry.ingest.mirrors import open_access
-from codequarry.ingest.origins import parse_origin
+from codequarry.ingest.git.fetching import Fetched
+from codequarry.ingest.git.fetching import fetch as fetch_version
+from codequarry.ingest.git.mirrors import open_access
+from codequarry.ingest.git.origins import parse_origin
 from codequarry.shared.config import GitSettings
 from codequarry.shared.refs import Ref
 

@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from codequarry.ingest.migration import migrate
+from codequarry.ingest.migration.migrate import migrate
 from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.report import IndexRequest
 from codequarry.search_api import backend as rooms

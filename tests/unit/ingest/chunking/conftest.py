@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from codequarry.ingest.chunking.core import chunk_file
-from codequarry.ingest.languages import language_of
-from codequarry.ingest.source import SourceFile
+from codequarry.ingest.files.languages import language_of
+from codequarry.ingest.files.source import SourceFile
 from codequarry.shared.config import ChunkingSettings
 from codequarry.shared.model import Chunk
 

@@ -1,0 +1,1 @@
+"""Giving up old commits, and deleting what nobody may ask for any more."""

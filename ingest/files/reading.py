@@ -1,0 +1,132 @@
+"""From a blob's bytes to a file's verdict and its chunks, ready to be embedded."""
+
+from dataclasses import dataclass, field, replace
+
+from codequarry.ingest.chunking.core import chunk_file
+from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
+from codequarry.ingest.files.content import NotText, Text, decode, generated_marker, is_minified
+from codequarry.ingest.files.languages import language_of
+from codequarry.ingest.files.scan import FileTask
+from codequarry.ingest.files.source import SourceFile
+from codequarry.ingest.git.objects import BlobReader, Mirror
+from codequarry.shared.config import ChunkingSettings, LanguageSettings, ScanSettings, SettingsModel
+from codequarry.shared.model import INDEXED, Chunk, Tokens
+
+# The language of text whose name and first line tell none.
+PLAIN_TEXT = "text"
+# A first line that names an interpreter is short.
+FIRST_LINE_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A chunk on its way to the store; ``text`` is what is embedded."""
+
+    chunk: Chunk
+    tokens: Tokens
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file that was looked at: ``verdict`` is ``indexed`` or the reason of the skip."""
+
+    task: FileTask
+    verdict: str
+    detail: str = ""
+    language: str | None = None
+    lines: int = 0
+    pieces: tuple[Piece, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingRules:
+    """The settings that a file's content is judged and cut by."""
+
+    repo: str
+    chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
+    scan: ScanSettings = field(default_factory=ScanSettings)
+    languages: LanguageSettings = field(default_factory=LanguageSettings)
+
+    @classmethod
+    def of(cls, repo: str, settings: SettingsModel) -> "ReadingRules":
+        """Take what reading needs from the settings."""
+        return cls(repo, settings.chunking, settings.scan, settings.languages)
+
+
+def skipped(task: FileTask) -> ReadFile:
+    """Return the outcome for a file that its path alone left out."""
+    assert task.skip is not None
+    return ReadFile(task, task.skip, task.detail, task.language)
+
+
+def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
+    """Decide by the content, and cut the file into chunks if it counts."""
+    decoded = decode(data)
+    if isinstance(decoded, NotText):
+        return ReadFile(task, decoded.reason, decoded.detail, task.language)
+    first_line = decoded.text[:FIRST_LINE_CHARACTERS].partition("\n")[0]
+    language = task.language or language_of(task.path, first_line, rules.languages.map) or PLAIN_TEXT
+    lines = decoded.text.count("\n") + (not decoded.text.endswith("\n") and bool(decoded.text))
+    marker = generated_marker(decoded.text)
+    reason, detail = _reason(task, decoded, language, marker, rules)
+    if reason:
+        return ReadFile(task, reason, detail, language, lines)
+    kind = "generated" if marker and not task.wanted else task.kind
+    source = SourceFile(
+        repo=rules.repo,
+        path=task.path,
+        blob=task.blob,
+        language=language,
+        text=decoded.text,
+        kind_of_file=kind,
+        labels=task.labels,
+        encoding=decoded.encoding,
+    )
+    pieces = tuple(_piece(chunk) for chunk in chunk_file(source, rules.chunking))
+    return ReadFile(task, INDEXED, "", language, lines, pieces)
+
+
+def _piece(chunk: Chunk) -> Piece:
+    return Piece(chunk, lexical_tokens(chunk), embedded_text(chunk))
+
+
+def _reason(
+    task: FileTask, decoded: Text, language: str, marker: str | None, rules: ReadingRules
+) -> tuple[str | None, str]:
+    if rules.languages.only and language not in rules.languages.only:
+        return "language-off", language
+    if task.wanted:
+        return None, ""
+    if marker and rules.scan.skip_generated:
+        return "generated", marker
+    if rules.scan.skip_minified and is_minified(decoded.text, language):
+        return "minified", ""
+    return None, ""
+
+
+class FileReader:
+    """Reads files of one mirror, in this process."""
+
+    def __init__(self, mirror: Mirror, rules: ReadingRules) -> None:
+        self._blobs = BlobReader(mirror)
+        self._rules = rules
+
+    def read(self, task: FileTask) -> ReadFile:
+        """Read one file; what goes wrong in cutting it is its verdict, what goes wrong in git is a GitError."""
+        if task.skip:
+            return skipped(task)
+        data = self._blobs.read(task.blob)
+        try:
+            return judge(task, data, self._rules)
+        except Exception as error:
+            return failed(task, f"{type(error).__name__}: {error}")
+
+    def close(self) -> None:
+        """End the git process."""
+        self._blobs.close()
+
+
+def failed(task: FileTask, detail: str) -> ReadFile:
+    """Return the outcome for a file on which the chunker failed."""
+    return ReadFile(replace(task, skip="chunker-failed"), "chunker-failed", detail[:500], task.language)

@@ -1,0 +1,192 @@
+"""Which files count, and why the others don't: every skipped file keeps one of the reasons below."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+
+from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore import GitIgnorePatternError
+
+from codequarry.ingest.chunking.core import CHUNKER_VERSION
+from codequarry.ingest.files.kinds import is_minified_name, kind_of_path
+from codequarry.ingest.files.languages import language_of
+from codequarry.ingest.files.source import PathLabels
+from codequarry.ingest.git.objects import SUBMODULE, SYMLINK, TreeEntry
+from codequarry.shared.config import ScanSettings, SettingsModel
+from codequarry.shared.errors import UsageError
+from codequarry.shared.model import KindOfFile
+
+# Part of every rules hash: raise it when the rules of this file, kinds.py or content.py change.
+SCANNER_VERSION = 1
+IGNORE_FILE = ".codequarryignore"
+
+SKIP_REASONS: dict[str, str] = {
+    "submodule": "a commit of another repository, not a file",
+    "symlink": "a symbolic link; links are never followed",
+    "excluded": "fits [scan] exclude or the repository's .codequarryignore",
+    "not-included": "fits none of the patterns of [scan] include",
+    "vendored": "lies in a folder of other people's code ([scan] skip_vendored)",
+    "lock-file": "written by a package manager ([scan] skip_lock_files)",
+    "generated": "written by a program, by its name or by a marker at its top ([scan] skip_generated)",
+    "minified": "lines that no person reads ([scan] skip_minified)",
+    "language-off": "its language is not in [languages] only",
+    "too-large": "more bytes than [scan] max_file_bytes",
+    "lfs-pointer": "stands for a file in Git LFS",
+    "binary": "not text",
+    "undecodable": "text in no encoding that could be told",
+    "chunker-failed": "the chunker crashed on it or took too long",
+    "embedder-refused": "the embedding model refuses one of its chunks for good",
+}
+
+_REASON_OF_KIND: dict[KindOfFile, str] = {"vendored": "vendored", "lock": "lock-file", "generated": "generated"}
+
+
+@dataclass(frozen=True, slots=True)
+class FileTask:
+    """What its path decides about a file, before anyone reads it.
+
+    ``skip`` is the reason where the path is enough, else None: then the content decides. ``rules`` is the hash of all
+    but the blob that can change the outcome, so an equal blob and equal rules mean an equal outcome. ``wanted`` is
+    set where a pattern with ``!`` asks for the file: then neither its name nor a marker in it skips it.
+    """
+
+    path: str
+    blob: str
+    size: int
+    rules: str
+    skip: str | None = None
+    detail: str = ""
+    language: str | None = None
+    kind: KindOfFile = "source"
+    labels: PathLabels = field(default_factory=PathLabels)
+    wanted: bool = False
+
+
+class PathRules:
+    """The settings and a commit's ignore file as one decision a path."""
+
+    def __init__(self, settings: SettingsModel, ignore_lines: Sequence[str] = ()) -> None:
+        scan = settings.scan
+        self._scan = scan
+        self._languages = settings.languages
+        self._ignore = _spec(filter(_is_pattern, ignore_lines))
+        self._exclude = _spec_of_setting("[scan] exclude", scan.exclude)
+        self._include = _spec_of_setting("[scan] include", scan.include)
+        self._labels = [(_spec_of_setting("[[path_rules]] glob", [rule.glob]), rule) for rule in settings.path_rules]
+        self._names_skipped = _names_skipped(scan)
+        self._content_rules = _digest(
+            SCANNER_VERSION,
+            CHUNKER_VERSION,
+            settings.chunking.model_dump_json(),
+            scan.skip_generated,
+            scan.skip_minified,
+        )
+        self.digest = _rules_digest(settings, self._content_rules, ignore_lines)
+
+    def decide(self, entry: TreeEntry) -> FileTask:
+        """Decide what a path alone can decide."""
+        wanted, ignored_by = self._asked(entry.path)
+        language = language_of(entry.path, mapping=self._languages.map)
+        kind = kind_of_path(entry.path, language)
+        found = self._skip(entry, kind, language, wanted, ignored_by)
+        if found:
+            reason, detail = found
+            return FileTask(entry.path, entry.blob, entry.size, _digest(reason), reason, detail, language)
+        labels = self._labels_of(entry.path)
+        # Where the name does not tell the language, the first line may, and then it can still be switched off.
+        allowed = self._languages.only if language is None else None
+        rules = _digest(self._content_rules, language, allowed, kind, labels, wanted)
+        return FileTask(
+            entry.path, entry.blob, entry.size, rules, language=language, kind=kind, labels=labels, wanted=wanted
+        )
+
+    def _asked(self, path: str) -> tuple[bool, str]:
+        """Return whether a pattern with ``!`` wants the path, and the pattern that leaves it out, if one does.
+
+        The settings are asked first: a repository can't bring in what whoever runs the index left out.
+        """
+        for spec in (self._exclude, self._ignore):
+            verdict = spec.check_file(path) if spec else None
+            if verdict and verdict.include is not None:
+                assert spec is not None and verdict.index is not None
+                return not verdict.include, str(spec.patterns[verdict.index].pattern) if verdict.include else ""
+        return False, ""
+
+    def _skip(
+        self, entry: TreeEntry, kind: KindOfFile, language: str | None, wanted: bool, ignored_by: str
+    ) -> tuple[str, str] | None:
+        if entry.mode == SUBMODULE:
+            return "submodule", f"commit {entry.blob}"
+        if entry.mode == SYMLINK:
+            return "symlink", ""
+        if ignored_by:
+            return "excluded", ignored_by
+        if self._include and not wanted and not self._include.match_file(entry.path):
+            return "not-included", ""
+        reason = None if wanted else self._reason_of_name(entry.path, kind, language)
+        if reason:
+            return reason, ""
+        if entry.size > self._scan.max_file_bytes:
+            return "too-large", f"{entry.size} bytes, the limit is {self._scan.max_file_bytes}"
+        return None
+
+    def _reason_of_name(self, path: str, kind: KindOfFile, language: str | None) -> str | None:
+        reason = "minified" if kind == "generated" and is_minified_name(path) else _REASON_OF_KIND.get(kind)
+        if reason in self._names_skipped:
+            return reason
+        if self._languages.only and language and language not in self._languages.only:
+            return "language-off"
+        return None
+
+    def _labels_of(self, path: str) -> PathLabels:
+        microservice, aggregate, tags = None, None, []
+        for spec, rule in self._labels:
+            if spec and spec.match_file(path):
+                microservice, aggregate = rule.microservice or microservice, rule.aggregate or aggregate
+                tags += [tag for tag in rule.tags if tag not in tags]
+        return PathLabels(microservice, aggregate, tuple(tags))
+
+
+def _spec(lines: Iterable[str]) -> GitIgnoreSpec | None:
+    spec = GitIgnoreSpec.from_lines(lines)
+    return spec if len(spec) else None
+
+
+def _spec_of_setting(setting: str, patterns: Iterable[str]) -> GitIgnoreSpec | None:
+    wrong = next((pattern for pattern in patterns if not _is_pattern(pattern)), None)
+    if wrong is not None:
+        raise UsageError(f"{setting}: '{wrong}' is no pattern as in .gitignore")
+    return _spec(patterns)
+
+
+def _is_pattern(line: str) -> bool:
+    """Tell whether a line is a pattern; git passes over those that are not."""
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except GitIgnorePatternError:
+        return False
+    return True
+
+
+def _names_skipped(scan: ScanSettings) -> frozenset[str]:
+    switches = {
+        "vendored": scan.skip_vendored,
+        "lock-file": scan.skip_lock_files,
+        "generated": scan.skip_generated,
+        "minified": scan.skip_minified,
+    }
+    return frozenset(reason for reason, is_on in switches.items() if is_on)
+
+
+def _rules_digest(settings: SettingsModel, content_rules: str, ignore_lines: Sequence[str]) -> str:
+    """Return the hash of all that decides about any file."""
+    path_rules = [rule.model_dump_json() for rule in settings.path_rules]
+    sections = (settings.scan.model_dump_json(), settings.languages.model_dump_json())
+    return _digest(content_rules, *sections, *path_rules, *ignore_lines)
+
+
+@lru_cache(maxsize=4096)
+def _digest(*parts: Hashable) -> str:
+    """Return the hash of values whose representation is the same in every run; most files share theirs with others."""
+    return sha256(repr(parts).encode()).hexdigest()[:16]

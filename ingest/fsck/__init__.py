@@ -1,0 +1,1 @@
+"""The index compared with git, and mended."""

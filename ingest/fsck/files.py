@@ -1,0 +1,111 @@
+"""The files of a version against git: path by path, blob by blob, verdict by verdict. Pure functions."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from codequarry.ingest.files.scan import FileTask
+from codequarry.shared.model import INDEXED, FileRecord
+
+Kind = Literal[
+    "missing", "extra", "blob", "verdict", "doubled", "rows", "text",
+    "counter", "open", "leftover", "chore", "pin", "base",
+]  # fmt: skip
+
+KINDS: dict[Kind, str] = {
+    "missing": "git has the path, the index has not",
+    "extra": "the index has a path that git has not",
+    "blob": "the index has another blob at the path",
+    "verdict": "the index decided otherwise about the file than the rules do",
+    "doubled": "the index has more than one file version at the path",
+    "rows": "the chunk rows are not as many as the file record says",
+    "text": "a chunk's text is not the file's at its lines, or a line is in no chunk",
+    "counter": "a row is newer than the head document",
+    "open": "a transaction is open and nobody works on it",
+    "leftover": "rows of a transaction that was given up are still there",
+    "chore": "a clean-up is noted and waits",
+    "pin": "an overlay lies on a commit that is not kept for it",
+    "base": "an overlay lies on a commit that is gone",
+}
+"""What can be wrong."""
+
+# These two depend on more than the file: how long the chunker took, what the embedding model refused.
+NOT_OF_THE_FILE = frozenset({"chunker-failed", "embedder-refused"})
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong; ``path`` is empty where it is with no single file."""
+
+    kind: Kind
+    path: str
+    detail: str
+
+
+Counts = Mapping[tuple[str, str], int]
+"""The live chunk rows of each (path, blob)."""
+
+
+def check_files(
+    tasks: Iterable[FileTask], records: Iterable[FileRecord], counts: Counts, *, same_rules: bool
+) -> list[Problem]:
+    """Compare the files of a commit with the live records and rows of the index, and return what is wrong, by path.
+
+    Without ``same_rules`` the version was decided by other settings than those of ``tasks``: then only paths, blobs
+    and rows are compared.
+    """
+    found: dict[str, list[FileRecord]] = {}
+    for record in records:
+        found.setdefault(record.path, []).append(record)
+    in_tree = {task.path: task for task in tasks}
+    problems = [Problem("missing", path, f"blob {in_tree[path].blob}") for path in in_tree.keys() - found.keys()]
+    for path, versions in found.items():
+        problems += _check_path(in_tree.get(path), versions, same_rules=same_rules)
+    problems += _check_rows(found, counts)
+    return sorted(problems, key=lambda problem: (problem.path, problem.kind))
+
+
+def _check_path(task: FileTask | None, versions: Sequence[FileRecord], *, same_rules: bool) -> Iterator[Problem]:
+    path = versions[0].path
+    if task is None:
+        yield Problem("extra", path, f"blob {versions[0].blob}, written by transaction {versions[0].born}")
+        return
+    if len(versions) > 1:
+        listed = ", ".join(f"{one.blob} by transaction {one.born}" for one in versions)
+        yield Problem("doubled", path, f"{len(versions)} file versions: {listed}")
+    for record in versions:
+        if record.blob != task.blob:
+            yield Problem("blob", path, f"the index has {record.blob}, git has {task.blob}")
+        elif same_rules and (wrong := _wrong_verdict(task, record)):
+            yield Problem("verdict", path, wrong)
+
+
+def _wrong_verdict(task: FileTask, record: FileRecord) -> str:
+    """Say what is wrong with a verdict as far as the path alone decides; empty where nothing is."""
+    if task.skip and record.verdict != task.skip:
+        return f"the index says {record.verdict}, the rules say {task.skip}"
+    if record.rules != task.rules:
+        return f"the index says {record.verdict} by rules {record.rules}, they are {task.rules} now"
+    return ""
+
+
+def _check_rows(found: Mapping[str, Sequence[FileRecord]], counts: Counts) -> Iterator[Problem]:
+    expected: Counter[tuple[str, str]] = Counter()
+    for versions in found.values():
+        for record in versions:
+            expected[record.path, record.blob] += record.rows
+    for path, blob in sorted(expected.keys() | counts.keys()):
+        rows, planned = counts.get((path, blob), 0), expected[path, blob]
+        if rows != planned:
+            yield Problem("rows", path, f"{rows} chunk rows of blob {blob}, the file record says {planned}")
+
+
+def is_readable(record: FileRecord, task: FileTask | None) -> bool:
+    """Tell whether the blob itself can tell more about a record: what was read for its verdict, and is the same."""
+    return (
+        task is not None
+        and task.blob == record.blob
+        and task.skip is None
+        and (record.verdict == INDEXED or record.verdict not in NOT_OF_THE_FILE)
+    )

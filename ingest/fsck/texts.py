@@ -1,0 +1,70 @@
+"""The chunks of a file against its blob: the text at their lines, and no line left out. Pure functions."""
+
+from collections.abc import Iterator, Sequence
+
+from codequarry.ingest.files.content import NotText, decode
+from codequarry.ingest.files.reading import ReadingRules, judge
+from codequarry.ingest.files.scan import FileTask
+from codequarry.ingest.fsck.files import Problem
+from codequarry.shared.model import Chunk, FileRecord
+
+
+def check_text(record: FileRecord, data: bytes, chunks: Sequence[Chunk]) -> list[Problem]:
+    """Compare an indexed file's chunks with the bytes of its blob."""
+    decoded = decode(data)
+    if isinstance(decoded, NotText):
+        return [Problem("verdict", record.path, f"the index says {record.verdict}, the blob is {decoded.reason}")]
+    starts = _line_starts(decoded.text)
+    wrong = [detail for chunk in chunks if (detail := _wrong_text(chunk, decoded.text, starts))]
+    left_out = sorted(set(range(1, len(starts))).difference(_lines_of(chunks)))
+    # The lines of what was made from a notebook are not the notebook's own.
+    if left_out and not any(chunk.derived for chunk in chunks):
+        wrong.append(f"in no chunk: lines {_ranges(left_out)}")
+    return [Problem("text", record.path, detail) for detail in wrong]
+
+
+def check_skipped(record: FileRecord, task: FileTask, data: bytes, rules: ReadingRules) -> list[Problem]:
+    """Decide anew about a file that was skipped for its content."""
+    verdict = judge(task, data, rules).verdict
+    if verdict == record.verdict:
+        return []
+    return [Problem("verdict", record.path, f"the index says {record.verdict}, the rules say {verdict}")]
+
+
+def _wrong_text(chunk: Chunk, text: str, starts: Sequence[int]) -> str:
+    """Say what is wrong with one chunk; empty where nothing is."""
+    if chunk.derived:
+        return ""
+    place = f"lines {chunk.start_line} to {chunk.end_line}"
+    if not 1 <= chunk.start_line <= chunk.end_line < len(starts):
+        return f"{place} of {len(starts) - 1}"
+    expected = text[starts[chunk.start_line - 1] : starts[chunk.end_line]]
+    if (chunk.start_char, chunk.end_char) != (starts[chunk.start_line - 1], starts[chunk.end_line]):
+        return f"{place}: characters {chunk.start_char} to {chunk.end_char} are others"
+    # A masked secret keeps its length.
+    same = len(chunk.text) == len(expected) if chunk.masked else chunk.text == expected
+    return "" if same else f"{place}: another text"
+
+
+def _line_starts(text: str) -> list[int]:
+    """Return the offset of each line, and of the end; lines end with a line feed only, as git counts them."""
+    starts = [0]
+    while (end := text.find("\n", starts[-1])) >= 0:
+        starts.append(end + 1)
+    return starts if starts[-1] == len(text) else [*starts, len(text)]
+
+
+def _lines_of(chunks: Sequence[Chunk]) -> Iterator[int]:
+    for chunk in chunks:
+        yield from range(chunk.start_line, chunk.end_line + 1)
+
+
+def _ranges(lines: Sequence[int]) -> str:
+    """Return line numbers as a person reads them: ``1-3, 7``."""
+    runs: list[list[int]] = []
+    for line in lines:
+        if runs and line == runs[-1][1] + 1:
+            runs[-1][1] = line
+        else:
+            runs.append([line, line])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

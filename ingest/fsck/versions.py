@@ -1,0 +1,206 @@
+"""Is the index what git says? One published version against its commit, and what else is wrong with its repository."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from codequarry.ingest.collecting.collector import collect_history
+from codequarry.ingest.files.reading import ReadingRules
+from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
+from codequarry.ingest.fsck.catalog import check_catalog, give_up_lost, mend_catalog
+from codequarry.ingest.fsck.files import Problem, check_files, is_readable
+from codequarry.ingest.fsck.texts import check_skipped, check_text
+from codequarry.ingest.git.mirrors import open_access
+from codequarry.ingest.git.objects import BlobReader, Mirror, list_tree
+from codequarry.ingest.git.origins import origin_of_record
+from codequarry.ingest.pipeline import index_repository
+from codequarry.ingest.report import IndexReport, IndexRequest, Observe, Workshop, ignore
+from codequarry.ingest.sources import read_ignore_file
+from codequarry.ingest.watch import Watch
+from codequarry.ingest.workspace import read_workspace
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.errors import GitError, NotIndexed, UsageError
+from codequarry.shared.ledger import read_head
+from codequarry.shared.model import INDEXED, FileRecord, Snapshot
+from codequarry.shared.refs import Ref
+from codequarry.shared.repositories import Repository, read_repository
+from codequarry.shared.snapshots import version_snapshot
+from codequarry.shared.store.port import Store
+from codequarry.shared.transactions import TransactionRecord
+
+# Files whose chunks are compared with their text if not all are asked for; which ones differs from run to run.
+SAMPLED_FILES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class FsckReport:
+    """What was compared and what is wrong.
+
+    ``files`` paths of the commit and the index were compared, ``texts`` of them down to the text. ``same_rules`` is
+    False where other settings decided about the files than those of now: then verdicts were not compared.
+    """
+
+    record: TransactionRecord
+    files: int
+    texts: int
+    same_rules: bool
+    problems: tuple[Problem, ...]
+
+    @property
+    def wrong_paths(self) -> frozenset[str]:
+        """The paths with which something is wrong."""
+        return frozenset(problem.path for problem in self.problems if problem.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """A version as git and the settings have it."""
+
+    mirror: Mirror
+    rules: PathRules
+    tasks: dict[str, FileTask]
+
+
+def check_version(
+    record: TransactionRecord, workshop: Workshop, observe: Observe = ignore, *, full_text: bool = False
+) -> FsckReport:
+    """Compare the version that a transaction published with its commit; nothing is changed.
+
+    GitError where the mirror has not the commit, NotIndexed where the version is given up meanwhile.
+    """
+    store = workshop.store
+    watch = Watch(store, observe, record.repo, saves=False)
+    watch.say("listing")
+    version = _read_version(record, workshop)
+    store.refresh()
+    problems = check_catalog(store, record.repo)
+    snapshot = version_snapshot(read_head(store), record)
+    records = list(store.files(snapshot))
+    same_rules = record.rules.startswith(version.rules.digest)
+    watch.say("comparing")
+    problems += check_files(version.tasks.values(), records, store.row_counts(snapshot), same_rules=same_rules)
+    read = _to_read(version, records, same_rules=same_rules, everything=full_text)
+    watch.expect(len(read))
+    rules = ReadingRules.of(record.repo, workshop.settings)
+    problems += _check_texts(version, read, store, snapshot, rules, watch)
+    _check_kept(store, record)
+    paths = version.tasks.keys() | {one.path for one in records}
+    return FsckReport(record, len(paths), len(read), same_rules, tuple(problems))
+
+
+def repair_version(report: FsckReport, workshop: Workshop, observe: Observe = ignore) -> IndexReport | None:
+    """Mend what a check found; return the run that wrote the wrong paths anew, None where none was needed.
+
+    Readers see all of it or nothing. UsageError where the version is not the newest of its timeline, or what is wrong
+    can't be mended from git.
+    """
+    store, record = workshop.store, report.record
+    state = read_head(store).timelines[record.timeline]
+    repository = _repository(store, record.repo)
+    _check_repairable(report, state.published)
+    mend_catalog(store, record.repo, state.ref, workshop.settings.indexing.grace_seconds)
+    done = None
+    if report.wrong_paths or any(problem.kind in ("open", "base") for problem in report.problems):
+        ref = Ref.of_key(state.ref) if state.ref else None
+        request = IndexRequest(repository.origin, ref, forced=report.wrong_paths)
+        done = index_repository(request, workshop, observe)
+    give_up_lost(store, record.repo)
+    collect_history(store, workshop.settings.retention, [record.repo])
+    return done
+
+
+def _check_repairable(report: FsckReport, published: int) -> None:
+    if any(problem.kind == "counter" for problem in report.problems):
+        raise UsageError(
+            "the head document is older than the rows, so no transaction can mend them: restore both from one backup, "
+            "or index again into an empty store"
+        )
+    if report.wrong_paths and report.record.number != published:
+        raise UsageError(
+            f"{report.record.commit} is not the newest commit of {report.record.ref}, and what was published never "
+            "changes; repair the newest one, and index this one anew with codequarry index ORIGIN --commit SHA"
+        )
+
+
+def _read_version(record: TransactionRecord, workshop: Workshop) -> _Version:
+    """List the files of a version under the settings and its own ignore file."""
+    repository = _repository(workshop.store, record.repo)
+    key = read_head(workshop.store).timelines[record.timeline].ref
+    if key and (ref := Ref.of_key(key)).kind == "workspace":
+        return _read_working_tree(record, ref, repository, workshop.settings)
+    return _read_commit(record, repository, workshop.settings)
+
+
+def _read_working_tree(
+    record: TransactionRecord, ref: Ref, repository: Repository, settings: SettingsModel
+) -> _Version:
+    source = read_workspace(origin_of_record(repository.origin), ref, settings)
+    if not record.rules.endswith(source.state) or record.commit != source.commit:
+        raise GitError(
+            f"{ref.value} is no longer as it was indexed, and nobody else has its files: "
+            f"codequarry index --workspace {ref.value}, then check it"
+        )
+    return _Version(source.mirror, source.rules, {task.path: task for task in source.tasks})
+
+
+def _read_commit(record: TransactionRecord, repository: Repository, settings: SettingsModel) -> _Version:
+    mirror = open_access(origin_of_record(repository.origin), settings.git, settings.home).mirror
+    if mirror.commit_of(record.commit) is None:
+        raise GitError(
+            f"{mirror.folder} has not commit {record.commit} of {record.repo}: "
+            f"codequarry index {repository.origin} fetches the newest one"
+        )
+    entries = list_tree(mirror, record.commit)
+    ignored = next((entry for entry in entries if entry.path == IGNORE_FILE), None)
+    rules = PathRules(settings, read_ignore_file(mirror, ignored, settings.scan.max_file_bytes))
+    return _Version(mirror, rules, {entry.path: rules.decide(entry) for entry in entries})
+
+
+def _to_read(
+    version: _Version, records: Sequence[FileRecord], *, same_rules: bool, everything: bool
+) -> list[FileRecord]:
+    """Choose the records whose blob is read: all that it can tell more about, or a few of them."""
+    readable = [
+        record
+        for record in records
+        if is_readable(record, version.tasks.get(record.path)) and (same_rules or record.verdict == INDEXED)
+    ]
+    if everything or len(readable) <= SAMPLED_FILES:
+        return readable
+    return random.sample(readable, SAMPLED_FILES)
+
+
+def _check_texts(
+    version: _Version,
+    records: Sequence[FileRecord],
+    store: Store,
+    snapshot: Snapshot,
+    rules: ReadingRules,
+    watch: Watch,
+) -> list[Problem]:
+    problems: list[Problem] = []
+    with BlobReader(version.mirror) as blobs:
+        for record in records:
+            data = blobs.read(record.blob)
+            if record.verdict == INDEXED:
+                chunks = store.chunks(snapshot, record.path, record.repo)
+                problems += check_text(record, data, chunks)
+                watch.advance(1, len(chunks))
+            else:
+                problems += check_skipped(record, version.tasks[record.path], data, rules)
+                watch.advance(1, 0)
+    return problems
+
+
+def _check_kept(store: Store, record: TransactionRecord) -> None:
+    """See that what was compared was not collected while it was."""
+    state = read_head(store).timelines.get(record.timeline)
+    if state is None or record.number < state.floor:
+        raise NotIndexed(f"{record.repo} at {record.commit} was given up while it was checked (retention)")
+
+
+def _repository(store: Store, name: str) -> Repository:
+    repository = read_repository(store, name)
+    if repository is None:
+        raise NotIndexed(f"'{name}' is not indexed")
+    return repository

@@ -1,0 +1,104 @@
+"""The mirrors on this machine: where one lies, in which environment git works on it, and who may change it."""
+
+import fcntl
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from codequarry.ingest.git.objects import Mirror
+from codequarry.ingest.git.origins import Origin
+from codequarry.ingest.git.process import CONFIGURATION, git_environment, run_git
+from codequarry.shared.config import GitSettings
+from codequarry.shared.errors import GitError
+
+SHA256_HEX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How git reaches an origin, and the mirror that takes what it fetches."""
+
+    origin: Origin
+    mirror: Mirror
+    settings: GitSettings
+    environment: dict[str, str]
+
+    def git(self, *arguments: str, what: str, timeout: float, keep_open: tuple[int, ...] = ()) -> bytes:
+        """Run a git command that speaks with the origin."""
+        return run_git(arguments, self.environment, timeout, what=what, keep_open=keep_open)
+
+    @contextmanager
+    def locked(self) -> Iterator[int]:
+        """Hold the mirror's lock file, and clear what a killed fetch left behind.
+
+        The system gives the lock back when the last process that inherited it ends, so a fetch that outlived its
+        killed parent is waited for.
+        """
+        folder = self.mirror.folder
+        descriptor = os.open(folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            _wait_for_lock(descriptor, folder, self.settings.clone_timeout_seconds)
+            for pattern in ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/pack/*.lock"):
+                for leftover in folder.glob(pattern):
+                    leftover.unlink(missing_ok=True)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def make(self, commit: str) -> None:
+        """Make the mirror, in the object format of ``commit``; also where it is there: it may be made half-way."""
+        object_format = "sha256" if len(commit) == SHA256_HEX else "sha1"
+        initial = ("init", "--quiet", "--bare", "--template=", f"--object-format={object_format}")
+        folder = ("--end-of-options", str(self.mirror.folder))
+        run_git((*initial, *folder), self.mirror.environment, what=f"cannot fetch {self.origin.url}")
+
+
+def open_access(origin: Origin, settings: GitSettings, home: Path) -> Access:
+    """Return how to reach ``origin``; nothing is asked of it yet."""
+    configuration = _write_configuration(_mirrors(home))
+    mirror = Mirror(mirror_folder(origin, home), git_environment(settings, configuration))
+    return Access(origin, mirror, settings, git_environment(settings, configuration, origin))
+
+
+def open_environment(settings: GitSettings, home: Path) -> dict[str, str]:
+    """Return the environment for git processes that speak with nobody."""
+    return git_environment(settings, _write_configuration(_mirrors(home)))
+
+
+def mirror_folder(origin: Origin, home: Path) -> Path:
+    """Return where the mirror of an origin lies: readable, and its own for every origin."""
+    return _mirrors(home) / f"{origin.name}-{sha256(origin.identity.encode()).hexdigest()[:12]}.git"
+
+
+def _mirrors(home: Path) -> Path:
+    """Return the folder of all mirrors, absolute: git processes work in other folders than ours."""
+    return home.expanduser().absolute() / "mirrors"
+
+
+def _write_configuration(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "gitconfig"
+    if not path.exists() or path.read_text() != CONFIGURATION:
+        # A draft of its own for every thread of every process that begins at the same moment.
+        descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(CONFIGURATION)
+        Path(draft).replace(path)
+    return path
+
+
+def _wait_for_lock(descriptor: int, folder: Path, timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise GitError(f"another process has been fetching into {folder} for {timeout:g} s") from None
+            time.sleep(0.1)

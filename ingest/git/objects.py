@@ -1,0 +1,89 @@
+"""Reading a mirror: tree listings, blobs, history. All comes from git objects, never from a working tree."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import git as gitpython
+
+from codequarry.ingest.git.paths import printable
+from codequarry.ingest.git.process import run_git
+from codequarry.shared.errors import GitError
+
+SYMLINK, SUBMODULE = "120000", "160000"
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """A bare copy of a repository, and the environment in which git may read it."""
+
+    folder: Path
+    environment: Mapping[str, str] = field(repr=False)
+
+    def run(self, *arguments: str, what: str) -> bytes:
+        """Run a git command that reads the mirror."""
+        return run_git((f"--git-dir={self.folder}", *arguments), self.environment, what=what)
+
+    def commit_of(self, revision: str) -> str | None:
+        """Return the commit that a revision means, a tag's object peeled; None where the mirror has none."""
+        if not (self.folder / "HEAD").exists():
+            return None
+        verify = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        try:
+            return self.run(*verify, what=revision).decode().strip()
+        except GitError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """A file, symbolic link or submodule of a commit; ``size`` is that of the blob in bytes, 0 for a submodule."""
+
+    path: str
+    mode: str
+    blob: str
+    size: int
+
+
+def list_tree(mirror: Mirror, commit: str, *paths: str) -> list[TreeEntry]:
+    """List the files of a commit; only those at ``paths`` where given."""
+    command = ("ls-tree", "-r", "-z", "--long", "--full-tree", commit, "--", *paths)
+    listing = mirror.run(*command, what=f"cannot list commit {commit}; {_anew(mirror.folder)}")
+    return [_entry(line) for line in listing.split(b"\0") if line]
+
+
+def _anew(folder: object) -> str:
+    """Say what helps when our own copy is damaged, as after a power cut."""
+    return f"if {folder} is damaged, delete it and run again: it is fetched anew"
+
+
+def _entry(line: bytes) -> TreeEntry:
+    facts, _, path = line.partition(b"\t")
+    mode, _, blob, size = facts.decode().split()
+    return TreeEntry(printable(path), mode, blob, 0 if size == "-" else int(size))
+
+
+class BlobReader:
+    """Reads blobs through one ``git cat-file --batch`` that stays open."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._git = gitpython.Git(mirror.folder)
+        self._git.update_environment(**mirror.environment, GIT_DIR=str(mirror.folder))
+
+    def read(self, blob: str) -> bytes:
+        """Return a blob's bytes; the caller has looked at its size before."""
+        try:
+            return self._git.get_object_data(blob)[3]
+        except (ValueError, OSError, gitpython.GitCommandError) as error:
+            why = str(error).partition("\n")[0]
+            raise GitError(f"blob {blob} cannot be read ({why}); {_anew(self._git.working_dir)}") from error
+
+    def close(self) -> None:
+        """End the git process."""
+        self._git.clear_cache()
+
+    def __enter__(self) -> "BlobReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

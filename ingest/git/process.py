@@ -1,0 +1,173 @@
+"""Running git so that nothing of the machine, the repository or the person's configuration can run code or ask.
+
+Only git's transport reads a foreign repository (``upload-pack``, which git keeps safe for that); all else reads our
+own mirror. Secrets travel in the environment of the one git process that needs them: not in arguments, which every
+user of the machine sees, and not in files.
+"""
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from codequarry.ingest.git.origins import Credentials, Origin
+from codequarry.shared.config import GitSettings
+from codequarry.shared.errors import GitError
+
+# What a person may have set to reach a server; every other GIT_ variable (GIT_DIR of a hook…) is left out.
+KEPT_VARIABLES = frozenset(
+    {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_EXEC_PATH"}
+)
+PROTOCOLS = "file:git:http:https:ssh"
+# Instead of the system's and the person's configuration. `safe.directory` has to be in a file: git does not hand the
+# variables on to the process that serves a local repository, which may belong to somebody else. Nothing is pruned: a
+# commit that was indexed is asked for again long after its branch went elsewhere.
+CONFIGURATION = """\
+[safe]
+\tdirectory = *
+[core]
+\thooksPath = /dev/null
+\tfsmonitor = false
+\taskPass =
+[fetch]
+	writeCommitGraph = true
+[gc]
+\tautoDetach = false
+[http]
+\tlowSpeedLimit = 100
+\tlowSpeedTime = 60
+[credential]
+\thelper =
+"""
+# Answers git's question for the account; only for the host that the setting names, and only when it asks.
+CREDENTIAL_HELPER = (
+    '!f() { test "$1" = get && '
+    'printf "username=%s\\npassword=%s\\n" "$CODEQUARRY_ORIGIN_USER" "$CODEQUARRY_ORIGIN_SECRET"; }; f'
+)
+SSH_WITHOUT_QUESTIONS = "ssh -oBatchMode=yes -oConnectTimeout=30"
+_ACCOUNT_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_HINTS = (
+    ("No space left on device", "the disk is full; free some space and run again"),
+    ("Authentication failed", "set CODEQUARRY_GIT__TOKEN, or the host's token in [git.tokens]"),
+    ("could not read Username", "it wants an account: set CODEQUARRY_GIT__TOKEN, or the host's token in [git.tokens]"),
+    ("Permission denied (publickey", "no SSH key is accepted; load one into ssh-agent or set [git] ssh_command"),
+    ("Host key verification failed", "connect once with ssh by hand, so that the host's key is known"),
+    ("certificate", "if its CA is a private one, set [git] ca_file"),
+    ("Could not resolve host", "check the URL and the network"),
+    ("lazy fetching disabled", "it is a partial clone; complete it with `git fetch --refetch` or index its origin"),
+)
+
+
+def git_environment(settings: GitSettings, configuration: Path, origin: Origin | None = None) -> dict[str, str]:
+    """Return the environment for a git process; with the account for ``origin`` where it is given and has one."""
+    environment = _inherited() | {
+        "LC_ALL": "C",
+        "GIT_CONFIG_GLOBAL": str(configuration),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ALLOW_PROTOCOL": PROTOCOLS,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "",
+        "GIT_LFS_SKIP_SMUDGE": "1",
+    }
+    if settings.ssh_command:
+        environment["GIT_SSH_COMMAND"] = settings.ssh_command
+    elif not {"GIT_SSH", "GIT_SSH_COMMAND"} & environment.keys():
+        environment["GIT_SSH_COMMAND"] = SSH_WITHOUT_QUESTIONS
+    if settings.ca_file:
+        environment["GIT_SSL_CAINFO"] = str(settings.ca_file)
+    configured: list[tuple[str, str]] = []
+    if settings.proxy:
+        configured.append(("http.proxy", settings.proxy))
+    account = origin and account_of(origin, settings)
+    if origin and account:
+        configured.append((f"credential.{origin.scheme}://{origin.host}.helper", CREDENTIAL_HELPER))
+        environment |= {"CODEQUARRY_ORIGIN_USER": account.user, "CODEQUARRY_ORIGIN_SECRET": account.secret}
+    return environment | _configuration_variables(configured)
+
+
+def _inherited() -> dict[str, str]:
+    """Return the variables that git gets from us: none that redirect it, none that may hold our own secrets."""
+    left_out = ("GIT_", "CODEQUARRY_", "SSH_ASKPASS")
+    return {
+        name: value for name, value in os.environ.items() if not name.startswith(left_out) or name in KEPT_VARIABLES
+    }
+
+
+def account_of(origin: Origin, settings: GitSettings) -> Credentials | None:
+    """Return the account for an origin: the URL's own, its host's token, the common token. Tokens need https."""
+    given = origin.credentials
+    if given and given.secret:
+        return given
+    if origin.scheme != "https":
+        return given
+    token = settings.tokens.get(origin.host) or settings.token
+    if token is None:
+        return given
+    return Credentials(given.user if given else settings.user, token.get_secret_value())
+
+
+def _configuration_variables(configured: Sequence[tuple[str, str]]) -> dict[str, str]:
+    variables = {"GIT_CONFIG_COUNT": str(len(configured))}
+    for index, (key, value) in enumerate(configured):
+        variables |= {f"GIT_CONFIG_KEY_{index}": key, f"GIT_CONFIG_VALUE_{index}": value}
+    return variables
+
+
+def run_git(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    timeout: float | None = None,
+    *,
+    what: str,
+    keep_open: Sequence[int] = (),
+    data: bytes | None = None,
+) -> bytes:
+    """Run git, with ``data`` as its input, and return its output; GitError says ``what`` failed and what to do.
+
+    The process has a group of its own, so that a timeout or Ctrl-C also ends the helpers it started. ``keep_open`` are
+    file descriptors that it inherits: a lock then lives as long as the longest-lived of them.
+    """
+    try:
+        process = subprocess.Popen(
+            ["git", *arguments],
+            stdin=subprocess.DEVNULL if data is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(environment),
+            start_new_session=True,
+            pass_fds=tuple(keep_open),
+        )
+    except FileNotFoundError:
+        raise GitError("git is not installed, or not in PATH") from None
+    try:
+        output, complaint = process.communicate(data, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        _end(process)
+        raise GitError(f"{what}: no answer within {timeout:g} s; [git] clone_timeout_seconds sets the limit") from None
+    except BaseException:
+        _end(process)
+        raise
+    if process.returncode:
+        raise GitError(f"{what}: {explain(complaint)}")
+    return output
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill the process and everything it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        process.kill()
+    process.communicate()
+
+
+def explain(complaint: bytes) -> str:
+    """Turn git's error output into one line without accounts, with a hint where one is known."""
+    text = _ACCOUNT_IN_URL.sub("***", complaint.decode(errors="replace"))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if line.startswith(("fatal:", "error:", "ssh:"))] or lines[-1:]
+    message = telling[0].partition(": ")[2] if telling else "git failed without a message"
+    hint = next((hint for symptom, hint in _HINTS if symptom in text), "")
+    return f"{message}; {hint}" if hint else message

@@ -1,0 +1,107 @@
+"""Asking an origin which versions it has; every name that reaches git is checked here."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+from codequarry.ingest.git.mirrors import Access
+from codequarry.shared.errors import GitError, UsageError
+from codequarry.shared.refs import Ref
+
+# A server that has not listed its branches by then does not answer; a clone may take much longer.
+ANSWER_SECONDS = 60.0
+SHOWN_NAMES = 10
+HEAD = "HEAD"
+PEELED = "^{}"
+# What `git check-ref-format` refuses, and what a leading hyphen would make an option.
+_NO_NAME = re.compile(r"^[-/]|^$|[/.]$|\.lock$|\.\.|//|/\.|^\.|@\{|[\x00-\x20\x7f*?\[\\~^:]")
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+# The kinds of versions that an origin has under a name, and may take back.
+NAMED_KINDS = ("branch", "tag", "pull")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What an origin answered: the branch that its HEAD names, and the commit of each ref of what it was asked for."""
+
+    head_branch: str | None = None
+    tips: Mapping[str, str] = field(default_factory=dict)
+    asked: frozenset[Ref] = frozenset()
+
+    def tip_of(self, ref: Ref) -> str | None:
+        """Return the commit of a branch, tag or pull request, or None if the origin has it no more."""
+        for name in origin_refs(ref):
+            if name in self.tips:
+                # An annotated tag is an object of its own; what it stands for comes with the same name and a suffix.
+                return self.tips.get(name + PEELED, self.tips[name])
+        return None
+
+    def source_of(self, ref: Ref) -> str:
+        """Return what the origin calls a version that it has."""
+        return next(name for name in origin_refs(ref) if name in self.tips)
+
+
+def origin_refs(ref: Ref) -> tuple[str, ...]:
+    """Return the names under which an origin may have a version, the likeliest first."""
+    if ref.kind == "pull":
+        return f"refs/pull/{ref.value}/head", f"refs/merge-requests/{ref.value}/head"
+    return (ref.key,) if ref.kind in NAMED_KINDS else ()
+
+
+def check_ref(ref: Ref) -> None:
+    """Refuse what can't be the name of a branch or tag, or the number of a pull request."""
+    if ref.kind == "pull":
+        if not _NUMBER.fullmatch(ref.value):
+            raise UsageError(f"'{ref.value}' is not the number of a pull request")
+    elif ref.kind in NAMED_KINDS and _NO_NAME.search(ref.value):
+        raise UsageError(f"'{ref.value}' is not the name of a {ref.kind}")
+
+
+def ask(access: Access, refs: Iterable[Ref]) -> Listing:
+    """Ask for HEAD and exactly these versions, in one call."""
+    asked = frozenset(refs)
+    names = sorted(name for ref in asked for name in origin_refs(ref))
+    peeled = [name + PEELED for name in names if name.startswith("refs/tags/")]
+    return replace(_read(_list(access, (HEAD, *names, *peeled))), asked=asked)
+
+
+def default_branch(access: Access, listing: Listing) -> str:
+    """Return the branch that the origin's HEAD names, HEAD itself where that is on none; GitError without commits."""
+    if HEAD not in listing.tips:
+        complain(access, None)
+    return listing.head_branch or HEAD
+
+
+def complain(access: Access, ref: Ref | None) -> NoReturn:
+    """Say why there is nothing to fetch: no commit at all, or another version than those there are."""
+    origin = access.origin
+    kind = ref.kind if ref and ref.kind in NAMED_KINDS else "branch"
+    prefix = "refs/tags/" if kind == "tag" else "refs/heads/"
+    tips = _read(_list(access, (f"{prefix}*",))).tips
+    if kind == "pull":
+        raise GitError(f"{origin.url} has no pull request {ref.value if ref else ''}")
+    if not tips and kind == "branch":
+        raise GitError(f"{origin.url} has no commits yet: commit something, then index it")
+    names = sorted(name.removeprefix(prefix) for name in tips if not name.endswith(PEELED))
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    problem = f"has no {kind} {ref.value}" if ref else "has a HEAD without commits: name a branch with --branch"
+    raise GitError(f"{origin.url} {problem}; there is {', '.join(names[:SHOWN_NAMES]) or 'none'}{more}")
+
+
+def _list(access: Access, patterns: Iterable[str]) -> bytes:
+    url, timeout = access.origin.url, min(ANSWER_SECONDS, access.settings.clone_timeout_seconds)
+    command = ("ls-remote", "--symref", "--end-of-options", url, *patterns)
+    return access.git(*command, what=f"cannot read {url}", timeout=timeout)
+
+
+def _read(listing: bytes) -> Listing:
+    """Read ``ls-remote --symref``."""
+    symbolic, tips = None, {}
+    for line in listing.decode(errors="replace").splitlines():
+        value, _, ref = line.partition("\t")
+        if value.startswith("ref: ") and ref == HEAD:
+            symbolic = value.removeprefix("ref: ").removeprefix("refs/heads/")
+        elif ref:
+            tips[ref] = value
+    return Listing(symbolic, tips)

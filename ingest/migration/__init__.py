@@ -1,0 +1,1 @@
+"""Moving the index to another embedding model."""

@@ -1,0 +1,130 @@
+"""What a migration would take, found from the stored text without embedding more than a sample of it."""
+
+import random
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from codequarry.ingest.chunking.lexical import embedded_text
+from codequarry.ingest.estimate import SECONDS_PER_ROW, TIMED_TEXTS, seconds_per_token
+from codequarry.ingest.migration.copying import Extent
+from codequarry.ingest.migration.migrate import with_model
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.embedding.tokens import count_tokens
+from codequarry.shared.ledger import read_head
+from codequarry.shared.moving import published
+from codequarry.shared.opening import open_active, open_settings_model
+from codequarry.shared.store.factory import editions_of
+from codequarry.shared.store.identity import read_identity
+from codequarry.shared.store.port import StoredFile
+
+if TYPE_CHECKING:
+    from codequarry.shared.embedding.port import Embedder
+    from codequarry.shared.store.port import Store
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationEstimate:
+    """What a migration would do: ``tokens`` are of the texts that differ, each embedded once.
+
+    ``cost`` needs [embedding] price_per_million_tokens.
+    """
+
+    model: str
+    name: str
+    dimension: int
+    previous: str
+    files: int = 0
+    chunks: int = 0
+    texts: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    cost: float | None = None
+
+
+def estimate_migration(settings: SettingsModel, model: str) -> MigrationEstimate:
+    """Say what moving the index to ``model`` would take; nothing is written."""
+    settings = with_model(settings, model)
+    with closing(editions_of(settings)) as editions, closing(open_settings_model(settings)) as embedder:
+        _, old = open_active(editions)
+        if old is None:
+            return MigrationEstimate(model, embedder.name, embedder.dimension, "")
+        with closing(old):
+            identity = read_identity(old)
+            previous = identity.model if identity else ""
+            if previous in ("", embedder.name):
+                return MigrationEstimate(model, embedder.name, embedder.dimension, previous)
+            return _estimate(
+                old, embedder, settings, MigrationEstimate(model, embedder.name, embedder.dimension, previous)
+            )
+
+
+@dataclass
+class _Count:
+    """What was counted so far, with a random sample of the texts."""
+
+    files: int = 0
+    chunks: int = 0
+    texts: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+def _estimate(
+    old: "Store", embedder: "Embedder", settings: SettingsModel, found: MigrationEstimate
+) -> MigrationEstimate:
+    count, sample = _counted(old, embedder)
+    waiting, working = seconds_per_token(sample, embedder)
+    storing = count.chunks * SECONDS_PER_ROW.get(old.name, SECONDS_PER_ROW["embedded"])
+    price = settings.embedding.price_per_million_tokens
+    return MigrationEstimate(
+        model=found.model,
+        name=found.name,
+        dimension=found.dimension,
+        previous=found.previous,
+        files=count.files,
+        chunks=count.chunks,
+        texts=count.texts,
+        tokens=count.tokens,
+        seconds=count.seconds + max(waiting, working) * count.tokens + storing,
+        cost=None if price is None else price * count.tokens / 1_000_000,
+    )
+
+
+def _counted(old: "Store", embedder: "Embedder") -> tuple[_Count, list[str]]:
+    count, seen = _Count(), set[int]()
+    sample: list[str] = []
+    # The same sample every time, so that two estimates differ by the machine alone.
+    chance = random.Random(0)
+    started = time.monotonic()
+    head = read_head(old)
+    for timeline in published(head):
+        extent = Extent.of(head, timeline, -1)
+        for stored in old.history(timeline):
+            if isinstance(stored, StoredFile):
+                count.files += extent.has(stored.record.born, stored.died)
+                continue
+            stride = stored.row.chunk.stride_info
+            if (stride and stride.stride_index) or not extent.has(stored.row.born, stored.died):
+                continue
+            count.chunks += 1
+            text = embedded_text(stored.row.chunk)
+            if hash(text) in seen:
+                continue
+            seen.add(hash(text))
+            count.texts += 1
+            count.tokens += _tokens_read(embedder, text)
+            if len(sample) < TIMED_TEXTS:
+                sample.append(text)
+            elif (place := chance.randrange(count.texts)) < TIMED_TEXTS:
+                sample[place] = text
+    count.seconds = time.monotonic() - started
+    return count, sample
+
+
+def _tokens_read(embedder: "Embedder", text: str) -> int:
+    """Estimate what the model reads of a text: all of it, and what strides share (an eighth of a window) twice."""
+    tokens = count_tokens(text)
+    strided = embedder.max_tokens is not None and tokens > embedder.max_tokens
+    return tokens * 8 // 7 if strided else tokens

@@ -1,0 +1,216 @@
+"""Moving an index to another model: filled beside the old edition from the stored text, switched when complete.
+
+Readers and writers go on in the old edition meanwhile. What writers publish is caught up with, until so little is left
+that writers can wait for it (rule 17).
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+
+from codequarry.ingest.migration.copying import Copier
+from codequarry.ingest.migration.leftovers import remove_left_editions
+from codequarry.ingest.migration.note import NOTE_KEY, Note, Pulse, await_end, claim_note, read_note
+from codequarry.ingest.migration.switch import copy_documents, switch
+from codequarry.ingest.report import Observe, ignore
+from codequarry.ingest.transaction.holder import new_holder, retire_holder
+from codequarry.ingest.watch import now
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.head import Head
+from codequarry.shared.ledger import published_transactions, read_head
+from codequarry.shared.moving import published
+from codequarry.shared.opening import open_active, open_settings_model
+from codequarry.shared.repositories import Progress
+from codequarry.shared.store.editions import Editions
+from codequarry.shared.store.factory import editions_of
+from codequarry.shared.store.identity import Identity, claim_identity, read_identity
+from codequarry.shared.store.port import Store
+
+# Rows and records that a pass may have found and the next one is made while writers wait: a second or two.
+FEW = 2_000
+# Writers who publish faster than a pass takes are made to wait all the same.
+MAX_PASSES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationReport:
+    """What a migration did; ``moved`` is False where there was nothing to do: the index is empty or has the model.
+
+    ``files`` and ``chunks`` count versions that no longer live too, as far as somebody may ask for them. ``refused``
+    lists (path, reason) of the files that the model does not take.
+    """
+
+    model: str
+    name: str
+    dimension: int
+    previous: str
+    edition: int
+    moved: bool
+    files: int = 0
+    chunks: int = 0
+    embedded: int = 0
+    reused_embeddings: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    resumed: bool = False
+    refused: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Both editions, open, and the note of who fills the new one."""
+
+    editions: Editions
+    old: Store
+    new: Store
+    edition: int
+    embedder: Embedder
+    note: Note
+    observe: Observe
+    resumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be moved, and to the model of which settings."""
+
+    settings: SettingsModel
+    editions: Editions
+    active: int
+    old: Store
+    identity: Identity
+    embedder: Embedder
+    observe: Observe
+
+    @property
+    def wait(self) -> float:
+        """Seconds to wait for a migration that may have died."""
+        return self.settings.indexing.lease_seconds
+
+
+def with_model(settings: SettingsModel, model: str) -> SettingsModel:
+    """Return the settings with another model in its place."""
+    return settings.model_copy(update={"embedding": settings.embedding.model_copy(update={"model": model})})
+
+
+def migrate(settings: SettingsModel, model: str, observe: Observe = ignore) -> MigrationReport:
+    """Move the index to ``model``, and say what that took. Stopped at any moment, the next call goes on."""
+    settings = with_model(settings, model)
+    with closing(editions_of(settings)) as editions, closing(open_settings_model(settings)) as embedder:
+        remove_left_editions(editions, settings.retention.grace_seconds)
+        active, old = open_active(editions)
+        nothing = MigrationReport(model, embedder.name, embedder.dimension, "", active, moved=False)
+        if old is None:
+            return nothing
+        with closing(old):
+            identity = read_identity(old)
+            if identity is None:
+                return nothing
+            if (identity.model, identity.dimension) == (embedder.name, embedder.dimension):
+                return replace(nothing, previous=identity.model)
+            with _claimed(_Plan(settings, editions, active, old, identity, embedder, observe)) as work:
+                return _move(work, identity.model)
+
+
+@contextmanager
+def _claimed(plan: _Plan) -> Iterator[_Work]:
+    """Open the edition to fill: the one that an earlier migration to the same model left behind, or a new one."""
+    holder = new_holder()
+    note = Note(plan.embedder.name, plan.settings.embedding.model, holder, now(), now())
+
+    def say(phase: str) -> None:
+        plan.observe(_progress(replace(note, phase=phase)))
+
+    try:
+        edition = _destination(plan, say)
+        with closing(plan.editions.open(edition, plan.embedder.dimension)) as new:
+            claimed, resumed = claim_note(new, note, plan.wait, say)
+            claim_identity(new, plan.embedder, plan.settings.embedding, plan.identity.chunker)
+            yield _Work(plan.editions, plan.old, new, edition, plan.embedder, claimed, plan.observe, resumed)
+    finally:
+        retire_holder(holder)
+
+
+def _destination(plan: _Plan, say: Callable[[str], None]) -> int:
+    """Return the edition to fill; what a migration to another model left behind half full is deleted."""
+    present = plan.editions.present()
+    for edition in (number for number in present if number > plan.active):
+        dimension = plan.editions.dimension(edition)
+        if dimension is not None:
+            with closing(plan.editions.open(edition, dimension)) as store:
+                left = read_note(store)
+                if left and left.model == plan.embedder.name and dimension == plan.embedder.dimension:
+                    return edition
+                await_end(store, plan.wait, say)
+        plan.editions.remove(edition)
+    return max(present, default=plan.active) + 1
+
+
+def _move(work: _Work, previous: str) -> MigrationReport:
+    """Fill the edition and switch to it."""
+    started = time.monotonic()
+    with Pulse(work.old, work.new, work.note) as pulse:
+        until = {int(timeline): number for timeline, number in work.note.copied.items()}
+        pulse.update(files_total=_file_versions(work.old, read_head(work.old), until), files_done=0, chunks_done=0)
+
+        def advance(files: int, chunks: int) -> None:
+            pulse.check()
+            note = pulse.note
+            changes = {"files_done": note.files_done + files, "chunks_done": note.chunks_done + chunks}
+            work.observe(_progress(pulse.update(**changes)))
+
+        copier = Copier(work.old, work.new, work.embedder, until, advance)
+        _fill(work, copier, pulse)
+        work.observe(_progress(pulse.update(phase="switching")))
+        switch(work.old, work.new, copier, pulse, work.edition)
+        work.editions.activate(work.edition)
+    work.new.delete_document(NOTE_KEY)
+    copied = copier.copied
+    return MigrationReport(
+        model=work.note.setting,
+        name=work.embedder.name,
+        dimension=work.embedder.dimension,
+        previous=previous,
+        edition=work.edition,
+        moved=True,
+        files=copied.files,
+        chunks=copied.chunks,
+        embedded=copied.embedded,
+        reused_embeddings=copied.reused,
+        tokens=copied.tokens,
+        seconds=time.monotonic() - started,
+        resumed=work.resumed,
+        refused=tuple(sorted({(path, reason) for (_, _, path), reason in copied.refused.items()})),
+    )
+
+
+def _fill(work: _Work, copier: Copier, pulse: Pulse) -> None:
+    """Copy until a pass finds little that is new."""
+    for number in range(MAX_PASSES):
+        work.observe(_progress(pulse.update(phase="catching up" if number else "copying")))
+        found = copier.catch_up(read_head(work.old))
+        pulse.update(copied={str(timeline): until for timeline, until in copier.until.items()})
+        pulse.save()
+        pulse.check()
+        copy_documents(work.old, work.new)
+        if found <= FEW:
+            return
+
+
+def _file_versions(store: Store, head: Head, until: dict[int, int]) -> int:
+    """Return about how many file versions there are to copy: as many as paths were changed."""
+    return sum(
+        record.changed_paths
+        for timeline in published(head)
+        for record in published_transactions(store, head, timeline)
+        if record.number > until.get(timeline, -1)
+    )
+
+
+def _progress(note: Note) -> Progress:
+    done = min(note.files_done, note.files_total)
+    return Progress(
+        f"to {note.setting}", note.phase, "", done, note.files_total, note.chunks_done, note.started_at, now()
+    )

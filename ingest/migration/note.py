@@ -1,0 +1,178 @@
+"""The note of a migration in the edition that it fills: who fills it, with which model, and how far that is.
+
+It makes a second migration stop, a crashed one resumable, and one that was left behind visible.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from codequarry.ingest.transaction.holder import is_gone, spoken
+from codequarry.ingest.watch import now
+from codequarry.shared.errors import Conflict, LeaseHeld, StoreError
+from codequarry.shared.ledger import change_head
+from codequarry.shared.moving import beat as beat_move
+from codequarry.shared.store.editions import Editions
+from codequarry.shared.store.port import Document, Store
+
+NOTE_KEY = "migration"
+# Often enough that nobody who waits for the end of a migration takes it for dead (ledger.MOVE_SECONDS).
+BEAT_SECONDS = 2.0
+# How often the note of somebody else is looked at.
+_LOOK_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """``copied`` says of each timeline (its id as text) up to which transaction the edition has it whole."""
+
+    model: str
+    setting: str
+    holder: str
+    started_at: str
+    updated_at: str
+    phase: str = ""
+    files_done: int = 0
+    files_total: int = 0
+    chunks_done: int = 0
+    beat: int = 0
+    copied: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def percent(self) -> int:
+        """Whole percent of the files done, at most 99 before the end."""
+        return min(99, 100 * self.files_done // self.files_total) if self.files_total else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An edition that is being filled, or was left behind half full."""
+
+    edition: int
+    note: Note
+
+    @property
+    def is_running(self) -> bool:
+        """Tell whether its migration runs, as far as that can be known from here."""
+        return not is_gone(self.note.holder)
+
+
+def read_note(store: Store) -> Note | None:
+    """Return the note of an edition; None in one that is complete."""
+    document = store.read_document(NOTE_KEY)
+    return Note(**document.body) if document else None
+
+
+def unfinished_migrations(editions: Editions) -> list[Unfinished]:
+    """Return the editions beyond the active one, which migrations are filling or left behind."""
+    found = []
+    active = editions.active()
+    for edition in editions.present():
+        dimension = editions.dimension(edition) if edition > active else None
+        if dimension is None:
+            continue
+        with closing(editions.open(edition, dimension)) as store:
+            if note := read_note(store):
+                found.append(Unfinished(edition, note))
+    return found
+
+
+def claim_note(store: Store, note: Note, seconds: float, say: Callable[[str], None]) -> tuple[Note, bool]:
+    """Write a note of ours, or take over that of a migration that died; tell which. LeaseHeld while it lives."""
+    while True:
+        document = await_end(store, seconds, say)
+        left = Note(**document.body) if document else None
+        ours = replace(note, copied=dict(left.copied), started_at=left.started_at) if left else note
+        try:
+            store.write_document(NOTE_KEY, asdict(ours), document.version if document else None)
+        except Conflict:
+            continue
+        return ours, left is not None
+
+
+def await_end(store: Store, seconds: float, say: Callable[[str], None]) -> Document | None:
+    """Return the note that a migration left behind, if any, once it shows no life for ``seconds`` (rule 8).
+
+    LeaseHeld as soon as it shows that it lives.
+    """
+    document = seen = store.read_document(NOTE_KEY)
+    since = time.monotonic()
+    while document and seen and time.monotonic() - since < seconds:
+        note = Note(**document.body)
+        if is_gone(note.holder):
+            break
+        if document.version != seen.version:
+            raise LeaseHeld(f"a migration to '{note.setting}' runs in {spoken(note.holder)}; wait for it or stop it")
+        say(f"waiting for {spoken(note.holder)}")
+        time.sleep(min(_LOOK_SECONDS, seconds))
+        document = store.read_document(NOTE_KEY)
+    return document
+
+
+class Pulse:
+    """A thread that keeps the note up to date while a migration lives, and its hold on the old edition at the end.
+
+    ``check`` raises LeaseHeld once somebody else has taken over.
+    """
+
+    def __init__(self, old: Store, new: Store, note: Note) -> None:
+        self.holds = False
+        self._old, self._new, self._note = old, new, note
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._lost = ""
+        self._thread = threading.Thread(target=self._run, name="migration", daemon=True)
+
+    def __enter__(self) -> "Pulse":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    @property
+    def note(self) -> Note:
+        """The note as it is now."""
+        with self._lock:
+            return self._note
+
+    def update(self, **changes: Any) -> Note:  # noqa: ANN401 - the fields of a note
+        """Change the note; it is written with the next beat."""
+        with self._lock:
+            self._note = replace(self._note, **changes)
+            return self._note
+
+    def check(self) -> None:
+        """See that the migration is still ours."""
+        if self._lost:
+            raise LeaseHeld(f"another migration took over ({self._lost}); nothing was switched here")
+
+    def save(self) -> None:
+        """Write the note."""
+        with self._lock:
+            self._note = replace(self._note, beat=self._note.beat + 1, updated_at=now())
+            document = self._new.read_document(NOTE_KEY)
+            if document is None or document.body["holder"] != self._note.holder:
+                self._lost = "its note is no longer ours"
+                return
+            self._write(document)
+
+    def _write(self, document: Document) -> None:
+        try:
+            self._new.write_document(NOTE_KEY, asdict(self._note), document.version)
+        except Conflict as error:
+            self._lost = str(error)
+
+    def _run(self) -> None:
+        while not self._stop.wait(BEAT_SECONDS) and not self._lost:
+            try:
+                if self.holds:
+                    change_head(self._old, lambda head: (beat_move(head, self._note.holder), None), self._note.holder)
+                self.save()
+            except StoreError:
+                # What the store has to say it says where it matters; a hold that was lost is noticed at the switch.
+                continue

@@ -1,0 +1,77 @@
+"""The end of a migration: stand still for a moment, copy the rest, and say where the index is now."""
+
+from contextlib import suppress
+
+from codequarry.ingest.collecting.retention import SWEPT
+from codequarry.ingest.migration.copying import Copier
+from codequarry.ingest.migration.note import NOTE_KEY, Pulse
+from codequarry.ingest.transaction.chores import UNDO, note_purge
+from codequarry.ingest.watch import now
+from codequarry.shared.errors import CodequarryError, Conflict
+from codequarry.shared.head import Head
+from codequarry.shared.ledger import HEAD_KEY, change_head, read_head
+from codequarry.shared.moving import hold_still, leave, let_go, successor
+from codequarry.shared.repositories import PROGRESS_PREFIX
+from codequarry.shared.store.identity import IDENTITY_KEY
+from codequarry.shared.store.port import Store
+
+# Each edition has its own of these.
+_OWN = frozenset({HEAD_KEY, IDENTITY_KEY, NOTE_KEY})
+# What belongs to transactions that are not carried over, and what was deleted where it need not have been copied.
+_LEFT_BEHIND = (PROGRESS_PREFIX, UNDO, SWEPT)
+# A hold that was lost, since this process stood still itself, is tried again.
+MAX_ATTEMPTS = 5
+
+
+def switch(old: Store, new: Store, copier: Copier, pulse: Pulse, edition: int) -> None:
+    """Make ``edition`` the one where the index is, in one write to the old head document."""
+    for _ in range(MAX_ATTEMPTS):
+        try:
+            _switch(old, new, copier, pulse, edition)
+        except Conflict:
+            copier.catch_up(read_head(old))
+            continue
+        return
+    raise Conflict(f"others kept writing in {MAX_ATTEMPTS} attempts to switch; run the command again")
+
+
+def copy_documents(old: Store, new: Store) -> None:
+    """Make the catalog of the new edition what that of the old one is."""
+    wanted = {document.key: document.body for document in old.list_documents("") if _is_carried(document.key)}
+    there = {document.key: document for document in new.list_documents("") if document.key not in _OWN}
+    for key, body in wanted.items():
+        known = there.get(key)
+        if known is None or known.body != body:
+            new.write_document(key, body, known.version if known else None)
+    for key in there.keys() - wanted.keys():
+        new.delete_document(key)
+
+
+def _is_carried(key: str) -> bool:
+    return key not in _OWN and not key.startswith(_LEFT_BEHIND)
+
+
+def _switch(old: Store, new: Store, copier: Copier, pulse: Pulse, edition: int) -> None:
+    holder, model = pulse.note.holder, pulse.note.setting
+    change_head(old, lambda head: (hold_still(head, holder, edition, model), None), holder)
+    pulse.holds = True
+    try:
+        head = read_head(old)
+        copier.catch_up(head)
+        copy_documents(old, new)
+        for timeline in copier.vanished(head):
+            note_purge(new, timeline)
+        _begin_with(new, successor(head))
+        pulse.check()
+        change_head(old, lambda newest: (leave(newest, holder, head, now()), None), holder)
+    except BaseException:
+        # Best effort: writers go on by themselves when nobody beats any more.
+        with suppress(CodequarryError):
+            change_head(old, lambda newest: (let_go(newest, holder), None), holder)
+        raise
+    finally:
+        pulse.holds = False
+
+
+def _begin_with(new: Store, head: Head) -> None:
+    change_head(new, lambda _: (head, None))

@@ -1,0 +1,111 @@
+"""Choosing what an overlay lies on: the indexed state from which the version differs in the fewest paths."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from codequarry.ingest.git.ancestry import differing_paths, nearest
+from codequarry.ingest.sources import Source
+from codequarry.ingest.transaction.chores import noted_purges
+from codequarry.ingest.transaction.plan import Plan, make_plan
+from codequarry.shared.head import Head, Place
+from codequarry.shared.ledger import published_transactions
+from codequarry.shared.snapshots import snapshot_at
+from codequarry.shared.store.port import Store
+from codequarry.shared.transactions import TransactionRecord
+
+# Full timelines that are looked at, the newest first: a repository with more has many that hardly differ.
+MOST_TIMELINES = 8
+WORKSPACES = "workspace/"
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A published state and what differs over it.
+
+    ``plan.changed`` goes into the overlay; ``plan.retired`` is its mask.
+    """
+
+    record: TransactionRecord
+    plan: Plan
+
+    @property
+    def place(self) -> Place:
+        """The timeline and the number."""
+        return self.record.timeline, self.record.number
+
+    @property
+    def paths(self) -> int:
+        """In how many paths the version differs from it."""
+        return self.plan.paths
+
+
+def is_overlay(head: Head, timeline: int) -> bool:
+    """Tell whether a timeline lies, or will lie, over another one (rule 12)."""
+    state = head.timelines[timeline]
+    return bool(state.pins) or bool(state.lease and state.lease.base)
+
+
+def choose_base(store: Store, head: Head, source: Source, repo: str, current: Place | None) -> Base | None:
+    """Return the best base for a version; of two that are as good the ``current`` one, then the default branch.
+
+    None where the repository has no full timeline.
+    """
+    candidates = list(dict.fromkeys(_candidates(store, head, source, repo)))
+    plans: dict[Place, Plan] = {}
+
+    def paths(record: TransactionRecord) -> int:
+        # Where the same rules decided, git knows the number without a look at the index.
+        if record.rules == source.rules.digest:
+            number = differing_paths(source.mirror, record.commit, source.commit)
+            if number is not None:
+                return number
+        plans[record.timeline, record.number] = plan_over(store, head, source, record)
+        return plans[record.timeline, record.number].paths
+
+    def rank(record: TransactionRecord) -> tuple[int, bool, bool, int]:
+        place = (record.timeline, record.number)
+        return paths(record), place != current, record.timeline != head.defaults.get(repo), -record.number
+
+    best = min(candidates, key=rank, default=None)
+    if best is None:
+        return None
+    return Base(best, plans.get((best.timeline, best.number)) or plan_over(store, head, source, best))
+
+
+def plan_over(store: Store, head: Head, source: Source, record: TransactionRecord) -> Plan:
+    """Compare a version with a published state, path by path, in blob, rules and presence."""
+    live = store.files(snapshot_at(head, record.timeline, record.number))
+    return make_plan(source.tasks, live, source.forced)
+
+
+def _candidates(store: Store, head: Head, source: Source, repo: str) -> Iterator[TransactionRecord]:
+    """Yield of each full timeline the newest state, the oldest, and the nearest in the history of the commit."""
+    by_commit: dict[str, TransactionRecord] = {}
+    for timeline in _full_timelines(store, head, source, repo):
+        records = published_transactions(store, head, timeline)
+        if records:
+            yield records[-1]
+            yield records[0]
+        by_commit = {record.commit: record for record in records} | by_commit
+    found = nearest(source.mirror, source.commit, by_commit) if by_commit else None
+    if found:
+        yield by_commit[found]
+
+
+def _full_timelines(store: Store, head: Head, source: Source, repo: str) -> Sequence[int]:
+    """Return the timelines that may be a base, the default one first.
+
+    Not one of a working tree, which is no commit, nor one that is to go as soon as no overlay lies on it.
+    """
+    going = noted_purges(store)
+
+    def may_be(key: int) -> bool:
+        state = head.timelines[key]
+        if not state.published or is_overlay(head, key) or state.ref.startswith(WORKSPACES):
+            return False
+        is_former = not state.ref and key != head.defaults.get(repo)
+        return not (is_former and key in going) and not (source.key and state.ref == source.key)
+
+    found = filter(may_be, head.of_repo(repo))
+    ranked = sorted(found, key=lambda key: (key != head.defaults.get(repo), -head.timelines[key].published))
+    return ranked[:MOST_TIMELINES]

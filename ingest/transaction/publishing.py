@@ -1,0 +1,175 @@
+"""One transaction: planned, written, checked, published."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+
+from codequarry.ingest.files.scan import FileTask
+from codequarry.ingest.files.workers import BATCH_FILES, open_readers
+from codequarry.ingest.git.ancestry import new_commits
+from codequarry.ingest.run import Run, Work
+from codequarry.ingest.sources import processor_count
+from codequarry.ingest.transaction.acquire import give_up
+from codequarry.ingest.transaction.chores import note_purge
+from codequarry.ingest.transaction.lease import Heartbeat, Held, give_back
+from codequarry.ingest.transaction.placement import Placer, current_timeline, timelines_of
+from codequarry.ingest.transaction.plan import make_plan, skips
+from codequarry.ingest.transaction.writing import Writer, Written
+from codequarry.ingest.versions import without_version
+from codequarry.ingest.watch import now
+from codequarry.shared.errors import CodequarryError, Conflict, LimitExceeded, StoreError
+from codequarry.shared.head import Head
+from codequarry.shared.ledger import change_head, read_head, record_transaction
+from codequarry.shared.model import INDEXED, Filters
+from codequarry.shared.refs import Ref
+from codequarry.shared.repositories import (
+    Summary,
+    clear_progress,
+    count_tokens,
+    delete_repository,
+    save_summary,
+)
+from codequarry.shared.snapshots import draft_snapshot, snapshot_at
+from codequarry.shared.transactions import TransactionRecord, publish
+
+
+def transact(run: Run, held: Held, placer: Placer) -> tuple[Work, Written, Summary]:
+    """Write and publish one transaction."""
+    store, watch = run.workshop.store, run.watch
+    with Heartbeat(store, held, run.workshop.settings.indexing.lease_seconds) as heartbeat, _left_in_order(run, held):
+        watch.say("scanning")
+        work = _plan(run, held, placer)
+        record = _record(run, held, work)
+        record_transaction(store, record)
+        watch.say("indexing")
+        watch.expect(len(work.plan.changed), done=len(work.before))
+        left = [task for task in work.plan.changed if task.path not in work.before]
+        writer = Writer(run.repository.name, held, run.workshop, heartbeat, run.request)
+        done = _read_and_write(run, writer, left) if left else writer.written
+        watch.say("publishing")
+        heartbeat.check()
+        _retire(run, held, work)
+        _check(run, held, work, done)
+        summary = _summarise(run, record, work, done)
+        heartbeat.check()
+        _publish(run, held)
+    return work, done, summary
+
+
+def _plan(run: Run, held: Held, placer: Placer) -> Work:
+    """Compare the version with its own timeline; of an overlay only the paths that differ from its base."""
+    store = run.workshop.store
+    head = read_head(store)
+    base = placer.base_at(head, held.base) if held.base else None
+    tasks = base.plan.changed if base else run.source.tasks
+    live = () if held.new else store.files(snapshot_at(head, held.timeline, head.timelines[held.timeline].published))
+    before = {file.path: file for file in store.written_files(held.timeline, held.number)} if held.resumed else {}
+    # An interrupted run may have been asked to write other paths anew than this one.
+    return Work(make_plan(tasks, live, run.source.forced.union(before)), base, before)
+
+
+def _read_and_write(run: Run, writer: Writer, tasks: list[FileTask]) -> Written:
+    settings = run.workshop.settings
+    most = processor_count() if settings.indexing.processes is None else settings.indexing.processes
+    to_read = sum(task.skip is None for task in tasks)
+    processes = min(most, -(-to_read // BATCH_FILES))
+    assignment = run.source.assignment(run.repository.name, settings)
+    with closing(open_readers(assignment, processes)) as readers:
+        return writer.write(readers.read(tasks), run.watch)
+
+
+@contextmanager
+def _left_in_order(run: Run, held: Held) -> Iterator[None]:
+    """Undo what a limit stopped; leave all else that fails open, for the next run to resume."""
+    store = run.workshop.store
+    try:
+        yield
+    except LimitExceeded:
+        give_up(store, held)
+        clear_progress(store, run.repository.name)
+        if run.repository.name not in read_head(store).defaults:
+            delete_repository(store, run.repository.name)
+        raise
+    except BaseException:
+        # Best effort: whoever comes next sees from the holder's name that it is gone, or waits for the lease to end.
+        with suppress(CodequarryError):
+            give_back(store, held)
+        raise
+
+
+def _record(run: Run, held: Held, work: Work) -> TransactionRecord:
+    target = run.source.target(run.repository.name)
+    state = read_head(run.workshop.store).timelines[held.timeline]
+    commits, count = new_commits(run.source.mirror, target.commit, state.commit)
+    return TransactionRecord(
+        timeline=held.timeline,
+        number=held.number,
+        repo=target.repo,
+        ref=target.ref,
+        commit=target.commit,
+        rules=target.rules,
+        changed_paths=work.plan.paths,
+        indexed_at=now(),
+        base_timeline=held.base[0] if held.base else None,
+        base_number=held.base[1] if held.base else None,
+        mask=tuple(sorted(work.base.plan.retired)) if work.base else (),
+        commits=commits,
+        commit_count=count,
+    )
+
+
+def _retire(run: Run, held: Held, work: Work) -> None:
+    store = run.workshop.store
+    if work.plan.retired:
+        store.retire(held.timeline, held.number, work.plan.retired, read_head(store).aborted)
+    store.refresh()
+
+
+def _check(run: Run, held: Held, work: Work, done: Written) -> None:
+    """See that the store holds what was planned, and nothing old on the changed paths (rule 6)."""
+    store, plan = run.workshop.store, work.plan
+    tally = store.tally(held.timeline, held.number, plan.retired, read_head(store).aborted)
+    rows = done.rows + sum(file.rows for file in work.before.values())
+    if (tally.rows, tally.files, tally.retirable) == (rows, len(plan.changed), 0):
+        return
+    give_up(store, held)
+    raise StoreError(
+        f"transaction {held.number} wrote {tally.rows} rows of {tally.files} files, {rows} of {len(plan.changed)} "
+        f"were planned, {tally.retirable} old ones are left; it was undone, run again"
+    )
+
+
+def _summarise(run: Run, record: TransactionRecord, work: Work, done: Written) -> Summary:
+    """Count what readers of the version will see, an overlay's base included."""
+    store = run.workshop.store
+    verdicts = Counter(work.plan.kept_verdicts) + done.verdicts
+    verdicts += Counter(file.verdict for file in work.before.values())
+    verdicts += Counter(work.base.plan.kept_verdicts if work.base else {})
+    chunks = store.count(draft_snapshot(read_head(store), record), Filters())
+    summary = Summary(record.timeline, record.number, verdicts[INDEXED], chunks, skips(verdicts))
+    save_summary(store, summary)
+    count_tokens(store, run.repository.name, done.tokens)
+    return summary
+
+
+def _publish(run: Run, held: Held) -> None:
+    """Publish in one write; the timeline that a new one replaces goes with it, and its rows after it."""
+    store, repo, key = run.workshop.store, run.repository.name, run.source.key
+    replaced = current_timeline(read_head(store), repo, key) if held.new else None
+    # A default branch that was moved to other history stays searchable by commit, until retention ends.
+    if replaced is not None and (key or run.request.full):
+        note_purge(store, replaced)
+    stale = "" if key else Ref("branch", run.source.ref.value).key
+    for timeline in timelines_of(read_head(store), repo, stale) if stale else ():
+        note_purge(store, timeline)
+
+    def change(head: Head) -> tuple[Head, None]:
+        if held.new and current_timeline(head, repo, key) != replaced:
+            raise Conflict(f"{repo} has changed since this run began; run again")
+        head = publish(head, held.timeline, held.holder, held.number, run.source.commit, default=held.new and not key)
+        if held.new and key:
+            head = without_version(head, repo, key, keep=held.timeline)
+        # A branch that has become the default one has no layer of its own any more.
+        return without_version(head, repo, stale) if stale else head, None
+
+    change_head(store, change)

@@ -1,0 +1,191 @@
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from codequarry.ingest.files.reading import ReadingRules, judge
+from codequarry.ingest.files.scan import SKIP_REASONS, PathRules
+from codequarry.ingest.files.source import PathLabels
+from codequarry.ingest.git.objects import SUBMODULE, SYMLINK, TreeEntry
+from codequarry.shared.config import (
+    ChunkingSettings,
+    LanguageSettings,
+    PathRule,
+    ScanSettings,
+    SettingsModel,
+)
+from codequarry.shared.errors import UsageError
+
+BLOB = "b" * 40
+
+
+def entry(path: str, mode: str = "100644", size: int = 10) -> TreeEntry:
+    return TreeEntry(path, mode, BLOB, size)
+
+
+def decide(path: str, *ignore: str, size: int = 10, mode: str = "100644", **sections: object):
+    return PathRules(SettingsModel(**sections), ignore).decide(entry(path, mode, size))
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("src/app.py", None),
+        ("vendor/lib.go", "vendored"),
+        ("Cargo.lock", "lock-file"),
+        ("x.pb.go", "generated"),
+        ("app.min.js", "minified"),
+        ("image.png", None),  # its content decides
+    ],
+)
+def test_the_name_alone_leaves_files_out(path, reason):
+    assert decide(path).skip == reason
+
+
+def test_links_and_submodules_are_never_followed():
+    assert decide("link", mode=SYMLINK).skip == "symlink"
+    assert decide("sub", mode=SUBMODULE).skip == "submodule"
+
+
+def test_a_large_blob_is_left_out_before_anyone_reads_it():
+    task = decide("dump.sql", size=200_000_000)
+    assert task.skip == "too-large"
+    assert "200000000 bytes, the limit is 1000000" in task.detail
+
+
+def test_each_rule_of_names_can_be_switched_off():
+    off = ScanSettings(skip_generated=False, skip_vendored=False, skip_minified=False, skip_lock_files=False)
+    for path in ("vendor/lib.go", "Cargo.lock", "x.pb.go", "app.min.js"):
+        assert decide(path, scan=off).skip is None
+
+
+def test_patterns_of_the_settings_exclude_and_include_as_in_gitignore():
+    scan = ScanSettings(exclude=("*.sql", "!keep.sql", "/build/"), include=("src/", "*.sql", "/build/"))
+    assert decide("src/a.py", scan=scan).skip is None
+    assert decide("a.sql", scan=scan).skip == "excluded"
+    assert decide("a.sql", scan=scan).detail == "*.sql"
+    assert decide("keep.sql", scan=scan).skip is None
+    assert decide("build/x", scan=scan).skip == "excluded"
+    assert decide("other/a.py", scan=scan).skip == "not-included"
+
+
+def test_the_repositorys_own_ignore_file_counts_and_can_ask_for_what_rules_leave_out():
+    ignore = ("# comment", "", "docs/", "!vendor/ours/", "not a [pattern\\")
+    assert decide("docs/a.md", *ignore).skip == "excluded"
+    assert decide("vendor/theirs/a.go", *ignore).skip == "vendored"
+    wanted = decide("vendor/ours/a.go", *ignore)
+    assert wanted.skip is None
+    assert wanted.wanted
+    assert decide("vendor/ours/a.go", *ignore, size=2_000_000).skip == "too-large"
+
+
+def test_a_wrong_pattern_in_the_settings_is_named():
+    with pytest.raises(UsageError, match=r"\[scan\] exclude: 'a\\' is no pattern"):
+        decide("a", scan=ScanSettings(exclude=("ok", "a\\")))
+
+
+def test_languages_are_switched_off_by_name_or_by_first_line():
+    only = LanguageSettings(only=("python",))
+    assert decide("a.go", languages=only).skip == "language-off"
+    assert decide("a.py", languages=only).skip is None
+    unknown = decide("script", languages=only)
+    assert unknown.skip is None
+    rules = ReadingRules("r", languages=only)
+    assert judge(unknown, b"#!/bin/sh\nls\n", rules).verdict == "language-off"
+    assert judge(unknown, b"#!/usr/bin/env python3\nx = 1\n", rules).verdict == "indexed"
+
+
+def test_path_rules_add_their_tags_and_the_last_value_wins():
+    rules = (
+        PathRule(glob="services/**", microservice="any", tags=("service",)),
+        PathRule(glob="services/loans/", microservice="loans", aggregate="Loan", tags=("money", "service")),
+        PathRule(glob="*.sql", tags=("sql",)),
+    )
+    assert decide("services/loans/a.py", path_rules=rules).labels == PathLabels("loans", "Loan", ("service", "money"))
+    assert decide("services/x.sql", path_rules=rules).labels == PathLabels("any", None, ("service", "sql"))
+    assert decide("main.py", path_rules=rules).labels == PathLabels()
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"chunking": ChunkingSettings(target_tokens=100)},
+        {"scan": ScanSettings(skip_generated=False)},
+        {"path_rules": (PathRule(glob="*", tags=("t",)),)},
+        {"languages": LanguageSettings(map={".py": "ruby"})},
+        {"scan": ScanSettings(exclude=("*.py",))},
+        {"scan": ScanSettings(max_file_bytes=5)},
+    ],
+)
+def test_what_changes_the_outcome_changes_the_rules_hash_of_the_file(sections):
+    assert decide("a.py", **sections).rules != decide("a.py").rules
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"scan": ScanSettings(exclude=("*.go",))},
+        {"scan": ScanSettings(max_file_bytes=50)},
+        {"languages": LanguageSettings(only=("python",))},
+        {"languages": LanguageSettings(map={".go": "ruby"})},
+        {"path_rules": (PathRule(glob="*.go", tags=("t",)),)},
+    ],
+)
+def test_what_does_not_concern_the_file_leaves_its_hash_and_changes_the_runs(sections):
+    assert decide("a.py", **sections).rules == decide("a.py").rules
+    assert PathRules(SettingsModel(**sections)).digest != PathRules(SettingsModel()).digest
+
+
+def test_the_same_blob_as_file_and_as_link_has_two_hashes():
+    assert decide("a", mode=SYMLINK).rules != decide("a").rules
+    assert decide("a", mode="100755") == decide("a")
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "verdict"),
+    [
+        ("a.py", b"x = 1\n", "indexed"),
+        ("a.py", b"", "indexed"),
+        ("a.py", b"# Generated by x. DO NOT EDIT.\n", "generated"),
+        ("a.js", b"a=1;" * 5000, "minified"),
+        ("a.png", b"\x89PNG\x00", "binary"),
+        ("a.py", "größe\n".encode() + b"\xff\n", "undecodable"),
+        ("a.bin", b"version https://git-lfs.github.com/spec/v1\n", "lfs-pointer"),
+    ],
+)
+def test_the_content_decides_the_rest(path, data, verdict):
+    file = judge(decide(path), data, ReadingRules("r"))
+    assert file.verdict == verdict
+    assert verdict in {*SKIP_REASONS, "indexed"}
+    assert bool(file.pieces) == (verdict == "indexed" and bool(data))
+
+
+def test_a_wanted_file_is_indexed_although_its_content_speaks_against_it():
+    task = decide("gen/a.py", "!gen/")
+    assert judge(task, b"# Generated by x. DO NOT EDIT.\nx = 1\n", ReadingRules("r")).verdict == "indexed"
+
+
+def test_generated_code_is_marked_where_it_is_not_skipped():
+    rules = ReadingRules("r", scan=ScanSettings(skip_generated=False))
+    file = judge(decide("a.py", scan=rules.scan), b"# @generated\nx = 1\n", rules)
+    assert file.pieces[0].chunk.kind_of_file == "generated"
+
+
+def test_chunks_carry_what_path_and_encoding_say():
+    task = replace(decide("svc/a.py"), labels=PathLabels("svc", "Loan", ("t",)))
+    chunk = judge(task, "x = 'gr\xf6\xdfe'\n".encode("cp1252"), ReadingRules("repo")).pieces[0].chunk
+    assert (chunk.repo, chunk.path, chunk.blob, chunk.language) == ("repo", "svc/a.py", BLOB, "python")
+    assert (chunk.microservice, chunk.aggregate, chunk.tags) == ("svc", "Loan", ("t",))
+    assert chunk.encoding == "cp1252"
+
+
+@pytest.mark.parametrize(("data", "lines"), [(b"", 0), (b"a", 1), (b"a\n", 1), (b"a\nb", 2), (b"\n\n", 2)])
+def test_lines_are_counted_as_editors_do(data, lines):
+    assert judge(decide("a.txt"), data, ReadingRules("r")).lines == lines
+
+
+def test_the_documentation_lists_every_reason():
+    page = (Path(__file__).parents[4] / "docs" / "versioned-index.md").read_text()
+    documented = dict(re.findall(r"^\| `([a-z-]+)` \| (.+) \|$", page, re.M))
+    assert {reason: meaning.replace("`", "") for reason, meaning in documented.items()} == SKIP_REASONS

@@ -1,0 +1,77 @@
+"""What is wrong with files and chunks, from what git and the index say of them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from codequarry.ingest.files.scan import FileTask
+from codequarry.ingest.fsck.files import KINDS, Problem, check_files
+from codequarry.ingest.fsck.texts import check_text
+from codequarry.shared.model import INDEXED, Chunk, FileRecord
+
+
+def task(path: str, blob: str = "b" * 40, **fields) -> FileTask:
+    return FileTask(path, blob, 10, "r", **fields)
+
+
+def record(path: str, blob: str = "b" * 40, **fields) -> FileRecord:
+    return FileRecord("project", path, blob, fields.pop("verdict", INDEXED), fields.pop("rows", 0), "r", 1, 2, **fields)
+
+
+def test_what_a_path_decides_must_be_the_verdict():
+    tasks = [task("v/a.py", skip="vendored")]
+    (problem,) = check_files(tasks, [record("v/a.py")], {}, same_rules=True)
+    assert problem == Problem("verdict", "v/a.py", "the index says indexed, the rules say vendored")
+    assert check_files(tasks, [record("v/a.py")], {}, same_rules=False) == []
+
+
+def test_problems_come_by_path():
+    problems = check_files([task("b"), task("a")], [record("c")], {}, same_rules=True)
+    assert [(one.path, one.kind) for one in problems] == [("a", "missing"), ("b", "missing"), ("c", "extra")]
+
+
+def test_every_kind_of_problem_is_documented_as_the_command_explains_it():
+    page = (Path(__file__).parents[4] / "docs" / "cli.md").read_text()
+    assert all(f"| `{kind}` | {meaning} |" in page for kind, meaning in KINDS.items())
+
+
+def chunk(text: str, start: int, end: int, **fields) -> Chunk:
+    lines = "one\ntwo\nthree\r\n\nlast".splitlines(keepends=True)
+    first, last = sum(map(len, lines[: start - 1])), sum(map(len, lines[:end]))
+    return Chunk("i", "p", "a", "b", "text", "file", start, end, first, last, text, "h", **fields)
+
+
+DATA = b"one\ntwo\nthree\r\n\nlast"
+
+
+@pytest.mark.parametrize(
+    ("chunks", "wrong"),
+    [
+        ([chunk("one\ntwo\n", 1, 2), chunk("three\r\n\nlast", 3, 5)], []),
+        ([chunk("one\ntwo\nthree\r\n", 1, 3), chunk("three\r\n\nlast", 3, 5)], []),
+        ([chunk("one\ntwo\n", 1, 2), chunk("\nlast", 4, 5)], ["in no chunk: lines 3"]),
+        ([chunk("two\n", 2, 2)], ["in no chunk: lines 1, 3-5"]),
+        ([], ["in no chunk: lines 1-5"]),
+        ([chunk("One\ntwo\n", 1, 2), chunk("three\r\n\nlast", 3, 5)], ["lines 1 to 2: another text"]),
+        ([chunk("***\ntwo\n", 1, 2, masked=True), chunk("three\r\n\nlast", 3, 5)], []),
+        ([chunk("one\ntwo\nthree\r\n\nlast", 1, 5), chunk("", 6, 6)], ["lines 6 to 6 of 5"]),
+        ([chunk("made of cells", 1, 1, derived=True)], []),
+        (
+            [replace(chunk("one\ntwo\nthree\r\n\nlast", 1, 5), start_char=1)],
+            ["lines 1 to 5: characters 1 to 20 are others"],
+        ),
+    ],
+)
+def test_chunks_are_compared_with_the_blob_line_by_line(chunks, wrong):
+    found = check_text(record("a"), DATA, chunks)
+    assert [problem.detail for problem in found] == wrong
+
+
+def test_an_empty_file_has_no_line_to_be_in_a_chunk():
+    assert check_text(record("a"), b"", []) == []
+
+
+def test_a_blob_that_is_no_text_was_not_to_be_indexed():
+    (problem,) = check_text(record("a"), b"\x00\x01", [])
+    assert (problem.kind, problem.detail) == ("verdict", "the index says indexed, the blob is binary")

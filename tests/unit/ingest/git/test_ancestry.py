@@ -1,0 +1,58 @@
+import pytest
+
+from codequarry.ingest.git import ancestry
+from codequarry.ingest.git.ancestry import count_behind, differing_paths, is_ancestor, nearest, new_commits
+
+GONE = "f" * 40
+
+
+@pytest.fixture
+def history(make_repository, fetch):
+    """Give a mirror and its four commits, the oldest first; each changes one path."""
+    repository = make_repository()
+    commits = []
+    for number in range(4):
+        repository.write(f"f{number}.txt", "x\n")
+        commits.append(repository.commit())
+    return fetch(repository.origin).mirror, commits
+
+
+def test_new_commits_are_those_since_the_one_before(history):
+    mirror, commits = history
+    assert new_commits(mirror, commits[3], commits[1]) == ((commits[3], commits[2]), 2)
+    assert new_commits(mirror, commits[3], None) == (tuple(reversed(commits)), 4)
+    assert new_commits(mirror, commits[3], GONE) == (tuple(reversed(commits)), 4)
+    assert new_commits(mirror, commits[1], commits[3]) == ((), 0)
+    assert new_commits(mirror, GONE, commits[0]) == ((), 0)
+
+
+def test_a_long_history_is_counted_but_not_listed_whole(history, monkeypatch):
+    mirror, commits = history
+    monkeypatch.setattr(ancestry, "MAX_COMMITS", 2)
+    assert new_commits(mirror, commits[3], None) == ((commits[3], commits[2]), 4)
+
+
+def test_how_far_a_version_is_behind(history):
+    mirror, commits = history
+    assert count_behind(mirror, commits[3], commits[0]) == 3
+    assert count_behind(mirror, commits[3], commits[3]) == 0
+    assert count_behind(mirror, commits[3], "") is None
+    assert count_behind(mirror, commits[3], GONE) is None
+
+
+def test_the_nearest_published_commit_of_a_history(history):
+    mirror, commits = history
+    assert nearest(mirror, commits[3], {commits[0], commits[2]}) == commits[2]
+    assert nearest(mirror, commits[2], {commits[2]}) == commits[2]
+    assert nearest(mirror, commits[1], {commits[3], GONE}) is None
+    assert nearest(mirror, GONE, {commits[3]}) is None
+
+
+def test_commits_are_compared_by_their_paths(history):
+    mirror, commits = history
+    assert differing_paths(mirror, commits[0], commits[3]) == 3
+    assert differing_paths(mirror, commits[3], commits[3]) == 0
+    assert differing_paths(mirror, commits[0], GONE) is None
+    assert is_ancestor(mirror, commits[0], commits[3])
+    assert not is_ancestor(mirror, commits[3], commits[0])
+    assert not is_ancestor(mirror, GONE, commits[0])

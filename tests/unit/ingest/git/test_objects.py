@@ -1,0 +1,240 @@
+import os
+import shutil
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from codequarry.ingest.git.fetching import DETACHED_REF
+from codequarry.ingest.git.mirrors import mirror_folder
+from codequarry.ingest.git.objects import SUBMODULE, SYMLINK, BlobReader, TreeEntry, list_tree
+from codequarry.ingest.git.origins import parse_origin
+from codequarry.ingest.git.remote import HEAD
+from codequarry.shared.config import GitSettings
+from codequarry.shared.errors import GitError, UsageError
+
+
+def test_the_branch_of_head_is_fetched_when_none_is_named(make_repository, fetch):
+    repository = make_repository(files={"a.txt": "a"})
+    repository.git("checkout", "--quiet", "-b", "dev/new")
+    tip = repository.commit("second")
+    fetched = fetch(repository.origin)
+    assert (fetched.branch, fetched.commit) == ("dev/new", tip)
+
+
+def test_a_named_branch_is_fetched(make_repository, fetch):
+    repository = make_repository(files={"a.txt": "a"})
+    first = repository.git("rev-parse", "HEAD").decode().strip()
+    repository.git("branch", "old")
+    repository.commit("second")
+    fetched = fetch(repository.origin, "old")
+    assert (fetched.branch, fetched.commit) == ("old", first)
+
+
+def test_a_tag_of_the_same_name_is_not_taken_for_the_branch(make_repository, fetch):
+    repository = make_repository(files={"a.txt": "a"})
+    repository.git("tag", "main")
+    tip = repository.commit("second")
+    assert fetch(repository.origin, "main").commit == tip
+
+
+def test_a_head_on_no_branch_is_fetched(make_repository, fetch):
+    repository = make_repository(files={"a.txt": "a"})
+    first = repository.git("rev-parse", "HEAD").decode().strip()
+    repository.commit("second")
+    repository.git("checkout", "--quiet", first)
+    fetched = fetch(repository.origin)
+    assert (fetched.branch, fetched.commit) == (HEAD, first)
+    assert fetched.mirror.run("rev-parse", DETACHED_REF, what="ref").decode().strip() == first
+
+
+def test_new_commits_and_force_pushes_are_followed(make_repository, fetch):
+    repository = make_repository(files={"a.txt": "a"})
+    first = fetch(repository.origin).commit
+    second = repository.commit("second")
+    assert fetch(repository.origin).commit == second
+    repository.git("reset", "--quiet", "--hard", first)
+    other = repository.commit("other")
+    assert fetch(repository.origin).commit == other
+
+
+def test_a_fetch_of_what_the_mirror_has_does_not_touch_it(make_repository, fetch):
+    repository = make_repository(files={"a.txt": "a"})
+    mirror = fetch(repository.origin).mirror
+
+    def state():
+        return sorted((path, path.stat().st_mtime_ns) for path in mirror.folder.rglob("*"))
+
+    before = state()
+    fetch(repository.origin)
+    assert state() == before
+
+
+def test_a_repository_without_commits_says_so(make_repository, fetch):
+    with pytest.raises(GitError, match="has no commits yet"):
+        fetch(make_repository().origin)
+
+
+def test_a_missing_branch_lists_those_there_are(make_repository, fetch):
+    repository = make_repository(files={"a.txt": "a"})
+    for number in range(12):
+        repository.git("branch", f"b{number:02}")
+    with pytest.raises(GitError, match=r"has no branch nope; there is b00, .* b09 and 3 more"):
+        fetch(repository.origin, "nope")
+
+
+def test_an_unborn_head_beside_real_branches_asks_for_a_branch(make_repository, fetch):
+    repository = make_repository(files={"a.txt": "a"})
+    repository.git("symbolic-ref", "HEAD", "refs/heads/gone")
+    with pytest.raises(GitError, match="name a branch with --branch; there is main"):
+        fetch(repository.origin)
+
+
+@pytest.mark.parametrize("branch", ["--upload-pack=evil", "a*", "a b", "a..b^", "x:y"])
+def test_what_is_no_branch_name_never_reaches_git(make_repository, fetch, branch):
+    with pytest.raises(UsageError, match="is not the name of a branch"):
+        fetch(make_repository(files={"a.txt": "a"}).origin, branch)
+
+
+@pytest.mark.parametrize("kind", ["shallow", "sha256", "bare", "worktree"])
+def test_other_forms_of_repositories_are_read(make_repository, fetch, tmp_path, kind):
+    repository = make_repository(files={"a.txt": "a"})
+    tip = repository.commit("second")
+    folder = tmp_path / kind
+    if kind == "shallow":
+        subprocess.run(["git", "clone", "-q", "--depth=1", f"file://{repository.folder}", folder], check=True)
+    elif kind == "bare":
+        subprocess.run(["git", "clone", "-q", "--bare", repository.folder, folder], check=True)
+    elif kind == "worktree":
+        repository.git("worktree", "add", "--quiet", "--detach", str(folder))
+    else:
+        repository = make_repository("other")
+        repository.git("init", "--quiet", "--object-format=sha256", str(folder))
+        repository.folder = folder
+        repository.write("a.txt", "a")
+        tip = repository.commit()
+    fetched = fetch(str(folder))
+    assert fetched.commit == tip
+    assert [entry.path for entry in list_tree(fetched.mirror, tip)] == ["a.txt"]
+
+
+def test_every_entry_of_a_commit_is_listed_with_mode_blob_and_size(make_repository, fetch):
+    repository = make_repository()
+    repository.write("dir/a.txt", "twelve bytes")
+    repository.write('line\nfeed "and" quotes', "x")
+    repository.write(b"caf\xe9", "y")
+    os.symlink("/etc/passwd", repository.folder / "link")
+    inner = make_repository("inner", {"i.txt": "i"})
+    repository.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner.origin, "sub")
+    tip = repository.commit()
+    entries = {entry.path: entry for entry in list_tree(fetch(repository.origin).mirror, tip)}
+    assert set(entries) == {".gitmodules", "dir/a.txt", 'line\nfeed "and" quotes', "caf\\xe9", "link", "sub"}
+    assert entries["dir/a.txt"] == TreeEntry("dir/a.txt", "100644", entries["dir/a.txt"].blob, 12)
+    assert entries["link"].mode == SYMLINK
+    assert (entries["sub"].mode, entries["sub"].size) == (SUBMODULE, 0)
+
+
+def test_blobs_are_read_byte_for_byte(make_repository, fetch):
+    contents = {"a": b"", "b": b"\x00\xff\n", "c": b"x" * 100_000, "d": b"no line end"}
+    repository = make_repository(files=contents)
+    fetched = fetch(repository.origin)
+    with BlobReader(fetched.mirror) as blobs:
+        read = {entry.path: blobs.read(entry.blob) for entry in list_tree(fetched.mirror, fetched.commit)}
+    assert read == contents
+
+
+def test_a_blob_that_is_not_there_is_a_git_error(make_repository, fetch):
+    fetched = fetch(make_repository(files={"a": "a"}).origin)
+    with BlobReader(fetched.mirror) as blobs:
+        with pytest.raises(GitError, match="cannot be read"):
+            blobs.read("0" * 40)
+        assert blobs.read(list_tree(fetched.mirror, fetched.commit)[0].blob) == b"a"
+
+
+def test_a_hook_or_a_filter_of_the_repository_never_runs(make_repository, fetch, tmp_path):
+    repository = make_repository(files={"a.txt": "a", ".gitattributes": "* filter=evil\n"})
+    evil = f"touch {tmp_path}/evil"
+    for hook in ("post-checkout", "pre-receive", "reference-transaction", "post-update"):
+        path = repository.folder / ".git" / "hooks" / hook
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{evil}\n")
+        path.chmod(0o755)
+    for key in ("filter.evil.smudge", "core.fsmonitor", "core.sshCommand", "uploadpack.packObjectsHook"):
+        repository.git("config", key, evil)
+    fetched = fetch(repository.origin)
+    list_tree(fetched.mirror, fetched.commit)
+    assert not (tmp_path / "evil").exists()
+
+
+def test_the_configuration_of_the_machine_is_not_read(make_repository, fetch, tmp_path, monkeypatch):
+    home = tmp_path / "person"
+    home.mkdir()
+    (home / ".gitconfig").write_text(f'[url "file:///elsewhere"]\n\tinsteadOf = "{tmp_path}"\n')
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    assert fetch(make_repository(files={"a": "a"}).origin).branch == "main"
+
+
+def test_a_killed_fetch_leaves_nothing_that_stops_the_next(make_repository, fetch):
+    repository = make_repository(files={"a.txt": "a"})
+    folder = fetch(repository.origin).mirror.folder
+    for leftover in ("packed-refs.lock", "refs/heads/main.lock", "objects/pack/tmp_pack_x", "shallow.lock"):
+        (folder / leftover).write_text("")
+    tip = repository.commit("second")
+    assert fetch(repository.origin).commit == tip
+    assert not list(folder.rglob("tmp_pack_*"))
+
+
+@pytest.mark.parametrize("missing", ["HEAD", "objects", "refs", "config"])
+def test_a_mirror_that_was_made_half_way_is_completed(make_repository, fetch, missing):
+    repository = make_repository(files={"a.txt": "a"})
+    folder = fetch(repository.origin).mirror.folder
+    shutil.rmtree(folder / missing) if (folder / missing).is_dir() else (folder / missing).unlink()
+    fetched = fetch(repository.origin)
+    assert [entry.path for entry in list_tree(fetched.mirror, fetched.commit)] == ["a.txt"]
+
+
+def test_two_fetches_into_one_mirror_wait_for_each_other(make_repository, fetch):
+    repository = make_repository(files={"a.txt": "a"})
+    commits = []
+    threads = [threading.Thread(target=lambda: commits.append(fetch(repository.origin).commit)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(commits) == 4
+    assert len(set(commits)) == 1
+
+
+def test_a_server_that_does_not_answer_is_given_up_in_time(fetch, silent_server):
+    settings = GitSettings(clone_timeout_seconds=1)
+    started = time.monotonic()
+    with pytest.raises(GitError, match="no answer within 1 s"):
+        fetch(f"http://127.0.0.1:{silent_server}/a/b.git", settings=settings)
+    assert time.monotonic() - started < 30
+    assert not [line for line in _processes() if "git-remote-http" in line and str(silent_server) in line]
+
+
+def test_a_port_that_nobody_listens_on_is_said_in_one_line(fetch, silent_server):
+    with pytest.raises(GitError) as caught:
+        fetch("http://127.0.0.1:1/a/b.git")
+    assert "cannot read http://127.0.0.1:1/a/b.git" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_mirrors_of_two_origins_with_one_name_lie_apart(tmp_path):
+    one, other = parse_origin("https://host/a/project"), parse_origin("https://host/b/project.git")
+    assert mirror_folder(one, tmp_path) != mirror_folder(other, tmp_path)
+    assert mirror_folder(one, tmp_path) == mirror_folder(parse_origin("git@host:a/project.git"), tmp_path)
+
+
+def _processes() -> list[str]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found

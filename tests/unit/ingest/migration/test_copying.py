@@ -1,0 +1,33 @@
+"""Which rows a migration copies: those that somebody may still ask for."""
+
+from itertools import product
+
+from codequarry.ingest.migration.copying import Extent
+from codequarry.shared.head import Head, Timeline
+from codequarry.shared.model import Layer
+from codequarry.shared.snapshots import OPEN, is_live
+
+
+def test_a_row_is_copied_when_a_kept_or_pinned_number_sees_it_and_no_other():
+    hidden = frozenset({4, 9})
+    timelines = {1: Timeline("a", 8, "c", floor=6), 2: Timeline("a", 7, "d", ref="r", pins=frozenset({(1, 2)}))}
+    head = Head(counter=12, open={9: 1}, aborted=frozenset({4}), timelines=timelines, defaults={"a": 1})
+    extent = Extent.of(head, 1, -1)
+    asked = [number for number in (2, 6, 7, 8) if number not in hidden]
+    for born, died in product(range(1, 12), (*range(2, 12), OPEN)):
+        if born >= died:
+            continue
+        seen = any(is_live(Layer((1,), at, hidden), 1, born, died, "p") for at in asked)
+        assert extent.has(born, died) == seen, (born, died)
+
+
+def test_only_what_was_published_since_the_last_pass_is_copied():
+    head = Head(counter=12, timelines={1: Timeline("a", 8, "c")}, defaults={"a": 1})
+    extent = Extent.of(head, 1, 5)
+    assert [born for born in range(12) if extent.has(born, OPEN)] == [6, 7, 8]
+
+
+def test_who_retires_in_a_number_that_nobody_sees_has_not_retired():
+    head = Head(counter=12, open={11: 1}, aborted=frozenset({4}), timelines={1: Timeline("a", 8, "c")})
+    extent = Extent.of(head, 1, -1)
+    assert [extent.death(number) for number in (3, 4, 8, 11, OPEN)] == [3, OPEN, 8, OPEN, OPEN]

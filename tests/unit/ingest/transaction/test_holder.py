@@ -1,0 +1,70 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from codequarry.ingest.transaction.holder import NOBODY, is_gone, new_holder, retire_holder, spoken
+
+
+@pytest.fixture
+def holder():
+    name = new_holder()
+    yield name
+    retire_holder(name)
+
+
+def other_process(code: str) -> str:
+    return f"from codequarry.ingest.transaction.holder import new_holder; print(new_holder(), flush=True); {code}"
+
+
+def test_this_run_is_at_work_until_it_says_otherwise(holder):
+    assert not is_gone(holder)
+    retire_holder(holder)
+    assert is_gone(holder)
+
+
+def test_two_runs_of_one_process_have_two_names(holder):
+    other = new_holder()
+    retire_holder(other)
+    assert other != holder
+    assert is_gone(other)
+    assert not is_gone(holder)
+
+
+def test_a_process_that_ended_is_gone_and_one_that_runs_is_not():
+    process = subprocess.Popen(
+        [sys.executable, "-c", other_process("input()")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout and process.stdin
+    name = process.stdout.readline().strip()
+    assert not is_gone(name)
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert is_gone(name), "a zombie works no more"
+    process.wait()
+    assert is_gone(name)
+    process.stdout.close()
+    process.stdin.close()
+
+
+def test_a_reused_process_id_is_noticed(holder):
+    host, machine, _, started, nonce = holder.split(" ")
+    parent = os.getppid()
+    assert is_gone(f"{host} {machine} {parent} {int(started) + 1} {nonce}")
+
+
+def test_nothing_is_known_of_other_machines_and_containers(holder):
+    host, machine, _, started, nonce = holder.split(" ")
+    assert not is_gone(f"elsewhere {machine} 999999999 {started} {nonce}")
+    assert not is_gone(f"{host} other/pid:[1] 999999999 {started} {nonce}")
+    assert not is_gone("a name of another form")
+
+
+def test_a_lease_that_was_given_back_belongs_to_nobody():
+    assert is_gone(NOBODY)
+
+
+def test_a_holder_is_named_by_process_and_host(holder):
+    assert spoken(holder) == f"process {os.getpid()} on {holder.split(' ')[0]}"
+    assert spoken("someone") == "someone"
