@@ -8,7 +8,7 @@ from typing import Literal
 from codequarry.search_api.views import Moment, Point, View, view_of
 from codequarry.shared.errors import AmbiguousCommit, UsageError
 from codequarry.shared.head import Head
-from codequarry.shared.refs import MIN_COMMIT_DIGITS, Ref, RefKind, commit_digits
+from codequarry.shared.refs import KIND_NAMES, MIN_COMMIT_DIGITS, Ref, RefKind, commit_digits
 
 Kind = Literal["branch", "ref", "commit"]
 _HEXADECIMAL = re.compile(rf"[0-9a-fA-F]{{{MIN_COMMIT_DIGITS},64}}")
@@ -45,7 +45,13 @@ class Asked:
             return Ref("branch", self.text), Ref("tag", self.text)
 
     def __str__(self) -> str:
-        return f"{'version' if self.kind == 'ref' else self.kind} '{self.text}'"
+        if self.kind != "ref":
+            return f"{self.kind} '{self.text}'"
+        try:
+            ref = Ref.of_key(self.text)
+        except ValueError:
+            return f"version '{self.text}'"
+        return f"{KIND_NAMES[ref.kind]} '{ref.value}'"
 
 
 def _kind(name: str) -> RefKind:

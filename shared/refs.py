@@ -1,6 +1,7 @@
 """Names of versions: a branch, a tag, a pull request, a commit, or the working tree of a folder."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -17,6 +18,14 @@ _PREFIXES: dict[RefKind, str] = {
 }
 # How the kinds that are no branch and no tag are spoken of, and asked for in `ref:`.
 _SPOKEN: dict[RefKind, str] = {"pull": "pull/", "commit": "commit/", "workspace": "workspace:"}
+# What a person calls one of them.
+KIND_NAMES: Mapping[RefKind, str] = {
+    "branch": "branch",
+    "tag": "tag",
+    "pull": "pull request",
+    "commit": "commit",
+    "workspace": "working tree",
+}
 # Fewer digits are an accident, as in git.
 MIN_COMMIT_DIGITS = 7
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")

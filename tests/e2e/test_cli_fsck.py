@@ -103,7 +103,7 @@ def test_an_older_commit_cannot_be_mended(workspace, project):
     ("arguments", "code", "message"),
     [
         (("nothing",), 1, "'nothing' is not indexed"),
-        (("project", "--branch", "nothing"), 1, "version 'refs/heads/nothing' is not indexed"),
+        (("project", "--branch", "nothing"), 1, "branch 'nothing' is not indexed"),
         (("project", "--commit", "123"), 2, "must be 7 to 64 hexadecimal digits"),
         (("project", "--branch", "a", "--tag", "b"), 2, "exclude each other"),
     ],
