@@ -16,7 +16,7 @@ from codequarry.shared.store.filters import RECALL_WEIGHTS
 
 # Snapshots whose masks are kept: those of head and of the few versions that are asked for at one time.
 _KEPT_VIEWS = 8
-_WEIGHTS = np.array([RECALL_WEIGHTS[name] for name in TOKEN_FIELDS], np.float32)
+_WEIGHTS = np.array([RECALL_WEIGHTS[name] for name in TOKEN_FIELDS], np.int32)
 
 Floats = NDArray[np.float32]
 
@@ -68,8 +68,8 @@ class ViewCache:
 
 
 def _weighted(lengths: Ints) -> Floats:
-    weighted: Floats = lengths.astype(np.float32) @ _WEIGHTS
-    return weighted
+    # In whole numbers: BLAS reads so short a row together with what lies behind it, and warns of that being no number.
+    return (lengths @ _WEIGHTS).astype(np.float32)
 
 
 def _view(connection: apsw.Connection, columns: Columns, snapshot: Snapshot, weighted: Floats) -> View:
