@@ -11,6 +11,7 @@ from codequarry.ingest.git.process import run_git
 from codequarry.shared.errors import GitError
 
 SYMLINK, SUBMODULE = "120000", "160000"
+SHA1_DIGITS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,16 @@ class BlobReader:
     """Reads blobs through one ``git cat-file --batch`` that stays open."""
 
     def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
         self._git = gitpython.Git(mirror.folder)
         self._git.update_environment(**mirror.environment, GIT_DIR=str(mirror.folder))
 
     def read(self, blob: str) -> bytes:
         """Return a blob's bytes; the caller has looked at its size before."""
+        if len(blob) != SHA1_DIGITS:
+            # GitPython reads the names of SHA-1 alone; such repositories are rare enough for a process a blob.
+            what = f"blob {blob} cannot be read; {_anew(self._mirror.folder)}"
+            return self._mirror.run("cat-file", "blob", blob, what=what)
         try:
             return self._git.get_object_data(blob)[3]
         except (ValueError, OSError, gitpython.GitCommandError) as error:

@@ -117,7 +117,10 @@ def test_other_forms_of_repositories_are_read(make_repository, fetch, tmp_path, 
         tip = repository.commit()
     fetched = fetch(str(folder))
     assert fetched.commit == tip
-    assert [entry.path for entry in list_tree(fetched.mirror, tip)] == ["a.txt"]
+    (entry,) = list_tree(fetched.mirror, tip)
+    assert entry.path == "a.txt"
+    with BlobReader(fetched.mirror) as blobs:
+        assert blobs.read(entry.blob) == b"a"
 
 
 def test_every_entry_of_a_commit_is_listed_with_mode_blob_and_size(make_repository, fetch):
