@@ -8,7 +8,7 @@ from codequarry.ingest.collecting.collector import collect_after_run
 from codequarry.ingest.freshness import note_seen
 from codequarry.ingest.report import IndexReport, IndexRequest, Kind, Observe, Workshop, ignore
 from codequarry.ingest.run import Outcome, Run, report
-from codequarry.ingest.sources import enter_catalog
+from codequarry.ingest.sources import adopt_branch, enter_catalog
 from codequarry.ingest.transaction.acquire import acquire
 from codequarry.ingest.transaction.chores import finish_chores
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
@@ -57,6 +57,8 @@ def index_repository(request: IndexRequest, workshop: Workshop, observe: Observe
     note_seen(store, repository.name, source)
     run = Run(request, workshop, replace(source, forced=request.forced), repository, note, watch, started, dropped)
     done = replace(_index(run), default_branch=first)
+    if not source.key:
+        adopt_branch(repository, store)
     collect_after_run(store, settings.retention, repository.name, source.key)
     return done
 

@@ -20,7 +20,7 @@ from codequarry.ingest.watch import Watch, now
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.ledger import read_head
 from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository, save_repository
+from codequarry.shared.repositories import Repository, read_repository, save_repository
 from codequarry.shared.store.port import Store
 
 REGULAR_MODES = ("100644", "100755")
@@ -89,9 +89,18 @@ def enter_catalog(source: Source, request: IndexRequest, store: Store, watch: Wa
         return known, note
     chosen = request.ref is not None and (request.default or known.branch != branch or not known.head_commit)
     follows_head = not chosen and (known.follows_head or branch == HEAD)
-    repository = replace(known, branch=branch, head_commit=source.commit, fetched_at=now(), follows_head=follows_head)
-    save_repository(store, repository)
+    fetched = replace(known, head_commit=source.commit, fetched_at=now())
+    repository = replace(fetched, branch=branch, follows_head=follows_head)
+    # Until its commit is published, searches go on to call the default branch what it was.
+    save_repository(store, fetched if known.head_commit else repository)
     return repository, note
+
+
+def adopt_branch(repository: Repository, store: Store) -> None:
+    """Write what the default branch is called now that it is published."""
+    known = read_repository(store, repository.name)
+    if known and (known.branch, known.follows_head) != (repository.branch, repository.follows_head):
+        save_repository(store, replace(known, branch=repository.branch, follows_head=repository.follows_head))
 
 
 def _ignore_lines(fetched: Fetched, most_bytes: int) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from codequarry.ingest.estimate import estimate
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.removal import remove_version
-from codequarry.shared.errors import AmbiguousCommit, GitError, NotIndexed, UsageError
+from codequarry.shared.errors import AmbiguousCommit, GitError, LimitExceeded, NotIndexed, UsageError
 from codequarry.shared.ledger import published_transactions, read_head
 from codequarry.shared.model import INDEXED, Filters
 from codequarry.shared.refs import Ref
@@ -305,3 +305,13 @@ def test_versions_on_opensearch_are_what_git_lists(repository, opensearch_node, 
         repository.git("branch", "--delete", "--force", "dev")
         assert index_repository(request, workshop).kind == "gone"
         store.close()
+
+
+def test_the_default_branch_is_called_what_it_was_until_another_one_is_published(index, main):
+    index(DEV)
+    with pytest.raises(LimitExceeded):
+        index(DEV, default=True, full=True, max_chunks=1)
+    assert read_repository(index.workshop.store, "project").branch == "main"
+    assert index(DEV, default=True).kind == "default"
+    known = read_repository(index.workshop.store, "project")
+    assert (known.branch, known.follows_head) == ("dev", False)
