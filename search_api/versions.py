@@ -156,6 +156,9 @@ def _named(lines: Sequence[Line], asked: Asked) -> Line | None:
     if asked.kind == "branch":
         fitting = [line for line in fitting if line.ref.kind == "branch"]
     if len(fitting) > 1:
+        # A branch may be called like the key of another one.
+        fitting = [line for line in fitting if line.ref.key == asked.text] or fitting
+    if len(fitting) > 1:
         keys = " or ".join(line.ref.key for line in fitting)
         raise UsageError(f"'{asked.text}' names several versions; write {keys}")
     return fitting[0] if fitting else None

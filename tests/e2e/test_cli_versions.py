@@ -129,3 +129,13 @@ def test_what_is_the_same_in_both_is_shown_on_demand(place: Any) -> None:
     flags = ("diff-search", "stay_as_it_is", "--from", "v1", "--to", "main")
     assert "stay_as_it_is" not in place.run(*flags).out
     assert "unchanged  src/stay.py" in place.run(*flags, "--all").out
+
+
+def test_a_branch_called_like_the_key_of_another_one_hides_neither(new_workspace: Callable[[], Any]) -> None:
+    place = new_workspace()
+    repository = place.repository("project", FILES)
+    repository.git("update-ref", "refs/heads/refs/heads/main", "main")
+    for flags in ([], ["--branch", "refs/heads/main"]):
+        assert place.run("index", repository.folder, *flags).code == 0
+    for branch in ("main", "refs/heads/main"):
+        assert place.run("files", "project", "--branch", branch, "--json").json["ref"] == branch
