@@ -1,7 +1,7 @@
 """The in-process worker of `codequarry serve`: one import at a time, over the store that the service searches."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from queue import Full, Queue
@@ -76,10 +76,16 @@ class LocalIndexer:
         while True:
             job, repository, candidates = self._waiting.get()
             try:
-                self._run(_Sign(self._backend, job), repository, candidates)
+                self._run(_Sign(self._backend, job, self._show_waiting), repository, candidates)
             except Exception as error:
                 # The thread must outlive whatever one import meets; the log has it, and the job says so.
                 log.error("import failed", exc_info=error, repo=repository.name, ref=job.ref)
+
+    def _show_waiting(self) -> None:
+        """Write the jobs that wait for their turn anew, so that nobody takes them for lost."""
+        store = self._backend.engine().store
+        for job, _, _ in list(self._waiting.queue):
+            save_job(store, job)
 
     def _run(self, sign: "_Sign", repository: Repository, candidates: tuple[Ref, ...]) -> None:
         with sign.shown():
@@ -125,8 +131,9 @@ class LocalIndexer:
 class _Sign:
     """The job as others see it, written anew while it runs."""
 
-    def __init__(self, backend: "Backend", job: Job) -> None:
+    def __init__(self, backend: "Backend", job: Job, beside: Callable[[], None]) -> None:
         self._backend = backend
+        self._beside = beside
         self._job = replace(job, state="running")
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -164,6 +171,7 @@ class _Sign:
     def _beat(self) -> None:
         while not self._ended.wait(BEAT_SECONDS if self._job.phase else 0.5):
             self._save()
+            self._beside()
 
     def _save(self) -> None:
         with self._lock:
