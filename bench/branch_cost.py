@@ -3,7 +3,7 @@
 Clones a repository, indexes it, and then branches of it that each change some files, one after the other; before and
 after that it asks the questions of bench/questions on the default branch. All in --scratch, which is left for a look.
 
-    python -m bench.branch_cost ~/src/symfony --scratch /tmp/branches --branches 200 --files 20
+    python -m bench.branch_cost ~/src/symfony --scratch ~/branches --branches 200 --files 20
 """
 
 import argparse
