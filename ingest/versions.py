@@ -1,7 +1,5 @@
 """Dropping a version: at once for readers, its rows by the chores."""
 
-from dataclasses import replace
-
 from codequarry.ingest.git.remote import Listing
 from codequarry.ingest.transaction.chores import note_purge
 from codequarry.ingest.transaction.placement import timelines_of
@@ -11,7 +9,7 @@ from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import ref_head_key
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import drop_timeline
+from codequarry.shared.transactions import drop_name, drop_timeline
 
 
 def drop_version(store: Store, repo: str, ref: Ref) -> bool:
@@ -35,7 +33,7 @@ def without_version(head: Head, repo: str, key: str, keep: int | None = None) ->
     for timeline in timelines_of(head, repo, key):
         if timeline == keep:
             continue
-        head = _nameless(head, timeline) if head.pinned(timeline) else drop_timeline(head, timeline)
+        head = drop_name(head, timeline) if head.pinned(timeline) else drop_timeline(head, timeline)
     return head
 
 
@@ -47,14 +45,3 @@ def drop_vanished(store: Store, repo: str, key: str, listing: Listing) -> tuple[
 
 def _is_gone(ref: Ref, listing: Listing) -> bool:
     return ref in listing.asked and listing.tip_of(ref) is None
-
-
-def _nameless(head: Head, timeline: int) -> Head:
-    state = head.timelines[timeline]
-    orphaned = {number for number, owner in head.open.items() if owner == timeline}
-    return replace(
-        head,
-        open={number: owner for number, owner in head.open.items() if owner != timeline},
-        aborted=head.aborted | orphaned,
-        timelines={**head.timelines, timeline: replace(state, ref="", lease=None)},
-    )

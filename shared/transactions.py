@@ -173,14 +173,22 @@ def drop_timeline(head: Head, timeline: int) -> Head:
     return _without(head, {timeline})
 
 
+def drop_name(head: Head, timeline: int) -> Head:
+    """Take a timeline's version from it, and its lease: only the overlays that lie on it read it from here on."""
+    ended = _ended(head, {timeline})
+    return _with_timeline(ended, timeline, replace(head.timelines[timeline], ref="", lease=None))
+
+
 def _without(head: Head, gone: Collection[int]) -> Head:
-    orphaned = {number for number, timeline in head.open.items() if timeline in gone}
-    return replace(
-        head,
-        open={number: timeline for number, timeline in head.open.items() if timeline not in gone},
-        aborted=head.aborted | orphaned,
-        timelines={key: state for key, state in head.timelines.items() if key not in gone},
-    )
+    kept = {key: state for key, state in head.timelines.items() if key not in gone}
+    return replace(_ended(head, gone), timelines=kept)
+
+
+def _ended(head: Head, timelines: Collection[int]) -> Head:
+    """Abort the numbers that are open on some timelines, so that a late writer stays hidden."""
+    orphaned = {number for number, timeline in head.open.items() if timeline in timelines}
+    still_open = {number: timeline for number, timeline in head.open.items() if number not in orphaned}
+    return replace(head, open=still_open, aborted=head.aborted | orphaned)
 
 
 def raise_floor(head: Head, timeline: int, published: int, floor: int, pins: Collection[Place]) -> Head:
