@@ -11,7 +11,7 @@ from codequarry.ingest.files.reading import ReadFile
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.workers import open_readers
 from codequarry.ingest.report import IndexRequest, Observe, Workshop, ignore
-from codequarry.ingest.sources import Source, processor_count
+from codequarry.ingest.sources import Source
 from codequarry.ingest.transaction.acquire import is_published
 from codequarry.ingest.transaction.bases import Base
 from codequarry.ingest.transaction.placement import Placer
@@ -24,6 +24,7 @@ from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import GitError
 from codequarry.shared.ledger import read_head
+from codequarry.shared.processors import processor_count
 from codequarry.shared.snapshots import snapshot_at
 from codequarry.shared.store.identity import check_identity
 

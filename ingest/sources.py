@@ -1,6 +1,5 @@
 """From a request to a commit on this machine, and the rules that decide which of its files count."""
 
-import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -115,8 +114,3 @@ def read_ignore_file(mirror: Mirror, entry: TreeEntry | None, most_bytes: int) -
         return []
     with BlobReader(mirror) as blobs:
         return blobs.read(entry.blob).decode(errors="replace").splitlines()
-
-
-def processor_count() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -8,7 +8,6 @@ from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.workers import BATCH_FILES, open_readers
 from codequarry.ingest.git.ancestry import new_commits
 from codequarry.ingest.run import Run, Work
-from codequarry.ingest.sources import processor_count
 from codequarry.ingest.transaction.acquire import give_up
 from codequarry.ingest.transaction.chores import note_purge
 from codequarry.ingest.transaction.lease import Heartbeat, Held, give_back
@@ -21,6 +20,7 @@ from codequarry.shared.errors import CodequarryError, Conflict, LimitExceeded, S
 from codequarry.shared.head import Head
 from codequarry.shared.ledger import change_head, read_head, record_transaction
 from codequarry.shared.model import INDEXED, Filters
+from codequarry.shared.processors import processor_count
 from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import (
     Summary,
@@ -155,12 +155,13 @@ def _summarise(run: Run, record: TransactionRecord, work: Work, done: Written) -
 def _publish(run: Run, held: Held) -> None:
     """Publish in one write; the timeline that a new one replaces goes with it, and its rows after it."""
     store, repo, key = run.workshop.store, run.repository.name, run.source.key
-    replaced = current_timeline(read_head(store), repo, key) if held.new else None
+    before = read_head(store)
+    replaced = current_timeline(before, repo, key) if held.new else None
     # A default branch that was moved to other history stays searchable by commit, until retention ends.
     if replaced is not None and (key or run.request.full):
         note_purge(store, replaced)
     stale = "" if key else Ref("branch", run.source.ref.value).key
-    for timeline in timelines_of(read_head(store), repo, stale) if stale else ():
+    for timeline in timelines_of(before, repo, stale) if stale else ():
         note_purge(store, timeline)
 
     def change(head: Head) -> tuple[Head, None]:

@@ -5,7 +5,6 @@ in a run, so a text's vector would depend on its neighbours (cosine down to 0.97
 resumed would leave other vectors than one that was not. For texts as long as chunks batches are not faster either.
 """
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from codequarry.shared.embedding.folder import ModelFolder
 from codequarry.shared.embedding.known import Pooling
 from codequarry.shared.embedding.port import Vector
 from codequarry.shared.errors import EmbeddingError
+from codequarry.shared.processors import processor_count
 
 # Small models gain nothing from more threads.
 _MOST_THREADS = 8
@@ -148,8 +148,7 @@ def _output(graph: Graph, path: Path) -> str:
 
 
 def _threads() -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(_MOST_THREADS, cores)
+    return min(_MOST_THREADS, processor_count())
 
 
 def _line(error: Exception) -> str:
