@@ -26,9 +26,8 @@ def remove_repository(name: str, store: Store, settings: SettingsModel) -> None:
     if repository is None:
         known = ", ".join(other.name for other in list_repositories(store)) or "nothing yet"
         raise NotIndexed(f"'{name}' is not indexed; there is {known}")
-    for timeline, state in read_head(store).timelines.items():
-        if state.repo == name:
-            note_purge(store, timeline)
+    for timeline in read_head(store).of_repo(name):
+        note_purge(store, timeline)
     change_head(store, lambda head: (forget(head, name), None))
     finish_chores(store, settings.indexing.grace_seconds)
     _remove_mirror(repository, settings)

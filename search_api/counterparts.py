@@ -70,14 +70,6 @@ def _any_vector(dimension: int) -> Vector:
     return np.full(dimension, dimension**-0.5, np.float32)
 
 
-@dataclass(frozen=True, slots=True)
-class Counterpart:
-    """What a chunk is in the other version; ``moved`` where that is at another path."""
-
-    chunk: Chunk
-    moved: bool = False
-
-
 def is_unchanged(chunk: Chunk, other: Side) -> bool:
     """Tell whether the other version has the chunk's text at its path, on whatever lines and however cut."""
     return other.holds(chunk)

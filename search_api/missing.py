@@ -22,13 +22,6 @@ _PLURALS: Mapping[RefKind, str] = {
     "commit": "commits by themselves",
     "workspace": "working trees",
 }
-_FLAGS: Mapping[RefKind, str] = {
-    "branch": "--branch",
-    "tag": "--tag",
-    "pull": "--pull",
-    "commit": "--commit",
-    "workspace": "--workspace",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +71,7 @@ def _how(missing: Sequence[Missing], catalog: Mapping[str, Repository]) -> str:
         return ""
     first = missing[0].asked.candidates()[0]
     origin = "" if first.kind == "workspace" else f"{catalog[missing[0].repo].origin} "
-    flags = " or ".join(f"{_FLAGS[ref.kind]} {ref.value}" for ref in missing[0].asked.candidates())
+    flags = " or ".join(f"--{ref.kind} {ref.value}" for ref in missing[0].asked.candidates())
     return f"; to index it: codequarry index {origin}{flags}, or over HTTP ?index=true"
 
 

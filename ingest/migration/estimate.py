@@ -3,7 +3,7 @@
 import random
 import time
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codequarry.ingest.chunking.lexical import embedded_text
@@ -78,11 +78,8 @@ def _estimate(
     waiting, working = seconds_per_token(sample, embedder)
     storing = count.chunks * SECONDS_PER_ROW.get(old.name, SECONDS_PER_ROW["embedded"])
     price = settings.embedding.price_per_million_tokens
-    return MigrationEstimate(
-        model=found.model,
-        name=found.name,
-        dimension=found.dimension,
-        previous=found.previous,
+    return replace(
+        found,
         files=count.files,
         chunks=count.chunks,
         texts=count.texts,
