@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,8 @@ from codequarry.cli.invocation import Json, load, workplace
 
 DEFAULT_LINES = 8
 RESULTS_FOR_A_PERSON = 10
+# What stands at the top of a unified diff.
+HEADER_LINES = 2
 _COLOURS = {"added": "green", "removed": "red", "moved": "blue", "changed": "yellow"}
 
 
@@ -80,14 +83,16 @@ def _show(one: Mapping[str, Any], lines: int, several: bool) -> None:
         typer.secho(head, fg=_COLOURS.get(one["change"]))
     else:
         write(head)
-    for line in _excerpt(old, new, lines):
+    for line in changed_lines(old, new, lines):
         write(f"    {safe(line)}".rstrip())
 
 
-def _excerpt(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None, most: int) -> Iterator[str]:
+def changed_lines(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None, most: int) -> Iterator[str]:
     """Yield lines of code, with a sign before them: - was, + is."""
     was, is_now = (one["text"].splitlines() if one else [] for one in (old, new))
-    found = [line for line in unified_diff(was, is_now, lineterm="", n=1) if not line.startswith(("---", "+++", "@@"))]
+    # The names of two files come first; a line of code has a sign before it, so that it never looks like a border.
+    unified = islice(unified_diff(was, is_now, lineterm="", n=1), HEADER_LINES, None)
+    found = [line for line in unified if not line.startswith("@@")]
     yield from found[:most]
     if most and len(found) > most:
         yield f"… {len(found) - most} more lines"

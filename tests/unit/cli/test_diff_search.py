@@ -1,0 +1,28 @@
+from codequarry.cli.diff_search import changed_lines
+
+SQL = {"text": "-- how long to wait\nSELECT 1;\n+++ kept\n"}
+
+
+def test_lines_that_begin_like_the_header_of_a_diff_are_lines() -> None:
+    other = {"text": "-- until when\nSELECT 1;\n++ kept\n"}
+    assert list(changed_lines(SQL, other, 10)) == [
+        "--- how long to wait",
+        "+-- until when",
+        " SELECT 1;",
+        "-+++ kept",
+        "+++ kept",
+    ]
+
+
+def test_what_is_added_or_removed_is_shown_whole() -> None:
+    assert list(changed_lines(None, SQL, 10)) == ["+-- how long to wait", "+SELECT 1;", "++++ kept"]
+    assert list(changed_lines(SQL, None, 10)) == ["--- how long to wait", "-SELECT 1;", "-+++ kept"]
+
+
+def test_lines_that_are_the_same_are_no_change() -> None:
+    assert list(changed_lines(SQL, SQL, 10)) == []
+
+
+def test_no_more_lines_are_shown_than_wanted() -> None:
+    assert list(changed_lines(None, SQL, 1)) == ["+-- how long to wait", "… 2 more lines"]
+    assert list(changed_lines(None, SQL, 0)) == []
