@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from codequarry.shared.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from codequarry.shared.refs import Ref
 
 
@@ -16,9 +18,10 @@ def asked_ref(
     pull: int | None = None,
     workspace: str | None = None,
 ) -> "Ref | None":
-    """Return the version that was asked for, None where no option was given; UsageError where several were."""
-    from pathlib import Path
+    """Return the version that was asked for, None where no option was given; UsageError where several were.
 
+    A working tree may be named by any folder in it; one whose folder is gone, by what its path was.
+    """
     from codequarry.shared.refs import Ref, commit_digits
 
     given = {"--branch": branch, "--tag": tag, "--commit": commit, "--pull": pull, "--workspace": workspace}
@@ -34,5 +37,25 @@ def asked_ref(
     if pull is not None:
         return Ref("pull", str(pull))
     if workspace is not None:
-        return Ref("workspace", str(Path(workspace).expanduser().resolve()))
+        return Ref("workspace", _top_folder(workspace))
     return None
+
+
+def _top_folder(named: str) -> str:
+    """Return the top folder of the working tree that a folder lies in, as ``git rev-parse --show-toplevel`` does.
+
+    Without git: a search shall not wait for a process. The folder itself where there is no such tree.
+    """
+    from pathlib import Path
+
+    folder = Path(named).expanduser().resolve()
+    if not folder.exists():
+        return str(folder)
+    return str(next((one for one in (folder, *folder.parents) if _is_top(one)), folder))
+
+
+def _is_top(folder: "Path") -> bool:
+    """Tell whether git keeps its own things here: a folder, or in linked working trees and submodules a file."""
+    own = folder / ".git"
+    # An empty folder of that name is nothing to git.
+    return own.is_file() or (own / "HEAD").exists()

@@ -19,7 +19,8 @@ INSTRUCTIONS = """\
 Codequarry searches indexed git repositories. Call search_code with a question in plain words ("where are retries
 scheduled"), or with an exact name when you know one; then read_file for the lines around a result. Results are as of
 the indexed commit that is named with them, not of the working tree. Both tools take a ref: a branch, a tag, pull/12, a
-commit, or workspace:/path for a working tree that was indexed; without one they see the default branch."""
+commit, or workspace:/path for a working tree that was indexed, by any folder in it; without one they see the default
+branch."""
 SEARCH = """\
 Find code by meaning or by name in the indexed repositories; use it instead of grep when you don't know the exact
 words. Returns the best places as `repo path:from-to` with their code, best first.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from codequarry.search_api.versions import Asked, Line
 from codequarry.search_api.views import Moment
@@ -48,7 +49,7 @@ class VersionMissing(NotIndexed):
         shown = [_has(name, lines[name], moment) for name in names[:MAX_REPOSITORIES_IN_ERROR]]
         more = f" and {len(names) - len(shown)} more repositories" if len(names) > len(shown) else ""
         there = "; ".join(shown) or "nothing yet (codequarry index PATH_OR_URL)"
-        super().__init__(f"{asked} is not indexed; indexed: {there}{more}{_how(self.missing, catalog)}")
+        super().__init__(f"{asked} is not indexed; indexed: {there}{more}{_how(asked, self.missing, catalog)}")
 
 
 def _has(repo: str, lines: Sequence[Line], moment: Moment) -> str:
@@ -65,14 +66,15 @@ def _has(repo: str, lines: Sequence[Line], moment: Moment) -> str:
     return f"{repo} with {', '.join(said)}" if said else f"nothing of {repo}"
 
 
-def _how(missing: Sequence[Missing], catalog: Mapping[str, Repository]) -> str:
-    """Say how one version of one repository would be indexed."""
+def _how(asked: Asked, missing: Sequence[Missing], catalog: Mapping[str, Repository]) -> str:
+    """Say how one version of one repository would be indexed; a working tree tells itself which repository it is of."""
+    candidates = asked.candidates()
+    flags = " or ".join(f"--{ref.kind} {quote(ref.value)}" for ref in candidates)
+    if candidates[0].kind == "workspace":
+        return f"; to index it, on its own machine: codequarry index {flags} (never over HTTP)"
     if len(missing) != 1 or missing[0].repo not in catalog:
         return ""
-    first = missing[0].asked.candidates()[0]
-    origin = "" if first.kind == "workspace" else f"{catalog[missing[0].repo].origin} "
-    flags = " or ".join(f"--{ref.kind} {ref.value}" for ref in missing[0].asked.candidates())
-    return f"; to index it: codequarry index {origin}{flags}, or over HTTP ?index=true"
+    return f"; to index it: codequarry index {catalog[missing[0].repo].origin} {flags}, or over HTTP ?index=true"
 
 
 def listed(names: Sequence[str]) -> str:

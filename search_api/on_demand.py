@@ -83,12 +83,12 @@ def _lacking(engine: SearchEngine, request: SearchRequest) -> _Lacking | None:
 
 
 def _indexable(error: VersionMissing, missing: tuple[Missing, ...]) -> _Lacking:
-    if len(missing) != 1:
-        raise UsageError(f"name the repository in which it is to be indexed: {error}") from error
-    candidates = missing[0].asked.candidates()
+    candidates = missing[0].asked.candidates() if missing else ()
     if any(ref.kind == "workspace" for ref in candidates):
         # A request must not make the service read folders of its machine.
         raise error
+    if len(missing) != 1:
+        raise UsageError(f"name the repository in which it is to be indexed: {error}") from error
     return _Lacking(missing[0].repo, missing[0].asked, candidates)
 
 

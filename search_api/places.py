@@ -1,5 +1,6 @@
 """Repositories named by where they come from or where they are checked out, each at a version of its own."""
 
+import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from codequarry.search_api.missing import listed
 from codequarry.search_api.request import RepositoryVersion
 from codequarry.search_api.selection import Selection
 from codequarry.search_api.versions import Asked, VersionQuery
+from codequarry.search_api.workspaces import workspaces
 from codequarry.shared.errors import NotIndexed, UsageError
 from codequarry.shared.head import Head
 from codequarry.shared.origins import origin_identity
@@ -55,9 +57,22 @@ def _name(asked: RepositoryVersion, directory: Directory) -> str | None:
         return asked.name if asked.name in directory.repositories else None
     if asked.origin:
         return _with_origin(_identity(asked.origin), directory)
-    folder = _folder(asked, directory)
-    by_origin = _with_origin(origin_identity(str(folder)), directory)
-    return by_origin or next((repo for repo, path in _workspaces(directory) if Path(path).resolve() == folder), None)
+    trees = {Path(path).resolve(): repo for repo, path in workspaces(directory.head)}
+    for folder in _upwards(_folder(asked, directory), directory):
+        if name := _with_origin(origin_identity(str(folder)), directory) or trees.get(folder):
+            return name
+    return None
+
+
+def _upwards(folder: Path, directory: Directory) -> Iterator[Path]:
+    """Yield a folder and those above it in which it may lie: up to the top of its checkout, or the uppermost root."""
+    roots = _roots(directory)
+    for one in (folder, *folder.parents):
+        if not any(one.is_relative_to(root) for root in roots):
+            return
+        yield one
+        if os.path.lexists(one / ".git"):
+            return
 
 
 def _with_origin(identity: str, directory: Directory) -> str | None:
@@ -84,22 +99,15 @@ def _version(asked: RepositoryVersion, name: str, directory: Directory) -> Versi
         return VersionQuery()
     if asked.version != WORKSPACE:
         return VersionQuery((Asked("ref", asked.version),))
-    folders = [path for repo, path in _workspaces(directory) if repo == name]
+    folders = {Path(path).resolve(): path for repo, path in workspaces(directory.head) if repo == name}
     if asked.path:
         folder = _folder(asked, directory)
-        fitting = [path for path in folders if Path(path).resolve() == folder] or [str(folder)]
-        return VersionQuery((Asked("ref", Ref("workspace", fitting[0]).key),))
+        top = next((one for one in _upwards(folder, directory) if one in folders), folder)
+        return VersionQuery((Asked("ref", Ref("workspace", folders.get(top, str(top))).key),))
     if len(folders) != 1:
-        there = f"; there are {listed(folders)}" if folders else "; none is indexed"
+        there = f"; there are {listed(list(folders.values()))}" if folders else "; none is indexed"
         raise UsageError(f"which working tree of {name}? give checkoutPath{there}")
-    return VersionQuery((Asked("ref", Ref("workspace", folders[0]).key),))
-
-
-def _workspaces(directory: Directory) -> Iterator[tuple[str, str]]:
-    """Yield the repository and the folder of every working tree that is indexed."""
-    for state in directory.head.timelines.values():
-        if state.ref and state.published and (ref := Ref.of_key(state.ref)).kind == "workspace":
-            yield state.repo, ref.value
+    return VersionQuery((Asked("ref", Ref("workspace", next(iter(folders.values()))).key),))
 
 
 def _folder(asked: RepositoryVersion, directory: Directory) -> Path:
@@ -109,9 +117,13 @@ def _folder(asked: RepositoryVersion, directory: Directory) -> Path:
     if not directory.roots:
         raise UsageError("local paths are off here; name the repository by its originUri, or set api.local_roots")
     folder = Path(asked.path).resolve()
-    if not any(folder.is_relative_to(root.expanduser().resolve()) for root in directory.roots):
+    if not any(folder.is_relative_to(root) for root in _roots(directory)):
         raise UsageError(f"'{asked.path}' is below none of the folders of api.local_roots")
     return folder
+
+
+def _roots(directory: Directory) -> list[Path]:
+    return [root.expanduser().resolve() for root in directory.roots]
 
 
 def _shown(asked: RepositoryVersion) -> str:

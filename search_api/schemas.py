@@ -35,7 +35,7 @@ Score = Annotated[float, Field(ge=0, le=1)]
 FILTER_NOTES = {
     "path": "globs as in .gitignore; ! excludes",
     "branch": "an indexed branch; the default one if no version is named",
-    "ref": "any indexed version: a branch, a tag, pull/12, workspace:/path, a full ref, or a commit",
+    "ref": "any indexed version: a branch, a tag, pull/12, workspace:/path (any folder in it), a full ref, or a commit",
     "commit": "a commit that the index has, whole or its first 7 digits or more",
     "language": "lower case; config stands for yaml, json, toml, ini and properties too",
 }
@@ -61,7 +61,7 @@ class RepositoryVersionBody(BaseModel):
     name: Text | None = Field(None, description="as in GET /repos")
     originUri: Text | None = Field(None, description="where it is cloned from; scheme, user and .git don't count")
     checkoutHost: Text | None = Field(None, description="whose local path it is")
-    checkoutPath: Text | None = Field(None, description="a local path below api.local_roots")
+    checkoutPath: Text | None = Field(None, description="a local path below api.local_roots, or in a checkout there")
     repoPath: Text | None = Field(None, description="the same as checkoutPath")
     versionSpecifier: Text | None = Field(
         "latest", description="latest, workspace, or a branch, tag, pull/12 or commit"

@@ -10,6 +10,7 @@ from codequarry.search_api.missing import Missing, VersionMissing, listed
 from codequarry.search_api.selection import Selection
 from codequarry.search_api.versions import Asked, Line, VersionQuery, find, lines_of, timelines_by_repo
 from codequarry.search_api.views import Moment, Past, View
+from codequarry.search_api.workspaces import in_full
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
 from codequarry.shared.head import Head
 from codequarry.shared.model import Layer, Snapshot
@@ -101,8 +102,8 @@ def _names(head: Head, catalog: Mapping[str, Repository], selection: Selection) 
 def _wanted(head: Head, catalog: Mapping[str, Repository], selection: Selection) -> list[_Wanted]:
     names = _names(head, catalog, selection)
     if not selection.versions:
-        return [_Wanted(tuple(names), selection.version)]
-    return [_Wanted((name,), query) for name, query in selection.versions if name in names]
+        return [_Wanted(tuple(names), in_full(selection.version, head, names))]
+    return [_Wanted((name,), in_full(query, head, (name,))) for name, query in selection.versions if name in names]
 
 
 class _Resolver:

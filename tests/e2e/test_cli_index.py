@@ -217,7 +217,22 @@ def test_a_working_tree_is_indexed_from_inside_it(workspace: Any, branched: Any)
     body = workspace.run("search", "only_a_draft", "--workspace", branched.folder, "--json").json
     assert body["results"][0]["path"] == "src/draft.py"
     assert branched.git("status", "--short") == "?? src/draft.py"
-    assert workspace.run("repos", "rm", "project", "--workspace", branched.folder).code == 0
+    assert workspace.run("repos", "rm", "project", "--workspace", branched.folder / "src").code == 0
+
+
+def test_a_working_tree_is_asked_for_from_inside_it(workspace: Any, branched: Any) -> None:
+    (branched.folder / "src" / "draft.py").write_text("def only_a_draft() -> None: ...\n")
+    workspace.run("index", "--workspace", branched.folder)
+    inside = branched.folder / "src"
+    for command in (
+        ("search", "only_a_draft", "--workspace", inside),
+        ("search", f"only_a_draft ref:workspace:{inside}"),
+    ):
+        assert workspace.run(*command, "--json").json["results"][0]["path"] == "src/draft.py"
+    listed = workspace.run("files", "project", "--workspace", inside, "--json").json
+    assert listed["ref"] == f"workspace:{branched.folder}"
+    outside = workspace.run("search", "only_a_draft", "--workspace", workspace.folder)
+    assert f"codequarry index --workspace {workspace.folder}" in outside.error
 
 
 @pytest.mark.parametrize(

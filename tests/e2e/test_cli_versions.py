@@ -47,6 +47,7 @@ def commit_of(place: Any, name: str) -> str:
         (["--branch", "dev"], "dev", "retry_on_dev", "src/dev.py"),
         (["--tag", "v1"], "v1", "take_job", "src/queue.py"),
         (["--workspace", "project"], None, "retry_dirty", "src/dirty.py"),
+        (["--workspace", "project/src"], None, "retry_dirty", "src/dirty.py"),
     ],
 )
 def test_a_search_sees_the_version_that_is_named(place: Any, flags: list[str], ref: str, query: str, path: str) -> None:

@@ -95,6 +95,7 @@ def test_a_version_that_does_not_exist_is_a_404_that_says_so(worker):
     [
         ({"filters": {"branch": "nowhere"}}, 400, "name the repository"),
         ({"filters": {"repo": "core", "ref": "workspace:/etc"}}, 404, "is not indexed"),
+        ({"filters": {"ref": "workspace:/etc"}}, 404, "codequarry index --workspace /etc"),
         ({"repos": [{"originUri": "https://example.org/unknown"}]}, 404, "not in the index"),
         ({"filters": {"repo": "unknown"}}, 404, "is not indexed"),
     ],

@@ -61,6 +61,26 @@ def test_workspace_means_the_working_tree(directory, tmp_path):
         found(directory, name="local", version="workspace")
 
 
+def test_a_folder_in_a_checkout_stands_for_the_checkout(directory, tmp_path):
+    for name in ("local/src/deep", "tree/packages/a", "tree/inner/src"):
+        (tmp_path / "roots" / name).mkdir(parents=True)
+    for name in ("local", "tree", "tree/inner"):
+        (tmp_path / "roots" / name / ".git").mkdir()
+    assert found(directory, path=str(tmp_path / "roots/local/src/deep")) == ("local", VersionQuery())
+    key = Asked("ref", f"workspace/{tmp_path / 'roots/tree'}")
+    package = {"path": str(tmp_path / "link/tree/packages/a"), "version": "workspace"}
+    assert found(directory, **package) == found(directory, name="flask", **package) == ("flask", VersionQuery((key,)))
+    with pytest.raises(NotIndexed, match="inner"):
+        found(directory, path=str(tmp_path / "roots/tree/inner/src"), version="workspace")
+
+
+def test_nothing_above_the_roots_is_looked_at(directory, tmp_path):
+    (tmp_path / "roots/tree/packages").mkdir()
+    narrow = Directory(directory.head, directory.repositories, (tmp_path / "roots/tree/packages",))
+    with pytest.raises(NotIndexed):
+        found(narrow, path=str(tmp_path / "roots/tree/packages"), version="workspace")
+
+
 @pytest.mark.parametrize("path", ["/etc", "roots/../../etc", "link/../.."])
 def test_paths_beyond_the_roots_are_refused(directory, tmp_path, path):
     with pytest.raises(UsageError, match="below none"):

@@ -109,6 +109,40 @@ def test_a_working_tree_can_be_asked_for():
     assert seen(scope("workspace:/home/me/core")) == {"core": [("workspace:/home/me/core", COMMIT_A)]}
 
 
+@pytest.mark.parametrize("folder", ["/home/me/core/", "/home/me/core/src/deep", "/home/me/core/src/../docs"])
+def test_a_working_tree_answers_to_every_folder_in_it(folder):
+    assert seen(scope(f"workspace:{folder}")) == {"core": [("workspace:/home/me/core", COMMIT_A)]}
+
+
+@pytest.mark.parametrize("text", ["workspace:/home/me", "workspace:/home/me/core2", "workspace/home/me/core/src"])
+def test_a_folder_beside_or_above_a_working_tree_is_not_in_it(text):
+    with pytest.raises(NotIndexed):
+        scope(text)
+
+
+def test_a_key_of_a_working_tree_means_this_very_folder():
+    with pytest.raises(NotIndexed):
+        scope("workspace//home/me/core/sub")
+
+
+def test_of_working_trees_inside_one_another_the_inner_one_is_meant():
+    inner = Timeline("site", 12, COMMIT_B, ref="workspace//home/me/core/sub")
+    head = Head(counter=12, timelines={**HEAD.timelines, 31: inner}, defaults=HEAD.defaults)
+    assert seen(scope("workspace:/home/me/core/sub/x", head=head)) == {
+        "site": [("workspace:/home/me/core/sub", COMMIT_B)]
+    }
+    assert set(seen(scope("workspace:/home/me/core/sub/x", head=head, repos=("core",)))) == {"core"}
+
+
+def test_a_working_tree_that_is_not_there_is_refused_with_how_to_index_it():
+    """The command needs no origin, so that it is said for several repositories too; over HTTP there is no way."""
+    with pytest.raises(NotIndexed) as caught:
+        scope("workspace:/home/me/my tree")
+    said = str(caught.value)
+    assert "codequarry index --workspace '/home/me/my tree'" in said
+    assert "index=true" not in said
+
+
 def test_a_name_of_two_versions_is_refused_with_their_full_names():
     timelines = {**HEAD.timelines, 8: Timeline("core", 12, TAG, ref="refs/heads/v1")}
     head = Head(counter=12, timelines=timelines, defaults=HEAD.defaults)
