@@ -14,9 +14,11 @@ from codequarry.shared.store.port import Store
 def note_seen(store: Store, repo: str, source: Source) -> None:
     """Write the newest commit of what was fetched, and of the other versions that the origin was asked for."""
     head = read_head(store)
-    published = _published_commit(head, repo, source.key)
-    behind = count_behind(source.mirror, source.commit, published)
-    save_ref_head(store, RefHead(repo, source.key, source.commit, now(), published, behind))
+    # Until another branch is published as the default one, it tells nothing of the one that is.
+    if source.key or head.default_branch(repo) in ("", source.ref.value):
+        published = _published_commit(head, repo, source.key)
+        behind = count_behind(source.mirror, source.commit, published)
+        save_ref_head(store, RefHead(repo, source.key, source.commit, now(), published, behind))
     for ref in other_versions(head, repo, source.key):
         tip = source.listing.tip_of(ref) if ref in source.listing.asked else None
         known = read_ref_head(store, repo, ref.key)

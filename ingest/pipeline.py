@@ -15,12 +15,11 @@ from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.transaction.lease import Held
 from codequarry.ingest.transaction.placement import Placer, current_timeline
 from codequarry.ingest.transaction.publishing import transact
-from codequarry.ingest.versions import drop_vanished, drop_version
+from codequarry.ingest.versions import adopt_name, drop_vanished, drop_version
 from codequarry.ingest.wanted import Wanted, lacks_default, understand
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import obtain
 from codequarry.shared.ledger import read_head, read_transaction
-from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Summary, clear_progress, read_summary
 from codequarry.shared.store.consistency import check_counter
 from codequarry.shared.store.identity import check_identity, claim_identity
@@ -101,8 +100,7 @@ def _nothing_new(run: Run) -> IndexReport:
     assert timeline is not None, "it is published"
     state = head.timelines[timeline]
     if not run.source.key:
-        # It may have had a layer of its own until it became the default branch, at the same commit as the one before.
-        drop_version(store, name, Ref("branch", run.source.ref.value))
+        adopt_name(store, name, run.source.ref)
     record = read_transaction(store, timeline, state.published)
     summary = read_summary(store, timeline, state.published) or Summary(timeline, state.published, 0, 0)
     clear_progress(store, name)

@@ -6,6 +6,7 @@ from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.transaction.chores import finish_chores, note_purge
 from codequarry.ingest.versions import drop_version
+from codequarry.ingest.wanted import default_branch
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
 from codequarry.shared.ledger import change_head, read_head
@@ -46,7 +47,7 @@ def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -
     head = read_head(store)
     if repository is None or name not in head.defaults:
         raise NotIndexed(f"'{name}' is not indexed")
-    if (ref.kind, ref.value) == ("branch", repository.branch):
+    if (ref.kind, ref.value) == ("branch", default_branch(head, repository)):
         raise UsageError(
             f"{ref.value} is the default branch of {name}: remove the repository, or make another branch the default "
             "one with codequarry index --branch B --default"

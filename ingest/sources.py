@@ -90,16 +90,21 @@ def enter_catalog(source: Source, request: IndexRequest, store: Store, watch: Wa
     follows_head = not chosen and (known.follows_head or branch == HEAD)
     fetched = replace(known, head_commit=source.commit, fetched_at=now())
     repository = replace(fetched, branch=branch, follows_head=follows_head)
-    # Until its commit is published, searches go on to call the default branch what it was.
-    save_repository(store, fetched if known.head_commit else repository)
+    # Until the commit of another branch is published, the catalog goes on to speak of the one that is.
+    if branch in (known.branch, read_head(store).default_branch(known.name)) or not known.head_commit:
+        save_repository(
+            store, replace(repository, follows_head=known.follows_head) if known.head_commit else repository
+        )
     return repository, note
 
 
 def adopt_branch(repository: Repository, store: Store) -> None:
     """Write what the default branch is called now that it is published."""
     known = read_repository(store, repository.name)
-    if known and (known.branch, known.follows_head) != (repository.branch, repository.follows_head):
-        save_repository(store, replace(known, branch=repository.branch, follows_head=repository.follows_head))
+    adopted = (repository.branch, repository.follows_head, repository.head_commit)
+    if known and (known.branch, known.follows_head, known.head_commit) != adopted:
+        branch, follows_head, commit = adopted
+        save_repository(store, replace(known, branch=branch, follows_head=follows_head, head_commit=commit))
 
 
 def _ignore_lines(fetched: Fetched, most_bytes: int) -> list[str]:

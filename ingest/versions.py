@@ -1,5 +1,7 @@
 """Dropping a version: at once for readers, its rows by the chores."""
 
+from collections.abc import Callable
+
 from codequarry.ingest.git.remote import Listing
 from codequarry.ingest.transaction.chores import note_purge
 from codequarry.ingest.transaction.placement import timelines_of
@@ -9,7 +11,7 @@ from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import ref_head_key
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import drop_name, drop_timeline
+from codequarry.shared.transactions import drop_name, drop_timeline, rename_default
 
 
 def drop_version(store: Store, repo: str, ref: Ref) -> bool:
@@ -17,12 +19,28 @@ def drop_version(store: Store, repo: str, ref: Ref) -> bool:
 
     A timeline that overlays lie on stays for them alone, without its name, until the chores can drop it.
     """
+    return _drop(store, repo, ref, lambda head: head)
+
+
+def adopt_name(store: Store, repo: str, branch: Ref) -> None:
+    """Call the published default branch by the name of a branch at the same commit, whose own layer goes."""
+
+    def rename(head: Head) -> Head:
+        return rename_default(head, repo, branch.value)
+
+    dropped = _drop(store, repo, branch, rename)
+    if not dropped and read_head(store).default_branch(repo) != branch.value:
+        change_head(store, lambda head: (rename(head), None))
+
+
+def _drop(store: Store, repo: str, ref: Ref, change: Callable[[Head], Head]) -> bool:
+    """Drop a version in the write that also makes another change; without that change if it was not there."""
     found = timelines_of(read_head(store), repo, ref.key)
     if not found:
         return False
     for timeline in found:
         note_purge(store, timeline)
-    change_head(store, lambda head: (without_version(head, repo, ref.key), None))
+    change_head(store, lambda head: (without_version(change(head), repo, ref.key), None))
     store.delete_document(ref_head_key(repo, ref.key))
     return True
 

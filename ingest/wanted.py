@@ -48,7 +48,7 @@ def understand(request: IndexRequest, settings: SettingsModel, store: Store) -> 
     check_name(store, origin, request.name)
     known = find_repository(store, origin)
     if ref is None:
-        chosen = Ref("branch", known.branch) if known and not known.follows_head else None
+        chosen = Ref("branch", default_branch(read_head(store), known)) if known and not known.follows_head else None
         return Wanted(origin, chosen, True, known)
     return Wanted(origin, ref, _is_default(request, ref, known, read_head(store)), known)
 
@@ -58,7 +58,12 @@ def _is_default(request: IndexRequest, ref: Ref, known: Repository | None, head:
         return False
     if known is None or known.name not in head.defaults:
         return True
-    return request.default or known.branch == ref.value
+    return request.default or default_branch(head, known) == ref.value
+
+
+def default_branch(head: Head, repository: Repository) -> str:
+    """Return what a default branch is called: as it was published, and before that as the catalog expects it."""
+    return head.default_branch(repository.name) or repository.branch
 
 
 def lacks_default(wanted: Wanted, store: Store) -> bool:

@@ -8,6 +8,12 @@ from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Repository
 
 
+def default_branch(head: Head, catalog: Mapping[str, Repository], name: str) -> str:
+    """Return what a default branch is called: as it was published, and before that as the catalog expects it."""
+    expected = catalog[name].branch if name in catalog else ""
+    return head.default_branch(name) or expected
+
+
 class DefaultViews(Mapping[str, tuple[View, ...]]):
     """The view of each repository at its default branch, as of ``head``, made when it is asked for.
 
@@ -23,8 +29,8 @@ class DefaultViews(Mapping[str, tuple[View, ...]]):
     def __getitem__(self, name: str) -> tuple[View, ...]:
         timeline = self._timelines[name]
         state = self._head.timelines[timeline]
-        branch = self._catalog[name].branch if name in self._catalog else ""
-        return (View(name, Ref("branch", branch), timeline, state.published, state.commit),)
+        branch = Ref("branch", default_branch(self._head, self._catalog, name))
+        return (View(name, branch, timeline, state.published, state.commit),)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._timelines)

@@ -111,6 +111,8 @@ def _distance(catalog: Catalog, head: Head, view: View, repository: Repository |
         return view.commit, 0
     newest = head.timelines[view.timeline]
     is_former = not view.key and head.defaults.get(view.repo) != view.timeline
+    if not view.key and repository and repository.branch != (head.default_branch(view.repo) or repository.branch):
+        return None, _later_commits(catalog, head, view) or None  # the catalog speaks of another branch
     seen = None
     head_commit = (repository.head_commit if repository else "") if not view.key else ""
     if not head_commit or head_commit != newest.commit:

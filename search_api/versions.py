@@ -97,21 +97,20 @@ class Found:
 def lines_of(moment: Moment, repo: str, branch: str, timelines: Iterable[int]) -> list[Line]:
     """Return the lines of a repository that had published something: the default one, those before it, the others.
 
-    ``timelines`` are all that it has.
+    ``branch`` is the name of the default branch, ``timelines`` are all that the repository has.
     """
     head = moment.head
     default = head.defaults.get(repo)
-    own = Ref("branch", branch)
-    lines = [Line(default, own)] if default is not None else []
+    lines = [Line(default, Ref("branch", branch))] if default is not None else []
     named: list[Line] = []
     for timeline in sorted(timelines, reverse=True):
-        key = head.timelines[timeline].ref
-        if timeline == default:
+        state = head.timelines[timeline]
+        if timeline == default or state.gone:
             continue
-        if key and key != own.key:
-            named.append(Line(timeline, Ref.of_key(key)))
+        if state.ref:
+            named.append(Line(timeline, Ref.of_key(state.ref)))
         else:
-            lines.append(Line(timeline, own, former=True))
+            lines.append(Line(timeline, Ref("branch", state.branch or branch), former=True))
     return [line for line in (*lines, *named) if head.timelines[line.timeline].published]
 
 

@@ -13,11 +13,15 @@ from codequarry.shared.transactions import TransactionRecord
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A published transaction in short; ``commit_count`` commits came with it."""
+    """A published transaction in short; ``commit_count`` commits came with it.
+
+    ``name`` is what its version was called then, "" where that is not known to differ from now.
+    """
 
     number: int
     commit: str
     commit_count: int = 0
+    name: str = ""
 
 
 class Past(Protocol):
@@ -109,6 +113,8 @@ class Moment:
 def view_of(moment: Moment, timeline: int, ref: Ref, point: Point, *, fixed: bool = False) -> View:
     """Return a timeline's version after a transaction, with its base where it is an overlay."""
     state = moment.head.timelines[timeline]
+    if not state.ref and point.name not in {"", ref.name}:
+        ref = Ref("branch", point.name)  # the default branch may have had another name
     base, mask = None, frozenset[str]()
     # The timelines of default branches are whole; only others may lie on a base, which their record names.
     if state.ref and (record := moment.past.record(timeline, point.number)):

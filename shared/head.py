@@ -26,8 +26,9 @@ class Timeline:
     """One line of history; ``published`` is the newest transaction that readers see, 0 before the first.
 
     ``ref`` is the key of the version that it follows (``refs.py``), empty for the default branch of a repository and
-    what was that once. ``floor`` is the oldest number that readers may still ask for. ``pins`` are the bases of an
-    overlay's retained transactions; a timeline that has no overlay's transaction pins nothing.
+    what was that once, which ``branch`` names instead. ``floor`` is the oldest number that readers may still ask for.
+    ``pins`` are the bases of an overlay's retained transactions; a timeline that has no overlay's transaction pins
+    nothing. One that is ``gone`` has lost its version, and stays only until no overlay lies on it.
     """
 
     repo: str
@@ -37,6 +38,8 @@ class Timeline:
     ref: str = ""
     floor: int = 0
     pins: frozenset[Place] = frozenset()
+    branch: str = ""
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,11 @@ class Head:
     def of_repo(self, repo: str) -> Iterator[int]:
         """Yield the timelines of a repository."""
         return (key for key, state in self.timelines.items() if state.repo == repo)
+
+    def default_branch(self, repo: str) -> str:
+        """Return what the published default branch of a repository is called, "" where nothing says so yet."""
+        default = self.defaults.get(repo)
+        return "" if default is None else self.timelines[default].branch
 
     def pinned(self, timeline: int) -> frozenset[int]:
         """Return the numbers of a timeline that overlays lie on, or will once their transaction is published."""
@@ -123,6 +131,10 @@ def _timeline_to_json(timeline: Timeline) -> dict[str, Any]:
         body["floor"] = timeline.floor
     if timeline.pins:
         body["pins"] = sorted(map(list, timeline.pins))
+    if timeline.branch:
+        body["branch"] = timeline.branch
+    if timeline.gone:
+        body["gone"] = True
     return body
 
 
@@ -141,6 +153,8 @@ def _timeline_from_json(body: Mapping[str, Any]) -> Timeline:
         ref=body.get("ref", ""),
         floor=body.get("floor", 0),
         pins=frozenset(place for pin in body.get("pins", ()) if (place := _place(pin))),
+        branch=body.get("branch", ""),
+        gone=body.get("gone", False),
     )
 
 

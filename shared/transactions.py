@@ -129,13 +129,14 @@ def publish(
     number: int,
     commit: str,
     *,
+    branch: str = "",
     default: bool = False,
     replaces: int | None = None,
 ) -> Head:
     """Make ``number`` visible and give back the lease, in one write (rule 6).
 
-    ``default`` also makes the timeline the one that readers of head see, and ``replaces`` drops another one that
-    followed the same version, in the same write.
+    ``branch`` is the name of a default branch, which only that write changes. ``default`` also makes the timeline the
+    one that readers of head see, and ``replaces`` drops another one that followed the same version, in the same write.
     """
     state = check_held(head, timeline, holder, number)
     assert state.lease is not None
@@ -143,7 +144,8 @@ def publish(
         raise Conflict(f"transaction {number} is older than what timeline {timeline} has published")
     base = state.lease.base
     pins = state.pins | {base} if base else state.pins
-    published = replace(state, published=number, commit=commit, lease=None, pins=pins)
+    name = branch or state.branch
+    published = replace(state, published=number, commit=commit, lease=None, pins=pins, branch=name)
     still_open = {key: value for key, value in head.open.items() if key != number}
     defaults = {**head.defaults, state.repo: timeline} if default else head.defaults
     changed = replace(_with_timeline(head, timeline, published), open=still_open, defaults=defaults)
@@ -176,7 +178,15 @@ def drop_timeline(head: Head, timeline: int) -> Head:
 def drop_name(head: Head, timeline: int) -> Head:
     """Take a timeline's version from it, and its lease: only the overlays that lie on it read it from here on."""
     ended = _ended(head, {timeline})
-    return _with_timeline(ended, timeline, replace(head.timelines[timeline], ref="", lease=None))
+    return _with_timeline(ended, timeline, replace(head.timelines[timeline], ref="", lease=None, gone=True))
+
+
+def rename_default(head: Head, repo: str, branch: str) -> Head:
+    """Give the default branch of a repository another name, where its commit is published already."""
+    default = head.defaults.get(repo)
+    if default is None or head.timelines[default].branch == branch:
+        return head
+    return _with_timeline(head, default, replace(head.timelines[default], branch=branch))
 
 
 def _without(head: Head, gone: Collection[int]) -> Head:

@@ -67,9 +67,10 @@ def families(head: Head, repo: str, leaving: Collection[int] = ()) -> list[tuple
     that are ``leaving`` go as soon as no overlay lies on them, and count for nothing.
     """
     going = frozenset(leaving) - frozenset(head.defaults.values())
-    published = [key for key in sorted(head.of_repo(repo)) if head.timelines[key].published and key not in going]
-    defaults = tuple(key for key in published if not head.timelines[key].ref)
-    others: list[tuple[int, ...]] = [(key,) for key in published if head.timelines[key].ref]
+    states = {key: head.timelines[key] for key in sorted(head.of_repo(repo)) if key not in going}
+    published = [key for key, state in states.items() if state.published and not state.gone]
+    defaults = tuple(key for key in published if not states[key].ref)
+    others: list[tuple[int, ...]] = [(key,) for key in published if states[key].ref]
     return [defaults, *others] if defaults else others
 
 

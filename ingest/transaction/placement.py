@@ -33,7 +33,7 @@ class Placement:
 
 def timelines_of(head: Head, repo: str, key: str) -> list[int]:
     """Return the timelines of a version; with an empty key the default branch's and those that were that once."""
-    return [one for one in head.of_repo(repo) if head.timelines[one].ref == key]
+    return [one for one in head.of_repo(repo) if head.timelines[one].ref == key and not head.timelines[one].gone]
 
 
 def current_timeline(head: Head, repo: str, key: str) -> int | None:

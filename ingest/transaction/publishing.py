@@ -160,14 +160,19 @@ def _publish(run: Run, held: Held) -> None:
     # A default branch that was moved to other history stays searchable by commit, until retention ends.
     if replaced is not None and (key or run.request.full):
         note_purge(store, replaced)
-    stale = "" if key else Ref("branch", run.source.ref.value).key
+    branch = "" if key else run.source.ref.value
+    stale = Ref("branch", branch).key if branch else ""
     for timeline in timelines_of(before, repo, stale) if stale else ():
         note_purge(store, timeline)
 
     def change(head: Head) -> tuple[Head, None]:
-        if held.new and current_timeline(head, repo, key) != replaced:
+        # A default branch may have been rebuilt on another timeline meanwhile, which readers would go on to see.
+        expected = replaced if held.new else held.timeline
+        if (held.new or not key) and current_timeline(head, repo, key) != expected:
             raise Conflict(f"{repo} has changed since this run began; run again")
-        head = publish(head, held.timeline, held.holder, held.number, run.source.commit, default=held.new and not key)
+        default = held.new and not key
+        commit = run.source.commit
+        head = publish(head, held.timeline, held.holder, held.number, commit, branch=branch, default=default)
         if held.new and key:
             head = without_version(head, repo, key, keep=held.timeline)
         # A branch that has become the default one has no layer of its own any more.

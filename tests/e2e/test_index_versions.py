@@ -8,6 +8,12 @@ import pytest
 from codequarry.ingest.estimate import estimate
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.removal import remove_version
+from codequarry.search_api.catalog import Catalog
+from codequarry.search_api.locate import locate, one_version
+from codequarry.search_api.repositories import describe
+from codequarry.search_api.selection import Selection
+from codequarry.search_api.states import ready_state
+from codequarry.search_api.versions import Asked, VersionQuery
 from codequarry.shared.errors import AmbiguousCommit, GitError, LimitExceeded, NotIndexed, UsageError
 from codequarry.shared.ledger import published_transactions, read_head
 from codequarry.shared.model import INDEXED, Filters
@@ -315,3 +321,76 @@ def test_the_default_branch_is_called_what_it_was_until_another_one_is_published
     assert index(DEV, default=True).kind == "default"
     known = read_repository(index.workshop.store, "project")
     assert (known.branch, known.follows_head) == ("dev", False)
+
+
+def test_a_full_branch_that_is_deleted_under_an_overlay_answers_to_nothing_any_more(repository, index, main):
+    repository.git("checkout", "--quiet", "dev")
+    for number in range(4):
+        repository.write(f"src/f{number:02}.py", "x = 1\n")
+    tip = repository.commit("a large branch")
+    repository.git("checkout", "--quiet", "-b", "feature")
+    repository.write("src/f05.py", "def feature():\n    return 1\n")
+    repository.commit("on another one")
+    repository.git("checkout", "--quiet", "main")
+    feature = Ref("branch", "feature")
+    assert (index(DEV).kind, index(feature).base_ref) == ("full", "dev")
+    repository.git("branch", "--delete", "--force", "dev")
+    assert index().dropped == ("dev",)
+    assert live(index.workshop, feature) == repository.listing("feature")
+    asked = VersionQuery(commits=(Asked("commit", tip),))
+    with pytest.raises(NotIndexed):
+        one_version(index.workshop.store, "project", asked)
+    [state] = describe(index.workshop.store, index.workshop.settings)
+    assert [one["ref"] for one in state["versions"]] == ["main", "feature"]
+
+
+def test_while_the_default_branch_is_switched_every_answer_names_the_one_that_it_shows(
+    repository, index, main, monkeypatch
+):
+    store = index.workshop.store
+    catalog = Catalog(store)
+    old, new = (repository.git("rev-parse", name).decode().strip() for name in ("main", "dev"))
+
+    def seen(*commits):
+        query = VersionQuery(commits=tuple(Asked("commit", commit) for commit in commits))
+        found = locate(store, catalog, Selection(repos=("project",), version=query))
+        [view] = found.scope.views["project"]
+        state = ready_state(catalog, found.head, view, found.repositories["project"])
+        return view.ref.name, view.commit, state.head_commit
+
+    during = []
+    write, refresh = store.write_document, store.refresh
+
+    def look() -> None:
+        catalog.expire()
+        during.append(seen())
+
+    def write_and_look(*args):
+        look()
+        return write(*args)
+
+    def refresh_and_look():
+        look()
+        refresh()
+
+    monkeypatch.setattr(store, "write_document", write_and_look)
+    monkeypatch.setattr(store, "refresh", refresh_and_look)
+    index(DEV, default=True)
+    monkeypatch.undo()
+    assert set(during[:-1]) == {("main", old, old)}
+    # The last write tells the catalog; until then nothing is known of how far the branch has come.
+    assert during[-1] == ("dev", new, None)
+    # The catalog that was read before it knows nothing of it yet.
+    assert seen()[:2] == ("dev", new)
+    assert seen(old)[:2] == ("main", old), "an old commit keeps the name under which it was published"
+    catalog.expire()
+    assert seen() == ("dev", new, new)
+
+
+def test_a_default_branch_can_change_its_name_alone(repository, index, main):
+    repository.git("branch", "trunk", "main")
+    catalog = Catalog(index.workshop.store)
+    assert not index(Ref("branch", "trunk"), default=True).changed
+    view = locate(index.workshop.store, catalog, Selection(repos=("project",))).scope.views["project"][0]
+    assert view.ref.name == "trunk"
+    assert one_version(index.workshop.store, "project", VersionQuery((Asked("branch", "trunk"),))).view == view

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from codequarry.search_api.cursor import Cursor
@@ -267,3 +269,18 @@ def test_a_cursor_over_what_retention_gave_up_is_refused(floor):
     head = Head(counter=12, timelines=timelines, defaults={"core": 1})
     with pytest.raises(UsageError, match=r"core is no longer kept \(retention\)"):
         scope(repos=("core",), head=head, cursor=Cursor(1, 3 if floor == 4 else 9, (9,), "", ""))
+
+
+def test_the_head_document_names_a_default_branch_before_the_catalog_does():
+    head = replace(HEAD, timelines={**HEAD.timelines, 1: Timeline("core", 4, COMMIT_A, branch="trunk")})
+    assert seen(scope(repos=("core",), head=head)) == {"core": [("trunk", COMMIT_A)]}
+    assert seen(scope("trunk", repos=("core",), head=head)) == {"core": [("trunk", COMMIT_A)]}
+    with pytest.raises(NotIndexed):
+        scope("main", repos=("core",), head=head)
+
+
+def test_a_timeline_that_lost_its_version_is_nobodys_former_default():
+    head = replace(HEAD, timelines={**HEAD.timelines, 20: Timeline("core", 3, GONE, gone=True)})
+    assert scope(commits=(GONE,), repos=("core",)).views
+    with pytest.raises(NotIndexed):
+        scope(commits=(GONE,), repos=("core",), head=head)

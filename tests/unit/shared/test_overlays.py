@@ -8,10 +8,12 @@ from codequarry.shared.transactions import (
     TransactionRecord,
     abort,
     begin,
+    drop_name,
     drop_timeline,
     new_timeline,
     publish,
     raise_floor,
+    rename_default,
     take_over,
 )
 
@@ -119,3 +121,24 @@ def test_the_mask_of_an_overlay_belongs_to_its_base_alone():
     )
     assert version_snapshot(publish(head, branch, "me", number, "d0"), record) == draft
     assert len(version_layers(TransactionRecord(base, 2, "r", "main", "c0", "", 1, ""), frozenset())) == 1
+
+
+def test_the_name_of_the_default_branch_changes_with_what_it_shows():
+    head, base, _ = repository()
+    assert head.default_branch("r") == ""
+    head, number = begin(head, base, "me")
+    head = publish(head, base, "me", number, "c7", branch="main")
+    assert rename_default(head, "r", "main") is head
+    renamed = rename_default(head, "r", "trunk")
+    assert (head.default_branch("r"), renamed.default_branch("r")) == ("main", "trunk")
+    assert Head.from_json(renamed.to_json()) == renamed
+    assert rename_default(head, "unknown", "trunk") is head
+
+
+def test_a_timeline_that_lost_its_version_is_marked_as_gone():
+    head, _, _ = repository()
+    head, whole = new_timeline(head, "r", "refs/heads/dev")
+    head, _ = moved(head, whole, "d1")
+    head = drop_name(head, whole)
+    assert (head.timelines[whole].gone, head.timelines[whole].ref) == (True, "")
+    assert Head.from_json(head.to_json()) == head
