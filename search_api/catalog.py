@@ -42,7 +42,8 @@ class Publication:
     @property
     def weight(self) -> int:
         """What it costs to keep."""
-        names = len(self.record.mask) + len(self.record.commits) if self.record else 0
+        record = self.record
+        names = len(record.mask) + len(record.commits) + len(record.lost or ()) if record else 0
         return 1 + names // NAMES_A_UNIT
 
 

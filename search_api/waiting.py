@@ -1,6 +1,6 @@
 """An answer that must hold a commit: wait until the index has it, or say how far it is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import monotonic, sleep
 
 from codequarry.search_api.catalog import Catalog
@@ -11,7 +11,7 @@ from codequarry.shared.errors import AmbiguousCommit, NotReached, UsageError
 from codequarry.shared.ledger import published_transactions
 from codequarry.shared.refs import commit_digits
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import check_here
+from codequarry.shared.transactions import TransactionRecord, check_here
 
 # A publication is one write; who waits for it is told within this time, and asks the store no more often.
 POLL_SECONDS = 0.1
@@ -53,20 +53,28 @@ def _one_view(found: Located) -> View | None:
 
 
 def _holds(store: Store, found: Located, view: View, short: str) -> bool:
-    """Tell whether a version's published transactions, up to what is seen, brought a commit."""
+    """Tell whether a version has a commit in its history, as far as its published transactions know that."""
     if view.commit.startswith(short):
         return True
     records = published_transactions(store, found.head, view.timeline)
-    commits = {
-        commit
-        for record in records
-        if record.number <= view.number
-        for commit in (record.commit, *record.commits)
-        if commit.startswith(short)
-    }
+    history = _history(record for record in records if record.number <= view.number)
+    commits = sorted(commit for commit in history if commit.startswith(short))
     if len(commits) > 1 and short not in commits:
-        raise AmbiguousCommit(short, sorted(commits))
+        raise AmbiguousCommit(short, commits)
     return bool(commits)
+
+
+def _history(records: Iterable[TransactionRecord]) -> set[str]:
+    """Return the commits that the last of ``records``, oldest first, is known to have in its history.
+
+    What a force-push took away is not among them. Where it is not known what it took away, nothing that came before is
+    vouched for: an answer that lacks the commit would be wrong, a 504 for one that has it is only late.
+    """
+    commits: set[str] = set()
+    for record in records:
+        commits = set() if record.lost is None else commits.difference(record.lost)
+        commits.update((record.commit, *record.commits))
+    return commits
 
 
 def _not_reached(catalog: Catalog, found: Located, wanted: str, wait_ms: int) -> NotReached:

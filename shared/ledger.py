@@ -95,4 +95,5 @@ def published_transactions(store: Store, head: Head, timeline: int) -> list[Tran
 
 
 def _record(body: Mapping[str, Any]) -> TransactionRecord:
-    return TransactionRecord(**{**body, "mask": tuple(body["mask"]), "commits": tuple(body.get("commits", ()))})
+    lists = {name: tuple(body[name]) for name in ("mask", "commits", "lost") if body.get(name) is not None}
+    return TransactionRecord(**{**body, **lists})

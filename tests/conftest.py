@@ -241,6 +241,7 @@ class VersionedIndex:
         mask: Collection[str] = (),
         commits: Sequence[str] = (),
         commit_count: int | None = None,
+        lost: Sequence[str] | None = (),
     ) -> int:
         """Move a timeline on: write and retire what ``files`` says (None: gone), and publish. Return the number."""
         holder = "a test"
@@ -261,6 +262,7 @@ class VersionedIndex:
         record = TransactionRecord(
             timeline, number, state.repo, state.ref, commit, "", len(files), "2026-01-01T00:00:00Z",
             *(base or (None, None)), tuple(mask), tuple(commits), count,
+            None if lost is None else tuple(lost),
         )  # fmt: skip
         record_transaction(self.store, record)
         live = [file for file in self.store.files(draft_snapshot(head, record)) if file.verdict == INDEXED]

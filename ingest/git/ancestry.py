@@ -26,6 +26,20 @@ def new_commits(mirror: Mirror, commit: str, previous: str | None) -> tuple[tupl
     return tuple(found[:MAX_COMMITS]), int(counted)
 
 
+def lost_commits(mirror: Mirror, commit: str, previous: str) -> tuple[str, ...] | None:
+    """Return the commits that ``previous`` had and ``commit`` has not, newest first: none unless history was rewritten.
+
+    None where they are more than ``MAX_COMMITS``, or the mirror has one of the two no more.
+    """
+    if previous in ("", commit):
+        return ()
+    try:
+        found = _rev_list(mirror, f"--max-count={MAX_COMMITS + 1}", previous, f"^{commit}")
+    except GitError:
+        return None
+    return tuple(found) if len(found) <= MAX_COMMITS else None
+
+
 def count_behind(mirror: Mirror, commit: str, published: str) -> int | None:
     """Return how many commits ``commit`` has that ``published`` has not; None where the mirror does not know."""
     if not published or not mirror.commit_of(published) or not mirror.commit_of(commit):

@@ -9,7 +9,7 @@ from pathlib import Path
 from codequarry.ingest.git.mirrors import SHA256_HEX, Access
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.process import run_git
-from codequarry.ingest.git.remote import HEAD, Listing, ask, check_ref, complain, default_branch
+from codequarry.ingest.git.remote import HEAD, Listing, ask, check_ref, complain, default_branch, pulls_at
 from codequarry.shared.errors import AmbiguousCommit, GitError
 from codequarry.shared.refs import Ref, commit_digits
 
@@ -125,7 +125,13 @@ def _fetch_commit(access: Access, digits: str) -> str:
             _fetch(access, lock, *ALL_REFSPECS, "--prune", "--update-shallow")
             commit = _find(access.mirror, digits)
         if commit is None:
-            raise GitError(f"{access.origin.url} has no commit {digits} on any branch or tag")
+            commit = _fetch_pull(access, lock, digits)
+        if commit is None:
+            whole = "" if len(digits) in (SHA1_HEX, SHA256_HEX) else " or give the commit in full"
+            raise GitError(
+                f"{access.origin.url} has no commit {digits} on any branch or tag, and no pull request stands at it; "
+                f"if one has it inside, index that first (--pull N){whole}"
+            )
         # What is asked for by its commit stays in the mirror, wherever the branches go.
         access.mirror.run("update-ref", _place(Ref("commit", commit)), commit, what=f"cannot keep commit {commit}")
     return commit
@@ -139,6 +145,16 @@ def _fetch_directly(access: Access, lock: int, commit: str) -> str | None:
     except GitError:
         return None
     return _find(access.mirror, commit)
+
+
+def _fetch_pull(access: Access, lock: int, digits: str) -> str | None:
+    """Fetch the pull request that stands at a commit: that costs one look at the names, not all that lies there."""
+    found = pulls_at(access, digits)
+    if len(found) > 1:
+        raise AmbiguousCommit(digits, sorted(found))
+    for commit, name in found.items():
+        _fetch(access, lock, f"+{name}:{_place(Ref('commit', commit))}", "--update-shallow")
+    return _find(access.mirror, digits)
 
 
 def _find(mirror: Mirror, digits: str) -> str | None:

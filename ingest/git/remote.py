@@ -19,6 +19,7 @@ _NO_NAME = re.compile(r"^[-/]|^$|[/.]$|\.lock$|\.\.|//|/\.|^\.|@\{|[\x00-\x20\x7
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 # The kinds of versions that an origin has under a name, and may take back.
 NAMED_KINDS = ("branch", "tag", "pull")
+PULL_PATTERNS = ("refs/pull/*/head", "refs/merge-requests/*/head")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,12 @@ def complain(access: Access, ref: Ref | None) -> NoReturn:
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     problem = f"has no {kind} {ref.value}" if ref else "has a HEAD without commits: name a branch with --branch"
     raise GitError(f"{origin.url} {problem}; there is {', '.join(names[:SHOWN_NAMES]) or 'none'}{more}")
+
+
+def pulls_at(access: Access, digits: str) -> dict[str, str]:
+    """Return the commits that begin with ``digits`` and at which pull or merge requests stand, each with one's name."""
+    tips = _read(_list(access, PULL_PATTERNS)).tips
+    return {commit: name for name, commit in tips.items() if commit.startswith(digits)}
 
 
 def _list(access: Access, patterns: Iterable[str]) -> bytes:

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager, suppress
 
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.workers import BATCH_FILES, open_readers
-from codequarry.ingest.git.ancestry import new_commits
+from codequarry.ingest.git.ancestry import lost_commits, new_commits
 from codequarry.ingest.run import Run, Work
 from codequarry.ingest.transaction.acquire import give_up
 from codequarry.ingest.transaction.chores import note_purge
@@ -115,6 +115,7 @@ def _record(run: Run, held: Held, work: Work) -> TransactionRecord:
         mask=tuple(sorted(work.base.plan.retired)) if work.base else (),
         commits=commits,
         commit_count=count,
+        lost=lost_commits(run.source.mirror, target.commit, state.commit),
     )
 
 

@@ -101,6 +101,31 @@ def test_a_commit_that_no_branch_has_any_more_is_fetched_by_its_name(repository,
     assert index(Ref("commit", tip)).commit == tip
 
 
+@pytest.mark.parametrize("name", ["refs/pull/7/head", "refs/merge-requests/7/head"])
+def test_a_commit_at_which_only_a_pull_request_stands_is_found_by_its_first_digits(repository, index, main, name):
+    tip = repository.git("rev-parse", "HEAD").decode().strip()
+    hide_in_pull_request(repository, name, tip)
+    assert index(Ref("commit", tip[:8])).commit == tip
+    assert live(index.workshop, Ref("commit", tip)) == repository.listing(tip)
+
+
+def test_a_commit_inside_a_pull_request_is_refused_with_what_finds_it(repository, index, main):
+    """Its pull request once fetched, the first digits do."""
+    inside, tip = repository.git("rev-parse", "HEAD").decode().strip(), repository.commit("more")
+    hide_in_pull_request(repository, "refs/pull/7/head", tip)
+    with pytest.raises(GitError, match=f"no commit {inside[:8]} on any branch or tag.*--pull N.*in full"):
+        index(Ref("commit", inside[:8]))
+    index(PULL)
+    assert index(Ref("commit", inside[:8])).commit == inside
+
+
+def hide_in_pull_request(repository, name: str, tip: str) -> None:
+    """Leave a commit in the origin that nothing but a pull request has."""
+    repository.git("update-ref", name, tip)
+    repository.git("checkout", "--quiet", "main")
+    repository.git("branch", "--delete", "--force", "dev")
+
+
 def test_a_commit_that_was_head_is_a_layer_without_a_single_file(repository, index, main):
     tip = repository.git("rev-parse", "main").decode().strip()
     report = index(Ref("commit", tip))
@@ -256,7 +281,17 @@ def test_records_name_the_commits_that_are_new(repository, index, main):
     second, third = repository.commit("second"), repository.commit("third")
     index(DEV)
     record = version(index.workshop, DEV)
-    assert (record.commits, record.commit_count) == ((third, second), 2)
+    assert (record.commits, record.commit_count, record.lost) == ((third, second), 2, ())
+
+
+def test_records_name_the_commits_that_a_force_push_took_away(repository, index, main):
+    taken = repository.commit("taken back")
+    index(DEV)
+    repository.git("reset", "--quiet", "--hard", "HEAD~1")
+    other = repository.commit("instead")
+    index(DEV)
+    record = version(index.workshop, DEV)
+    assert (record.commits, record.lost) == ((other,), (taken,))
 
 
 def test_a_version_is_removed_alone(repository, index, main):

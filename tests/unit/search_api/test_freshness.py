@@ -80,6 +80,32 @@ def test_a_commit_that_came_with_any_transaction_is_held(engine, core, commit):
     assert ask(engine, commit).results
 
 
+def test_a_commit_that_a_force_push_took_away_is_held_no_more(engine, core, versioned_index):
+    """The one that they fork from still is, and the older version had it."""
+    versioned_index.publish(core, D, {"a.py": "def a():\n    return 4"}, commits=(D,), lost=(C, "c1" * 20))
+    for commit in (C, "c1" * 20):
+        with pytest.raises(NotReached, match="core main at dddddddddddd"):
+            ask(engine, commit)
+    assert ask(engine, D).results and ask(engine, B).results
+    assert ask(engine, "c1" * 20, commit=C).results
+
+
+def test_a_commit_that_comes_back_is_held_again(engine, core, versioned_index):
+    versioned_index.publish(core, D, {"a.py": "def a():\n    return 4"}, commits=(D,), lost=(C, "c1" * 20))
+    versioned_index.publish(core, C, {"a.py": "def a():\n    return 3"}, commits=(C, "c1" * 20), lost=(D,))
+    assert ask(engine, "c1" * 20).results
+    with pytest.raises(NotReached):
+        ask(engine, D)
+
+
+def test_nothing_older_is_vouched_for_where_it_is_unknown_what_a_force_push_took(engine, core, versioned_index):
+    versioned_index.publish(core, D, {"a.py": "def a():\n    return 4"}, commits=(D, "d1" * 20), lost=None)
+    assert ask(engine, "d1" * 20).results
+    for commit in (A, C):
+        with pytest.raises(NotReached):
+            ask(engine, commit)
+
+
 def test_a_commit_that_does_not_come_is_told_with_the_freshness(engine, core):
     with pytest.raises(NotReached, match="core main at cccccccccccc") as caught:
         ask(engine, D)

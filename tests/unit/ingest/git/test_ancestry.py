@@ -1,7 +1,14 @@
 import pytest
 
 from codequarry.ingest.git import ancestry
-from codequarry.ingest.git.ancestry import count_behind, differing_paths, is_ancestor, nearest, new_commits
+from codequarry.ingest.git.ancestry import (
+    count_behind,
+    differing_paths,
+    is_ancestor,
+    lost_commits,
+    nearest,
+    new_commits,
+)
 
 GONE = "f" * 40
 
@@ -30,6 +37,16 @@ def test_a_long_history_is_counted_but_not_listed_whole(history, monkeypatch):
     mirror, commits = history
     monkeypatch.setattr(ancestry, "MAX_COMMITS", 2)
     assert new_commits(mirror, commits[3], None) == ((commits[3], commits[2]), 4)
+
+
+def test_commits_are_lost_where_history_is_not_simply_longer(history, monkeypatch):
+    mirror, commits = history
+    assert lost_commits(mirror, commits[3], commits[1]) == lost_commits(mirror, commits[3], "") == ()
+    assert lost_commits(mirror, commits[1], commits[3]) == (commits[3], commits[2])
+    assert lost_commits(mirror, commits[3], GONE) is None
+    assert lost_commits(mirror, GONE, commits[3]) is None
+    monkeypatch.setattr(ancestry, "MAX_COMMITS", 1)
+    assert lost_commits(mirror, commits[1], commits[3]) is None
 
 
 def test_how_far_a_version_is_behind(history):
