@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from queue import Full, Queue
 from time import monotonic, sleep
@@ -16,6 +16,7 @@ from codequarry.shared.errors import (
     IndexMoved,
     LeaseHeld,
     NotIndexed,
+    StoreError,
     StoreUnavailable,
     UsageError,
 )
@@ -170,8 +171,10 @@ class _Sign:
 
     def _beat(self) -> None:
         while not self._ended.wait(BEAT_SECONDS if self._job.phase else 0.5):
-            self._save()
-            self._beside()
+            # A store that does not answer now may do so at the next beat; where it matters, it says so itself.
+            with suppress(StoreError):
+                self._save()
+                self._beside()
 
     def _save(self) -> None:
         with self._lock:

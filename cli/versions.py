@@ -1,5 +1,6 @@
 """Options that name one version of a repository."""
 
+import os
 from typing import TYPE_CHECKING
 
 from codequarry.shared.errors import UsageError
@@ -29,9 +30,9 @@ def asked_ref(
     if len(named) > 1:
         raise UsageError(f"{' and '.join(named)} exclude each other: name one version")
     if branch is not None:
-        return Ref("branch", branch)
+        return Ref("branch", _as_text(branch))
     if tag is not None:
-        return Ref("tag", tag)
+        return Ref("tag", _as_text(tag))
     if commit is not None:
         return Ref("commit", commit_digits(commit))
     if pull is not None:
@@ -59,3 +60,14 @@ def _is_top(folder: "Path") -> bool:
     own = folder / ".git"
     # An empty folder of that name is nothing to git.
     return own.is_file() or (own / "HEAD").exists()
+
+
+def _as_text(name: str) -> str:
+    """Return what was typed as the index writes it, where it is not UTF-8."""
+    from codequarry.ingest.git.paths import printable
+
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return printable(os.fsencode(name))
+    return name

@@ -82,7 +82,7 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: Observe = ignor
     repo = wanted.known.name if wanted.known else request.name or wanted.origin.name
     watch = Watch(store, observe, repo, saves=False)
     watch.say("fetching")
-    source = obtain(wanted, settings, store)
+    source = obtain(wanted, settings, store, watch.say)
     if source is None:
         raise GitError(f"{wanted.origin.url} has {wanted.key} no more; without --dry-run it is dropped from the index")
     watch.commit = source.commit

@@ -47,7 +47,7 @@ def index_repository(request: IndexRequest, workshop: Workshop, observe: Observe
         wanted = understand(request, settings, store)
     watch = Watch(store, observe, wanted.known.name if wanted.known else request.name or wanted.origin.name)
     watch.say("fetching")
-    source = obtain(wanted, settings, store)
+    source = obtain(wanted, settings, store, watch.say)
     if source is None:
         return _drop(wanted, workshop, started)
     claim_identity(store, workshop.embedder, settings.embedding, str(CHUNKER_VERSION))

@@ -1,5 +1,6 @@
 """From a request to a commit on this machine, and the rules that decide which of its files count."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -7,7 +8,7 @@ from codequarry.ingest.files.reading import ReadingRules
 from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
 from codequarry.ingest.files.worker import Assignment
 from codequarry.ingest.git.fetching import Fetched, synchronise
-from codequarry.ingest.git.mirrors import open_access
+from codequarry.ingest.git.mirrors import open_access, say_nothing
 from codequarry.ingest.git.objects import BlobReader, Mirror, TreeEntry, list_tree
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.remote import HEAD, Listing, complain
@@ -61,14 +62,16 @@ class Source:
         return Assignment(self.mirror, ReadingRules.of(repo, settings))
 
 
-def fetch_source(wanted: Wanted, settings: SettingsModel, store: Store) -> Source | None:
-    """Fetch what is wanted; nothing is written to the store.
+def fetch_source(
+    wanted: Wanted, settings: SettingsModel, store: Store, say: Callable[[str], None] = say_nothing
+) -> Source | None:
+    """Fetch what is wanted; nothing is written to the store. ``say`` tells what is waited for.
 
     None where the origin has no such version any more but the index has; GitError where neither has it.
     """
     head = read_head(store)
     repo = wanted.known.name if wanted.known else ""
-    access = open_access(wanted.origin, settings.git, settings.home)
+    access = open_access(wanted.origin, settings.git, settings.home, say)
     fetched = synchronise(access, wanted.ref, other_versions(head, repo, wanted.key))
     if fetched is None:
         if not wanted.is_default and any(head.timelines[one].ref == wanted.key for one in head.of_repo(repo)):

@@ -1,12 +1,12 @@
 """A dirty working tree as a version: its files as they are, their bytes kept as blobs of our own mirror."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from codequarry.ingest.files.scan import IGNORE_FILE, PathRules
 from codequarry.ingest.git.checkout import Checkout, FileTree, Tracked, checkout_of
 from codequarry.ingest.git.fetching import keep_head
-from codequarry.ingest.git.mirrors import SHA256_HEX, open_access
+from codequarry.ingest.git.mirrors import SHA256_HEX, open_access, say_nothing
 from codequarry.ingest.git.objects import SUBMODULE, SYMLINK, Mirror, TreeEntry
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.paths import printable, raw
@@ -23,21 +23,26 @@ IMPORT_BYTES = 50_000_000
 DIGEST_HEX = 16
 
 
-def obtain(wanted: Wanted, settings: SettingsModel, store: Store) -> Source | None:
-    """Bring what is wanted onto this machine; None where its origin has it no more but the index has."""
+def obtain(wanted: Wanted, settings: SettingsModel, store: Store, say: Callable[[str], None]) -> Source | None:
+    """Bring what is wanted onto this machine; None where its origin has it no more but the index has.
+
+    ``say`` tells what is waited for.
+    """
     if wanted.ref and wanted.ref.kind == "workspace":
-        return read_workspace(wanted.origin, wanted.ref, settings)
-    return fetch_source(wanted, settings, store)
+        return read_workspace(wanted.origin, wanted.ref, settings, say)
+    return fetch_source(wanted, settings, store, say)
 
 
-def read_workspace(origin: Origin, ref: Ref, settings: SettingsModel) -> Source:
+def read_workspace(
+    origin: Origin, ref: Ref, settings: SettingsModel, say: Callable[[str], None] = say_nothing
+) -> Source:
     """Read a working tree: what is tracked or not ignored, with the bytes that are there now.
 
     The commit of the version is the one that is checked out. Blobs that the mirror lacks are written into it, so that
     a file that changes meanwhile is chunked as it was when its blob was named.
     """
     checkout = checkout_of(ref, settings)
-    access = open_access(origin, settings.git, settings.home)
+    access = open_access(origin, settings.git, settings.home, say)
     commit = checkout.commit()
     most_bytes = settings.scan.max_file_bytes
     with access.locked() as lock:

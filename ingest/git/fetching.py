@@ -9,7 +9,17 @@ from pathlib import Path
 from codequarry.ingest.git.mirrors import SHA256_HEX, Access
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.process import run_git
-from codequarry.ingest.git.remote import HEAD, Listing, ask, check_ref, complain, default_branch, pulls_at
+from codequarry.ingest.git.remote import (
+    HEAD,
+    HEADS,
+    Listing,
+    ask,
+    check_ref,
+    complain,
+    default_branch,
+    git_name,
+    pulls_at,
+)
 from codequarry.shared.errors import AmbiguousCommit, GitError
 from codequarry.shared.refs import Ref, commit_digits
 
@@ -64,7 +74,7 @@ def synchronise(access: Access, ref: Ref | None, others: Sequence[Ref] = ()) -> 
     if ref is None:
         branch = default_branch(access, listing)
         detached = branch == HEAD
-        source, target = (HEAD, DETACHED_REF) if detached else (f"refs/heads/{branch}", _place(Ref("branch", branch)))
+        source, target = (HEAD, DETACHED_REF) if detached else (HEADS + branch, _place(Ref("branch", branch)))
         return _fetch_tip(access, Ref("branch", branch), listing.tips[HEAD], (source, target), listing)
     tip = listing.tip_of(ref)
     if tip is None:
@@ -99,7 +109,7 @@ def _fetch_tip(access: Access, ref: Ref, tip: str, names: tuple[str, str], listi
     with access.locked() as lock:
         if mirror.commit_of(target) != tip:
             access.make(tip)
-            _fetch(access, lock, f"+{source}:{target}", "--update-shallow")
+            _fetch(access, lock, f"+{git_name(source)}:{target}", "--update-shallow")
         commit = mirror.commit_of(target)
     if commit is None:
         raise GitError(f"{ref.kind} {ref.value} of {access.origin.url} does not name a commit")
@@ -153,7 +163,7 @@ def _fetch_pull(access: Access, lock: int, digits: str) -> str | None:
     if len(found) > 1:
         raise AmbiguousCommit(digits, sorted(found))
     for commit, name in found.items():
-        _fetch(access, lock, f"+{name}:{_place(Ref('commit', commit))}", "--update-shallow")
+        _fetch(access, lock, f"+{git_name(name)}:{_place(Ref('commit', commit))}", "--update-shallow")
     return _find(access.mirror, digits)
 
 

@@ -4,7 +4,7 @@ import fcntl
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,16 +17,25 @@ from codequarry.shared.config import GitSettings
 from codequarry.shared.errors import GitError
 
 SHA256_HEX = 64
+# How often a lock that somebody else holds is tried.
+LOCK_LOOK_SECONDS = 0.1
+# A process id has no more digits.
+PID_BYTES = 20
+
+
+def say_nothing(_: str) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How git reaches an origin, and the mirror that takes what it fetches."""
+    """How git reaches an origin, and the mirror that takes what it fetches; ``say`` tells what is waited for."""
 
     origin: Origin
     mirror: Mirror
     settings: GitSettings
     environment: dict[str, str]
+    say: Callable[[str], None] = say_nothing
 
     def git(self, *arguments: str, what: str, timeout: float, keep_open: tuple[int, ...] = ()) -> bytes:
         """Run a git command that speaks with the origin."""
@@ -42,13 +51,39 @@ class Access:
         folder = self.mirror.folder
         descriptor = os.open(folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            _wait_for_lock(descriptor, folder, self.settings.clone_timeout_seconds)
+            self._wait_for_lock(descriptor)
+            # For whoever waits, to be told whom for.
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
             for pattern in ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/pack/*.lock"):
                 for leftover in folder.glob(pattern):
                     leftover.unlink(missing_ok=True)
             yield descriptor
         finally:
             os.close(descriptor)
+
+    def _wait_for_lock(self, descriptor: int) -> None:
+        timeout = self.settings.clone_timeout_seconds
+        deadline = time.monotonic() + timeout
+        told = ""
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                pid = os.pread(descriptor, PID_BYTES, 0).decode()
+            other = f"another fetch, by process {pid}" if pid else "another fetch"
+            if time.monotonic() > deadline:
+                raise GitError(
+                    f"{self.origin.url} could not be fetched: {other} has been working on {self.mirror.folder} for "
+                    f"{timeout:g} s; wait for it or stop it"
+                ) from None
+            if other != told:
+                self.say(f"waiting for {other}")
+                told = other
+            time.sleep(LOCK_LOOK_SECONDS)
+        if told:
+            self.say("fetching")
 
     def make(self, commit: str) -> None:
         """Make the mirror, in the object format of ``commit``; also where it is there: it may be made half-way."""
@@ -58,11 +93,11 @@ class Access:
         run_git((*initial, *folder), self.mirror.environment, what=f"cannot fetch {self.origin.url}")
 
 
-def open_access(origin: Origin, settings: GitSettings, home: Path) -> Access:
+def open_access(origin: Origin, settings: GitSettings, home: Path, say: Callable[[str], None] = say_nothing) -> Access:
     """Return how to reach ``origin``; nothing is asked of it yet."""
     configuration = _write_configuration(_mirrors(home))
     mirror = Mirror(mirror_folder(origin, home), git_environment(settings, configuration))
-    return Access(origin, mirror, settings, git_environment(settings, configuration, origin))
+    return Access(origin, mirror, settings, git_environment(settings, configuration, origin), say)
 
 
 def open_environment(settings: GitSettings, home: Path) -> dict[str, str]:
@@ -90,15 +125,3 @@ def _write_configuration(folder: Path) -> Path:
             file.write(CONFIGURATION)
         Path(draft).replace(path)
     return path
-
-
-def _wait_for_lock(descriptor: int, folder: Path, timeout: float) -> None:
-    deadline = time.monotonic() + timeout
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise GitError(f"another process has been fetching into {folder} for {timeout:g} s") from None
-            time.sleep(0.1)

@@ -1,21 +1,30 @@
-"""Asking an origin which versions it has; every name that reaches git is checked here."""
+r"""Asking an origin which versions it has; every name that reaches git is checked here.
 
+Names are bytes to git and text to us: what is not UTF-8 is written as ``\xNN``. No name of git's has a backslash.
+"""
+
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from codequarry.ingest.git.mirrors import Access
+from codequarry.ingest.git.paths import printable, raw
 from codequarry.shared.errors import GitError, UsageError
 from codequarry.shared.refs import Ref
 
 # A server that has not listed its branches by then does not answer; a clone may take much longer.
 ANSWER_SECONDS = 60.0
 SHOWN_NAMES = 10
+SHOWN_DIGITS = 12
 HEAD = "HEAD"
+HEADS = "refs/heads/"
 PEELED = "^{}"
-# What `git check-ref-format` refuses, and what a leading hyphen would make an option.
-_NO_NAME = re.compile(r"^[-/]|^$|[/.]$|\.lock$|\.\.|//|/\.|^\.|@\{|[\x00-\x20\x7f*?\[\\~^:]")
+# What `git check-ref-format` refuses, but for our own \xNN. A leading hyphen is harmless: git is given names in full.
+_NO_NAME = re.compile(
+    r"^/|^$|[/.]$|\.lock$|\.\.|//|/\.|^\.|@\{|[\x00-\x20\x7f*?\[~^:\ud800-\udfff]|\\(?!x[89a-f][0-9a-f])"
+)
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 # The kinds of versions that an origin has under a name, and may take back.
 NAMED_KINDS = ("branch", "tag", "pull")
@@ -59,6 +68,11 @@ def check_ref(ref: Ref) -> None:
         raise UsageError(f"'{ref.value}' is not the name of a {ref.kind}")
 
 
+def git_name(name: str) -> str:
+    """Return a name, or what holds names, as an argument for git."""
+    return os.fsdecode(raw(name))
+
+
 def ask(access: Access, refs: Iterable[Ref]) -> Listing:
     """Ask for HEAD and exactly these versions, in one call."""
     asked = frozenset(refs)
@@ -78,12 +92,12 @@ def complain(access: Access, ref: Ref | None) -> NoReturn:
     """Say why there is nothing to fetch: no commit at all, or another version than those there are."""
     origin = access.origin
     kind = ref.kind if ref and ref.kind in NAMED_KINDS else "branch"
-    prefix = "refs/tags/" if kind == "tag" else "refs/heads/"
-    tips = _read(_list(access, (f"{prefix}*",))).tips
+    prefix = "refs/tags/" if kind == "tag" else HEADS
     if kind == "pull":
         raise GitError(f"{origin.url} has no pull request {ref.value if ref else ''}")
+    tips = _read(_list(access, (f"{prefix}*",))).tips
     if not tips and kind == "branch":
-        raise GitError(f"{origin.url} has no commits yet: commit something, then index it")
+        raise GitError(f"{origin.url} {_without_branches(access)}")
     names = sorted(name.removeprefix(prefix) for name in tips if not name.endswith(PEELED))
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     problem = f"has no {kind} {ref.value}" if ref else "has a HEAD without commits: name a branch with --branch"
@@ -96,19 +110,35 @@ def pulls_at(access: Access, digits: str) -> dict[str, str]:
     return {commit: name for name, commit in tips.items() if commit.startswith(digits)}
 
 
-def _list(access: Access, patterns: Iterable[str]) -> bytes:
+def _without_branches(access: Access) -> str:
+    """Say what an origin without a single branch is, and what can be done with it."""
+    tips = _read(_list(access)).tips
+    if HEAD in tips:
+        head = tips[HEAD][:SHOWN_DIGITS]
+        return f"has no branches, only a HEAD at commit {head}: leave out --branch, or name a tag or a commit"
+    if tips:
+        # Other versions lie over a default branch, and here is none to be had.
+        one = min(tips, key=lambda name: (not name.startswith("refs/tags/"), name))
+        return f"has no branches, only other refs such as {one}: make one there (git branch main {one}), then index it"
+    return "has no commits yet: commit something, then index it"
+
+
+def _list(access: Access, patterns: Iterable[str] = ()) -> bytes:
+    """Return what ``ls-remote`` says of these refs, of all where none is named."""
     url, timeout = access.origin.url, min(ANSWER_SECONDS, access.settings.clone_timeout_seconds)
-    command = ("ls-remote", "--symref", "--end-of-options", url, *patterns)
+    command = ("ls-remote", "--symref", "--end-of-options", url, *map(git_name, patterns))
     return access.git(*command, what=f"cannot read {url}", timeout=timeout)
 
 
 def _read(listing: bytes) -> Listing:
-    """Read ``ls-remote --symref``."""
+    """Read ``ls-remote --symref``; a HEAD that names something else than a branch is on none."""
     symbolic, tips = None, {}
-    for line in listing.decode(errors="replace").splitlines():
-        value, _, ref = line.partition("\t")
-        if value.startswith("ref: ") and ref == HEAD:
-            symbolic = value.removeprefix("ref: ").removeprefix("refs/heads/")
+    for line in listing.split(b"\n"):
+        value, _, name = line.partition(b"\t")
+        text, ref = printable(value), printable(name)
+        if text.startswith("ref: "):
+            if ref == HEAD and text.startswith(f"ref: {HEADS}"):
+                symbolic = text.removeprefix(f"ref: {HEADS}")
         elif ref:
-            tips[ref] = value
+            tips[ref] = text
     return Listing(symbolic, tips)

@@ -1,5 +1,6 @@
 """A repository from git to the index and out again, through the command line."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -243,7 +244,7 @@ def test_a_working_tree_is_asked_for_from_inside_it(workspace: Any, branched: An
         (("project", "--commit", "xyz"), "must be 7 to 64 hexadecimal digits"),
         (("project", "--default"), "--default needs --branch"),
         ((), "give the path of a git repository or its URL, or --workspace PATH"),
-        (("project", "--branch", "--upload-pack=evil"), "is not the name of a branch"),
+        (("project", "--branch", "a..b"), "is not the name of a branch"),
     ],
 )
 def test_what_names_no_version_is_wrong_use(workspace: Any, options: tuple[str, ...], message: str) -> None:
@@ -251,6 +252,14 @@ def test_what_names_no_version_is_wrong_use(workspace: Any, options: tuple[str, 
     outcome = workspace.run("index", *options)
     assert outcome.code == 2
     assert message in outcome.error
+
+
+def test_a_branch_whose_name_is_not_utf_8_is_asked_for_as_it_is_typed_or_shown(workspace: Any, indexed: Any) -> None:
+    indexed.git("update-ref", b"refs/heads/caf\xe9", "HEAD")
+    missing = workspace.run("index", indexed.folder, "--branch", "x")
+    assert missing.err.endswith(r"has no branch x; there is caf\xe9, main" "\n")
+    assert workspace.run("index", indexed.folder, "--branch", r"caf\xe9", "--json").json["ref"] == r"caf\xe9"
+    assert workspace.run("files", "project", "--branch", os.fsdecode(b"caf\xe9"), "--json").json["ref"] == r"caf\xe9"
 
 
 def test_interrupted_runs_say_how_to_go_on_and_the_next_run_does(workspace: Any) -> None:

@@ -142,8 +142,8 @@ def test_a_commit_that_was_head_is_a_layer_without_a_single_file(repository, ind
         (Ref("commit", "f" * 40), GitError, f"has no commit {'f' * 40} on any branch or tag"),
         (Ref("commit", "fffffff"), GitError, "has no commit fffffff on any branch or tag"),
         (Ref("commit", "main"), UsageError, "must be 7 to 64 hexadecimal digits"),
-        (Ref("branch", "--upload-pack=evil"), UsageError, "is not the name of a branch"),
-        (Ref("tag", "-x"), UsageError, "is not the name of a tag"),
+        (Ref("branch", "--upload-pack=evil"), GitError, "has no branch --upload-pack=evil; there is dev, main"),
+        (Ref("tag", "-x"), GitError, "has no tag -x; there is v0"),
         (Ref("tag", "a..b"), UsageError, "is not the name of a tag"),
         (Ref("pull", "7/head:x"), UsageError, "is not the number of a pull request"),
     ],
@@ -254,6 +254,27 @@ def test_a_branch_in_the_place_of_a_folder_of_branches_is_fetched(repository, in
     repository.git("branch", "topic/one", "dev")
     report = index(Ref("branch", "topic/one"))
     assert (report.kind, report.dropped) == ("overlay", ("topic",))
+
+
+@pytest.mark.parametrize("name", ["-x", r"caf\xe9"])
+def test_a_branch_that_git_would_not_name_so_is_a_version_until_it_vanishes(repository, index, main, name):
+    written = name.encode().decode("unicode_escape").encode("latin-1")
+    repository.git("update-ref", b"refs/heads/" + written, "dev")
+    ref = Ref("branch", name)
+    assert index(ref).kind == "overlay"
+    assert live(index.workshop, ref) == repository.listing("dev")
+    repository.git("update-ref", "-d", b"refs/heads/" + written)
+    repository.git("checkout", "--quiet", "main")
+    assert index().dropped == (name,)
+
+
+def test_a_tag_of_an_origin_whose_head_is_on_no_branch_is_a_layer_over_that(repository, index):
+    repository.git("tag", "v1", "main")
+    repository.git("checkout", "--quiet", "--detach", "dev")
+    repository.git("branch", "-D", "main", "dev")
+    report = index(TAG)
+    assert (report.kind, report.default_branch.ref) == ("overlay", "HEAD")
+    assert live(index.workshop, TAG) == repository.listing("v1")
 
 
 def test_a_fetch_writes_what_it_has_seen_of_every_version(repository, index, main):

@@ -4,7 +4,10 @@ import time
 
 import pytest
 
+from codequarry.cli import indexer
 from codequarry.cli.indexer import LocalIndexer
+from codequarry.ingest.git.mirrors import open_access
+from codequarry.ingest.git.origins import parse_origin
 from codequarry.search_api.app import create_app
 from codequarry.search_api.indexing import LOST_AFTER_SECONDS, Job, save_job
 from codequarry.shared.repositories import Repository, save_repository
@@ -22,7 +25,7 @@ def worker(settings, store, embedder):
 def branches(indexed):
     """Put branches and a tag into `core` that nobody has indexed."""
     core = indexed["core"]
-    for name in ("fast", "slow", "third"):
+    for name in ("fast", "slow", "third", "fourth"):
         core.git("checkout", "--quiet", "-b", name, "main")
         core.commit({f"{name}.py": f"def only_on_{name}():\n    return '{name}'\n"})
     core.git("tag", "v1")
@@ -32,6 +35,15 @@ def branches(indexed):
 
 def ask(client, **fields):
     return client.post("/search-code?index=true", json={"query": "only_on", **fields})
+
+
+def follow(client, job, until):
+    """Return the first body of a job that is as it is waited for."""
+    deadline = time.monotonic() + 60
+    while not until(body := client.get(f"/jobs/{job}").get_json()):
+        assert time.monotonic() < deadline, body
+        time.sleep(0.05)
+    return body
 
 
 def test_a_version_that_is_not_indexed_is_indexed_and_searched(worker, branches):
@@ -51,10 +63,7 @@ def test_beyond_the_wait_it_answers_with_a_job_that_can_be_followed(worker, bran
     assert response.headers["Location"] == f"/jobs/{job['job_id']}"
     assert (job["repo"], job["ref"], job["state"]) == ("core", "slow", "queued")
     assert ask(worker, filters=filters, wait_ms=0).get_json()["job_id"] == job["job_id"]
-    deadline = time.monotonic() + 60
-    while (body := worker.get(response.headers["Location"]).get_json())["state"] not in ("done", "failed"):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    body = follow(worker, job["job_id"], lambda body: body["state"] in ("done", "failed"))
     assert (body["state"], body["error"]) == ("done", None)
     assert body["commit"] == branches.git("rev-parse", "slow")
     assert ask(worker, filters=filters).status_code == 200
@@ -82,6 +91,21 @@ def test_a_repository_that_is_only_in_the_catalog_is_indexed(worker, store, plac
     response = ask(worker, query="come_later", filters={"repo": "later"}, wait_ms=60_000)
     assert response.status_code == 200, response.text
     assert response.get_json()["results"][0]["path"] == "a.py"
+
+
+def test_a_job_that_waits_for_its_turn_is_not_taken_for_lost(worker, branches, indexed, settings, monkeypatch):
+    """The one before it waits for a fetch that hangs; meanwhile both are written anew with every beat."""
+    monkeypatch.setattr(indexer, "BEAT_SECONDS", 0.05)
+    indexed["site"].git("branch", "beta")
+    with open_access(parse_origin(str(branches.folder)), settings.git, settings.home).locked():
+        running = ask(worker, filters={"repo": "core", "branch": "fourth"}, wait_ms=0).get_json()["job_id"]
+        waiting = ask(worker, filters={"repo": "site", "branch": "beta"}, wait_ms=0).get_json()["job_id"]
+        for job in (running, waiting, waiting):
+            first = worker.get(f"/jobs/{job}").get_json()
+            shown = follow(worker, job, lambda body, first=first: body["updated_at"] > first["updated_at"])
+            assert shown["state"] == ("queued" if job == waiting else "running")
+    for job in (running, waiting):
+        assert follow(worker, job, lambda body: body["state"] in ("done", "failed"))["state"] == "done"
 
 
 def test_a_version_that_does_not_exist_is_a_404_that_says_so(worker):
