@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from codequarry.ingest.files.scan import IGNORE_FILE, PathRules
 from codequarry.ingest.git.checkout import Checkout, FileTree, Tracked, checkout_of
 from codequarry.ingest.git.fetching import keep_head
-from codequarry.ingest.git.mirrors import SHA256_HEX, open_access, say_nothing
+from codequarry.ingest.git.hashing import blob_of
+from codequarry.ingest.git.mirrors import open_access, say_nothing
 from codequarry.ingest.git.objects import SUBMODULE, SYMLINK, Mirror, TreeEntry
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.paths import printable, raw
@@ -65,10 +66,10 @@ def _entries(checkout: Checkout, mirror: Mirror, commit: str) -> Iterator[TreeEn
     absent = {one.path: one for one in regular if one.is_absent}
     sizes = _sizes(mirror, {one.blob for one in absent.values()})
     for path in [*(one.path for one in regular), *checkout.untracked()]:
-        found = tree.look(path)
-        data = tree.read(path, found.mode) if found else None
-        if found and data is not None:
-            yield TreeEntry(printable(path), found.mode, _blob(data, commit), len(data))
+        mode = tree.mode(path)
+        hashed = tree.blob(path, mode, commit) if mode else None
+        if mode and hashed:
+            yield TreeEntry(printable(path), mode, *hashed)
         elif path in absent and absent[path].blob in sizes:
             yield _left_out(absent[path], sizes)
 
@@ -87,14 +88,14 @@ def _kept(mirror: Mirror, checkout: Checkout, entries: list[TreeEntry], most_byt
         if entry.blob not in missing or entry.mode in (SYMLINK, SUBMODULE):
             yield entry
             continue
-        data = tree.read(raw(entry.path), entry.mode)
+        data = tree.read(raw(entry.path))
         if data is None:
             continue
         batch.append(data)
         if sum(map(len, batch)) >= IMPORT_BYTES:
             _import(mirror, batch)
             batch = []
-        yield TreeEntry(entry.path, entry.mode, _blob(data, entry.blob), len(data))
+        yield TreeEntry(entry.path, entry.mode, blob_of(data, entry.blob), len(data))
     _import(mirror, batch)
 
 
@@ -115,12 +116,6 @@ def _sizes(mirror: Mirror, blobs: Iterable[str]) -> dict[str, int]:
     answer = run_git(command, mirror.environment, data=asked, what="cannot look for blobs").decode()
     lines = (line.split() for line in answer.splitlines())
     return {blob: int(size) for blob, size in lines if size != "missing"}
-
-
-def _blob(data: bytes, like: str) -> str:
-    """Return git's name of a blob, in the object format in which ``like`` is written."""
-    digest = hashlib.sha256 if len(like) == SHA256_HEX else hashlib.sha1
-    return digest(b"blob %d\0" % len(data) + data).hexdigest()
 
 
 def _state(entries: Iterable[TreeEntry]) -> str:

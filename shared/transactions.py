@@ -17,8 +17,8 @@ class TransactionRecord:
 
     ``ref`` is the version in words (``refs.Ref.name``). An overlay has a base and its ``mask``, the paths of the base
     that it replaces. ``commits`` are those that ``commit`` has and the timeline's commit before it had not, newest
-    first and at most ``MAX_COMMITS`` of them; ``commit_count`` is how many they are in truth. ``lost`` are those that the
-    one before had and ``commit`` has not, as after a force-push; None where they are more or unknown.
+    first and at most ``MAX_COMMITS`` of them; ``commit_count`` is how many they are in truth. ``lost`` are those that
+    the one before had and ``commit`` has not, as after a force-push; None where they are more or unknown.
     """
 
     timeline: int

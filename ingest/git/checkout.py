@@ -3,10 +3,12 @@
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
+from codequarry.ingest.git.hashing import blob_of, blob_of_file
 from codequarry.ingest.git.mirrors import open_environment
 from codequarry.ingest.git.objects import SYMLINK
 from codequarry.ingest.git.origins import Origin, origin_of_record, parse_origin
@@ -32,14 +34,6 @@ class Tracked:
     mode: str
     blob: str
     is_absent: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What lies at a path: the mode that git would give it, and its size."""
-
-    mode: str
-    size: int
 
 
 @dataclass(frozen=True)
@@ -129,8 +123,8 @@ class FileTree:
         self._folder = folder
         self._linked = {folder: False}
 
-    def look(self, path: bytes) -> Found | None:
-        """Return what lies at ``path``, or None where that is no file and no link."""
+    def mode(self, path: bytes) -> str | None:
+        """Return the mode that git would give to what lies at ``path``; None where that is no file and no link."""
         place = self._place(path)
         try:
             status = place.lstat()
@@ -139,24 +133,42 @@ class FileTree:
         if self._is_behind_link(place.parent):
             return None
         if stat.S_ISLNK(status.st_mode):
-            return Found(SYMLINK, status.st_size)
+            return SYMLINK
         if not stat.S_ISREG(status.st_mode):
             return None
-        return Found(EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR, status.st_size)
+        return EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR
 
-    def read(self, path: bytes, mode: str) -> bytes | None:
-        """Return the bytes of a file, or the target of a link; None where it is no such thing any more."""
+    def read(self, path: bytes) -> bytes | None:
+        """Return the bytes of a file; None where it is none any more."""
+        with self._opened(path) as file:
+            return file.read() if file else None
+
+    def blob(self, path: bytes, mode: str, like: str) -> tuple[str, int] | None:
+        """Return git's name and the size of a file, however large, or of a link by its target.
+
+        In the object format in which ``like`` is written; None where it is no such thing any more.
+        """
+        if mode == SYMLINK:
+            try:
+                target = os.fsencode(self._place(path).readlink())
+            except OSError:
+                return None
+            return blob_of(target, like), len(target)
+        with self._opened(path) as file:
+            return blob_of_file(file, like) if file else None
+
+    @contextmanager
+    def _opened(self, path: bytes) -> Iterator[BinaryIO | None]:
         place = self._place(path)
         try:
-            if mode == SYMLINK:
-                return os.fsencode(place.readlink())
             descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except PermissionError:
             raise GitError(f"{place} can't be read: permit it, or have .gitignore name it") from None
         except OSError:
-            return None
+            yield None
+            return
         with os.fdopen(descriptor, "rb") as file:
-            return file.read() if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+            yield file if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
 
     def _place(self, path: bytes) -> Path:
         return self._folder / os.fsdecode(path)

@@ -1,0 +1,39 @@
+"""Git's names of blobs, from bytes that git has not seen."""
+
+import hashlib
+import os
+from typing import BinaryIO
+
+from codequarry.ingest.git.mirrors import SHA256_HEX
+
+# A file is hashed in such parts: a working tree may hold files that are larger than the memory.
+PART_BYTES = 1_000_000
+
+
+def blob_of(data: bytes, like: str) -> str:
+    """Return git's name of a blob, in the object format in which ``like`` is written."""
+    digest = _begun(len(data), like)
+    digest.update(data)
+    return digest.hexdigest()
+
+
+def blob_of_file(file: BinaryIO, like: str) -> tuple[str, int]:
+    """Return git's name of an open file as a blob, and its size.
+
+    The name begins with the size. So what is written behind it meanwhile is not read, and a file that becomes shorter
+    meanwhile is hashed anew.
+    """
+    while True:
+        size = left = os.fstat(file.fileno()).st_size
+        digest = _begun(size, like)
+        file.seek(0)
+        while left and (part := file.read(min(left, PART_BYTES))):
+            digest.update(part)
+            left -= len(part)
+        if not left:
+            return digest.hexdigest(), size
+
+
+def _begun(size: int, like: str) -> "hashlib._Hash":
+    digest = hashlib.sha256 if len(like) == SHA256_HEX else hashlib.sha1
+    return digest(b"blob %d\0" % size)
