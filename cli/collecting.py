@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from codequarry.cli.console import count, note, size, write_json, write_table
+from codequarry.cli.console import count, note, safe_line, size, write_json, write_table
 from codequarry.cli.invocation import Json, load, workplace
 
 if TYPE_CHECKING:
@@ -20,16 +20,23 @@ def collect(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A repository; all of them if unset.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be given up, and change nothing.")] = False,
+    gone: Annotated[
+        bool, typer.Option("--gone", help="Drop also working trees whose folders this machine does not have.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Give up commits that are older than the settings keep.
 
     Every index run does so for its own repository. Their rows are deleted when running searches have had their time
     [retention.grace_seconds], by the next index run or by this command.
+
+    Working trees whose folders are not on this machine are named, and with --gone dropped; with a store that several
+    machines share they may lie on another one.
     """
     settings = load(context).settings
     with workplace(settings) as place:
         repos = _named(place.store, name)
+        trees = _gone(place.store, repos, settings.indexing.grace_seconds, drop=gone and not dry_run)
         if dry_run:
             from codequarry.ingest.collecting.foresight import foresee
 
@@ -44,11 +51,22 @@ def collect(
             said = f"{count(done.deleted, 'row or record', 'rows and records')} deleted"
             said += _waiting(done.waiting, settings.retention.grace_seconds)
     if as_json:
-        write_json({"dry_run": dry_run, **body})
+        write_json({"dry_run": dry_run, **body, "gone": trees, "dropped": gone and not dry_run})
         return
     write_table([(one["repo"], one["ref"], one["commit"][:SHORT_COMMIT], one["indexed_at"]) for one in body["commits"]])
     verb = "would give up" if dry_run else "gave up"
     note(f"{verb} {count(len(body['commits']), 'commit')}; {said}")
+    advice = "--gone would drop it" if not gone else "it would be dropped" if dry_run else "dropped"
+    for one in trees:
+        note(f"{safe_line(one['ref'])} of {safe_line(one['repo'])}: this machine has no such folder; {advice}")
+
+
+def _gone(store: "Store", repos: list[str], grace_seconds: float, *, drop: bool) -> list[dict[str, str]]:
+    """Return the working trees whose folders are not there, dropped if that is wanted."""
+    from codequarry.ingest.collecting.gone import drop_gone_workspaces, gone_workspaces
+
+    found = drop_gone_workspaces(store, repos, grace_seconds) if drop else gone_workspaces(store, repos)
+    return [{"repo": repo, "ref": ref.name} for repo, ref in found]
 
 
 def _named(store: "Store", name: str | None) -> list[str]:

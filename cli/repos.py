@@ -82,7 +82,8 @@ def _remove_version(context: typer.Context, name: str, ref: "Ref", as_json: bool
         note(f"removed {removed.name} of {name}")
 
 
-app.command("collect", epilog=examples("repos collect", "repos collect flask --dry-run"))(collecting.collect)
+_COLLECT = examples("repos collect", "repos collect flask --dry-run", "repos collect --gone")
+app.command("collect", epilog=_COLLECT)(collecting.collect)
 
 
 def _rows(one: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
@@ -91,7 +92,16 @@ def _rows(one: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
     yield (one["name"], one["branch"], *_extent(one), _behind(one) or state, one["origin"])
     for version in one["versions"]:
         if (version["kind"], version["ref"]) != ("branch", one["branch"]):
-            yield ("", version["ref"], *_extent(version), _behind(version) or version["kind"], "")
+            yield ("", version["ref"], *_extent(version), _gone(version) or _behind(version) or version["kind"], "")
+
+
+def _gone(version: Mapping[str, Any]) -> str:
+    from codequarry.ingest.collecting.gone import is_gone
+    from codequarry.shared.refs import Ref
+
+    if version["kind"] != "workspace":
+        return ""
+    return "no such folder here" if is_gone(Ref("workspace", version["ref"].removeprefix("workspace:"))) else ""
 
 
 def _extent(one: Mapping[str, Any]) -> tuple[str, str, str]:

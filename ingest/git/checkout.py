@@ -90,7 +90,7 @@ class Checkout:
 def open_checkout(folder: Path, environment: dict[str, str]) -> Checkout:
     """Return the checkout that a folder lies in; GitError where there is none."""
     if not folder.is_dir():
-        raise GitError(f"{folder} is no folder: give the folder of a working tree")
+        raise GitError(f"{folder} is no folder: give one of a working tree (repos collect --gone drops deleted ones)")
     try:
         top = Checkout(folder, environment).git("rev-parse", "--show-toplevel", what="it is no working tree of git")
     except GitError:

@@ -1,6 +1,7 @@
 """A repository from git to the index and out again, through the command line."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -219,6 +220,27 @@ def test_a_working_tree_is_indexed_from_inside_it(workspace: Any, branched: Any)
     assert body["results"][0]["path"] == "src/draft.py"
     assert branched.git("status", "--short") == "?? src/draft.py"
     assert workspace.run("repos", "rm", "project", "--workspace", branched.folder / "src").code == 0
+
+
+def test_working_trees_whose_folders_were_deleted_are_named_and_removed(workspace: Any, branched: Any) -> None:
+    trees = [workspace.folder / name for name in ("one", "two", "three")]
+    for tree in trees:
+        branched.git("worktree", "add", "--quiet", "--detach", str(tree))
+        assert workspace.run("index", "--workspace", tree).code == 0
+    for tree in trees[:2]:
+        shutil.rmtree(tree)
+    assert workspace.run("search", "retry", "--workspace", trees[0], "--json").json["results"], "it is still there"
+    assert workspace.run("repos", "list").out.count("no such folder here") == 2
+    removed = workspace.run("repos", "rm", "project", "--workspace", trees[0], "--json").json
+    assert removed["ref"] == f"workspace:{trees[0]}"
+    named = workspace.run("repos", "collect")
+    assert f"workspace:{trees[1]} of project: this machine has no such folder; --gone would drop it" in named.err
+    gone = [{"repo": "project", "ref": f"workspace:{trees[1]}"}]
+    for flags, dropped in ((["--dry-run", "--gone"], False), (["--gone"], True)):
+        body = workspace.run("repos", "collect", *flags, "--json").json
+        assert (body["gone"], body["dropped"]) == (gone, dropped)
+    versions = workspace.run("repos", "list", "--json").json["repos"][0]["versions"]
+    assert [one["ref"] for one in versions] == ["main", f"workspace:{trees[2]}"]
 
 
 def test_a_working_tree_is_asked_for_from_inside_it(workspace: Any, branched: Any) -> None:
