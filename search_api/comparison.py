@@ -78,7 +78,7 @@ def compare(engine: SearchEngine, request: DiffRequest) -> DiffAnswer:
     new = _hits(engine, plan, after, vector)
     for repo in sorted({*old, *new}):
         sides = _side(engine, before, repo), _side(engine, after, repo)
-        found += _differences(*sides, old.get(repo, {}), new.get(repo, {}), engine.embedder.dimension)
+        found += _differences(*sides, old.get(repo, {}), new.get(repo, {}))
     counts = Counter(one.change for one in found)
     wanted = [one for one in found if request.all or one.change != "unchanged"]
     shown = _cut(sorted(wanted, key=_order), request.search.top_k, request.search.max_per_file)
@@ -130,11 +130,11 @@ def _side(engine: SearchEngine, found: Located, repo: str) -> Side:
     return Side(engine.store, found.scope.views[repo][0], found.scope.hidden)
 
 
-def _differences(before: Side, after: Side, old: Scored, new: Scored, dimension: int) -> Iterator[Difference]:
+def _differences(before: Side, after: Side, old: Scored, new: Scored) -> Iterator[Difference]:
     """Yield what became of every hit of either version, each piece of code once."""
     pairs = [
-        *_matched(after, before, new, dimension, turned=True),
-        *_matched(before, after, old, dimension, turned=False),
+        *_matched(after, before, new, turned=True),
+        *_matched(before, after, old, turned=False),
     ]
     seen: dict[tuple[object, ...], Difference] = {}
     for one in sorted(pairs, key=lambda one: -one.score):
@@ -149,7 +149,7 @@ def _key(one: Difference) -> tuple[object, ...]:
     return one.change, one.before and one.before.id, one.after and one.after.id
 
 
-def _matched(here: Side, there: Side, hits: Scored, dimension: int, *, turned: bool) -> Iterator[Difference]:
+def _matched(here: Side, there: Side, hits: Scored, *, turned: bool) -> Iterator[Difference]:
     """Yield what the hits of one version are in the other; ``turned`` where ``here`` is the newer one."""
     same_files = _same_files(here, there, {chunk.path for _, chunk in hits.values()})
     absent: list[tuple[float, Chunk]] = []
@@ -160,7 +160,7 @@ def _matched(here: Side, there: Side, hits: Scored, dimension: int, *, turned: b
             yield _pair("changed", score, chunk, other, turned=turned)
         else:
             absent.append((score, chunk))
-    moved = moved_from([chunk for _, chunk in absent], here, there, dimension)
+    moved = moved_from([chunk for _, chunk in absent], here, there)
     for score, chunk in absent:
         if other := moved.get(chunk.id):
             yield _pair("moved", score, chunk, other, turned=turned)

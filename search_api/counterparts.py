@@ -3,18 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from codequarry.search_api.files import join_lines
 from codequarry.search_api.views import View
 from codequarry.shared.model import Chunk, Filters
-from codequarry.shared.store.port import RecallQuery, Store, Vector
+from codequarry.shared.store.port import Store
 
 # Chunks that no name tells apart are the same piece of a file in two versions when so many of their lines are the same.
 MIN_LIKENESS = 0.25
 # Texts and names that many chunks share are no sign of a move; of these the first are looked at.
 MAX_COPIES = 50
-# A lookup by field values goes through the k-NN, whose filter alone matters: so many chunks it returns at most.
+# Chunks that one lookup by names or hashes returns at most; those of some hundred hits are far fewer.
 MAX_LOOKED_UP = 1_000
 
 
@@ -44,30 +42,19 @@ class Side:
         """Tell whether the file has the chunk's lines, one after the other, however it was cut."""
         return _as_lines(chunk.text) in _as_lines(self.text(chunk.path))
 
-    def with_values(self, name: str, values: Iterable[str], dimension: int) -> list[Chunk]:
-        """Return the chunks of this version whose field ``name`` has one of ``values``."""
+    def with_values(self, name: str, values: Iterable[str]) -> list[Chunk]:
+        """Return the chunks of this version whose field ``name`` has one of ``values``, the first of very many."""
         wanted = tuple(sorted(set(values)))
         if not wanted:
             return []
-        found = self.store.recall(
-            RecallQuery(
-                snapshot=self.view.snapshot(self.hidden),
-                filters=Filters(terms=(("repo", (self.view.repo,)), (name, wanted))),
-                vector=_any_vector(dimension),
-                vector_limit=MAX_LOOKED_UP,
-            )
-        )
-        return [candidate.chunk for candidate in found.candidates.values()]
+        filters = Filters(terms=(("repo", (self.view.repo,)), (name, wanted)))
+        return self.store.find(self.view.snapshot(self.hidden), filters, MAX_LOOKED_UP)
 
 
 def _as_lines(text: str) -> str:
     """Return a text in which only whole lines of another are found."""
     lines = text.strip("\n")
     return f"\n{lines}\n" if lines else ""
-
-
-def _any_vector(dimension: int) -> Vector:
-    return np.full(dimension, dimension**-0.5, np.float32)
 
 
 def is_unchanged(chunk: Chunk, other: Side) -> bool:
@@ -112,16 +99,14 @@ def _likeness(one: str, other: str) -> float:
     return len(lines & others) / max(1, len(lines | others))
 
 
-def moved_from(chunks: Sequence[Chunk], here: Side, there: Side, dimension: int) -> Mapping[str, Chunk]:
+def moved_from(chunks: Sequence[Chunk], here: Side, there: Side) -> Mapping[str, Chunk]:
     """Return for each chunk (by id) that moved what it is in the other version, at the path that it has there.
 
     It has the same text, or is the same declaration, at a path where this version has it no more: a name that still
     stands where it stood, as ``main`` does, did not move.
     """
-    texts = there.with_values("content_hash", (chunk.content_hash for chunk in chunks), dimension)
-    names = there.with_values(
-        "qualified_name", (chunk.qualified_name for chunk in chunks if chunk.qualified_name), dimension
-    )
+    texts = there.with_values("content_hash", (chunk.content_hash for chunk in chunks))
+    names = there.with_values("qualified_name", (chunk.qualified_name for chunk in chunks if chunk.qualified_name))
     moved: dict[str, Chunk] = {}
     for chunk in chunks:
         same_text = [one for one in texts if one.content_hash == chunk.content_hash]

@@ -200,6 +200,13 @@ class Store(Protocol):
         """
         ...
 
+    def find(self, snapshot: Snapshot, filters: Filters, limit: int) -> list[Chunk]:
+        """Return the live chunks that fit the filters, each once (of a strided chunk the first stride).
+
+        By path and place in the file; of more than ``limit`` those whose paths come first.
+        """
+        ...
+
     def count(self, snapshot: Snapshot, filters: Filters) -> int:
         """Count the live chunks (strides once) that fit the filters."""
         ...

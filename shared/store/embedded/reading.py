@@ -1,9 +1,11 @@
-"""File records and the chunks of one file, straight from SQL: no arrays are needed for them."""
+"""File records, and the chunks of a file or of some rows, straight from SQL."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
 
 import apsw
+import numpy as np
+from numpy.typing import NDArray
 
 from codequarry.shared.model import Chunk, FileRecord, Snapshot
 from codequarry.shared.store.embedded.live import live_clause
@@ -16,6 +18,12 @@ _FILES = f"SELECT {FILE_FIELDS} FROM file JOIN path ON path.id = file.path"
 _BODIES = (
     "SELECT payload.body FROM chunk JOIN path ON path.id = chunk.path JOIN payload ON payload.row = chunk.row"
     " WHERE path.path = ? AND stride = 0"
+)
+# Two versions may hold the same chunk; a search that names both sees it once.
+_FIRST_CHUNKS = (
+    "SELECT payload.body FROM (SELECT path.path AS place, MIN(chunk.row) AS row FROM chunk"
+    f" JOIN path ON path.id = chunk.path WHERE chunk.row IN {LISTED} GROUP BY chunk.id ORDER BY place, row LIMIT ?)"
+    " JOIN payload USING (row)"
 )
 
 
@@ -49,4 +57,14 @@ def chunks_of(connection: apsw.Connection, snapshot: Snapshot, path: str, repo: 
         clause, values = live_clause(layer)
         bodies |= dict.fromkeys(fetch_first(connection, f"{_BODIES} AND {clause}", (path, *values)))
     chunks = {chunk.id: chunk for chunk, _ in map(decode, bodies) if chunk.repo == repo}
-    return sorted(chunks.values(), key=lambda chunk: (chunk.ordinal, chunk.start_char, chunk.symbol_part or ""))
+    return sorted(chunks.values(), key=_place)
+
+
+def chunks_at(connection: apsw.Connection, rows: NDArray[np.intp], limit: int) -> list[Chunk]:
+    """Return the chunks of some rows by path and place in the file, at most ``limit``."""
+    bodies = fetch_first(connection, _FIRST_CHUNKS, (as_json(rows.tolist()), limit))
+    return sorted((decode(body)[0] for body in bodies), key=_place)
+
+
+def _place(chunk: Chunk) -> tuple[str, int, int, str]:
+    return chunk.path, chunk.ordinal, chunk.start_char, chunk.symbol_part or ""

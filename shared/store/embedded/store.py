@@ -12,7 +12,7 @@ from codequarry.shared.errors import StoreUnavailable, UsageError, WriteRejected
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
 from codequarry.shared.store.embedded import collecting, documents, inventory, lifetimes, reading
 from codequarry.shared.store.embedded.batch import prepare_batch
-from codequarry.shared.store.embedded.columns import ColumnCache, fold_if_long
+from codequarry.shared.store.embedded.columns import Bools, ColumnCache, fold_if_long
 from codequarry.shared.store.embedded.database import Database
 from codequarry.shared.store.embedded.live import View, ViewCache
 from codequarry.shared.store.embedded.postings import PostingReader
@@ -187,13 +187,22 @@ class EmbeddedStore:
         matrix = self._vectors.matrix(connection) if query.vector is not None else None
         return recall(connection, self._postings, Search(query, view, allowed, matrix))
 
+    def find(self, snapshot: Snapshot, filters: Filters, limit: int) -> list[Chunk]:
+        """Return the live chunks that fit the filters, by path and place in the file."""
+        check_filters(filters)
+        with self._database.reading() as connection:
+            return reading.chunks_at(connection, np.flatnonzero(self._fitting(connection, snapshot, filters)), limit)
+
     def count(self, snapshot: Snapshot, filters: Filters) -> int:
         """Count the live chunks that fit the filters."""
         check_filters(filters)
         with self._database.reading() as connection:
-            view = self._view(connection, snapshot)
-            fitting = self._selector.mask(connection, view.columns, filters, view.live)
-            return int(np.count_nonzero(fitting & view.columns.first))
+            return int(np.count_nonzero(self._fitting(connection, snapshot, filters)))
+
+    def _fitting(self, connection: apsw.Connection, snapshot: Snapshot, filters: Filters) -> Bools:
+        """Return which rows stand for a live chunk that fits."""
+        view = self._view(connection, snapshot)
+        return self._selector.mask(connection, view.columns, filters, view.live) & view.columns.first
 
     def cached_vectors(self, keys: Iterable[str]) -> dict[str, Vector]:
         """Return the vectors known for ``keys``."""

@@ -36,6 +36,8 @@ from codequarry.shared.store.vectors import check_dimension, unusable
 PATHS_PER_REQUEST = 1_000
 # Rows with text and tokens are some 5 kB each.
 CHUNKS_PER_PAGE = 500
+# Where a chunk lies in its file; no two rows of a file have all of these in common.
+IN_FILE = ["ordinal", "start_char", "id", "timeline", "born"]
 
 
 class OpenSearchStore:
@@ -176,11 +178,21 @@ class OpenSearchStore:
     def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
         """Return a file's chunks in file order, each once."""
         query = all_of([snapshot_clause(snapshot), {"term": {"path": path}}, {"term": {"repo": repo}}, FIRST_STRIDE])
-        order = ["ordinal", "start_char", "id", "timeline", "born"]
-        body = {"query": query, "sort": order, "_source": HITS["_source"]}
+        body = {"query": query, "sort": IN_FILE, "_source": HITS["_source"]}
         hits = every_hit(self.indices, self.indices.chunks, body, page=CHUNKS_PER_PAGE, routing=repo)
         # Two versions may hold the same chunk.
         return list({hit["_source"]["id"]: chunk_of(hit["_source"]) for hit in hits}.values())
+
+    def find(self, snapshot: Snapshot, filters: Filters, limit: int) -> list[Chunk]:
+        """Return the live chunks that fit the filters, by path and place in the file."""
+        query = search_clause(snapshot, filters, FIRST_STRIDE)
+        body = {"query": query, "sort": ["path", *IN_FILE], "_source": HITS["_source"]}
+        found: dict[str, Chunk] = {}
+        for hit in every_hit(self.indices, self.indices.chunks, body, page=min(CHUNKS_PER_PAGE, limit + 1)):
+            if len(found) == limit:
+                break
+            found.setdefault(hit["_source"]["id"], chunk_of(hit["_source"]))
+        return list(found.values())
 
     def recall(self, query: RecallQuery) -> Recall:
         """Return the candidates of every channel under the snapshot filter and the field filters."""

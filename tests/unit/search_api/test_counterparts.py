@@ -59,15 +59,15 @@ def test_text_without_a_name_is_found_by_its_likeness(sides):
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_what_is_elsewhere_and_no_more_where_it_was_has_moved(sides, turned, embedder):
+def test_what_is_elsewhere_and_no_more_where_it_was_has_moved(sides, turned):
     here, there = sides[::-1] if turned else sides
     path, target = ("to/moves.py", "moves.py") if turned else ("moves.py", "to/moves.py")
     one = chunk(here, path)
-    assert moved_from([one], here, there, embedder.dimension)[one.id].path == target
+    assert moved_from([one], here, there)[one.id].path == target
 
 
-def test_a_name_that_still_stands_where_it_stood_has_not_moved(sides, embedder):
+def test_a_name_that_still_stands_where_it_stood_has_not_moved(sides):
     """`main` of main_b.py is new although main_a.py has one too."""
     old, new = sides
     one = chunk(new, "main_b.py", "main")
-    assert moved_from([one], new, old, embedder.dimension) == {}
+    assert moved_from([one], new, old) == {}
