@@ -109,7 +109,10 @@ class Catalog:
         if kept is not None and kept[0] == version:
             return kept[1]
         records = published_transactions(self._store, head, timeline)
-        points = tuple(Point(record.number, record.commit, record.commit_count, record.ref) for record in records)
+        points = tuple(
+            Point(record.number, record.commit, record.commit_count, record.ref, record.lost != ())
+            for record in records
+        )
         with self._lock:
             if len(self._histories) >= MAX_HISTORIES:
                 self._histories.clear()

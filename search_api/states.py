@@ -135,14 +135,17 @@ def _behind_of_newest(indexed: str, head_commit: str, seen: RefHead | None) -> i
 
 
 def _later_commits(catalog: Catalog, head: Head, view: View) -> int | None:
-    """Return how many commits came after a view on its timeline; None where a step did not say."""
+    """Return how many commits came after a view on its timeline; None where a step did not say.
+
+    What a force-push took back was perhaps counted already: then it is not known, but for the first step after a view.
+    """
     if view.number == head.timelines[view.timeline].published:
         return 0
     total, commit = 0, view.commit
     for point in catalog.points(head, view.timeline):
         if point.number <= view.number:
             continue
-        if not point.commit_count and point.commit != commit:
+        if (not point.commit_count and point.commit != commit) or (point.rewrote and commit != view.commit):
             return None
         total, commit = total + point.commit_count, point.commit
     return total

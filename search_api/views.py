@@ -13,7 +13,7 @@ from codequarry.shared.transactions import TransactionRecord
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A published transaction in short; ``commit_count`` commits came with it.
+    """A published transaction in short; ``commit_count`` commits came with it, others were lost where it ``rewrote``.
 
     ``name`` is what its version was called then, "" where that is not known to differ from now.
     """
@@ -22,6 +22,7 @@ class Point:
     commit: str
     commit_count: int = 0
     name: str = ""
+    rewrote: bool = False
 
 
 class Past(Protocol):

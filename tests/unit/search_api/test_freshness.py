@@ -59,6 +59,12 @@ def test_a_step_that_does_not_say_how_many_commits_it_was_leaves_the_distance_un
     assert freshness(engine, commit=B)["commits_behind"] is None
 
 
+def test_across_a_force_push_only_the_commit_right_before_it_knows_its_distance(engine, core, versioned_index):
+    save_repository(versioned_index.store, Repository("core", "", "main", head_commit=D))
+    versioned_index.publish(core, D, {"a.py": "def a():\n    return 4"}, commits=(D,), lost=(C, "c1" * 20))
+    assert [freshness(engine, commit=commit)["commits_behind"] for commit in (D, C, B)] == [0, 1, None]
+
+
 def test_a_branch_has_a_head_of_its_own(engine, core, versioned_index):
     dev = versioned_index.add("core", "refs/heads/dev")
     number = engine.head().timelines[core].published
