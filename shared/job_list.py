@@ -1,0 +1,114 @@
+"""The jobs in the catalog: asking, taking, telling how far, ending; each change by compare-and-set."""
+
+from collections.abc import Callable, Collection
+from dataclasses import asdict, replace
+from uuid import uuid4
+
+from codequarry.shared.errors import Conflict, NotIndexed
+from codequarry.shared.jobs import Job, JobRequest, JobState, begun, cancelled, joined, new_job, now
+from codequarry.shared.store.port import Store
+
+JOB_PREFIX = "job:"
+# Which job still waits for a version: requests that come in a burst find it here and join it.
+WAITING_PREFIX = "job-waiting:"
+# Ended jobs are kept for whoever asks late; those that failed, for whoever looks into them.
+KEPT_SECONDS = 24 * 3600
+FAILED_KEPT_SECONDS = 14 * 24 * 3600
+QUEUED: tuple[JobState, ...] = ("queued",)
+
+
+def submit(store: Store, request: JobRequest) -> tuple[Job, bool]:
+    """Return the job that will do what is asked for, and whether it is a new one.
+
+    A request joins the job that still waits for the same version; one that runs may have read the origin before the
+    newest commit was there, so it gets a successor. A burst therefore makes at most two runs.
+    """
+    key = f"{WAITING_PREFIX}{request.kind}\n{request.repo}\n{request.ref}"
+    while True:
+        pointer = store.read_document(key)
+        if pointer and (job := _join(store, str(pointer.body["id"]), request)):
+            return job, False
+        job = new_job(uuid4().hex, request)
+        # The job comes first: without its pointer it runs too, and the next request makes another.
+        store.write_document(JOB_PREFIX + job.id, asdict(job), None)
+        try:
+            store.write_document(key, {"id": job.id}, pointer.version if pointer else None)
+        except Conflict:
+            if _withdrawn(store, job.id):
+                continue  # somebody else asked at the same moment: join that job
+        return job, True
+
+
+def _withdrawn(store: Store, job_id: str) -> bool:
+    """Remove a job that nobody has begun yet; False if somebody has."""
+    try:
+        change_job(store, job_id, lambda job: cancelled(_waiting(job)))
+    except Conflict:
+        return False
+    forget_job(store, job_id)
+    return True
+
+
+def _join(store: Store, job_id: str, request: JobRequest) -> Job | None:
+    """Join a job that waits; None if it waits no more."""
+    try:
+        return change_job(store, job_id, lambda job: joined(_waiting(job), request))
+    except (Conflict, NotIndexed):
+        return None
+
+
+def _waiting(job: Job) -> Job:
+    if job.state != "queued":
+        raise Conflict(f"job {job.id} is {job.state}")
+    return job
+
+
+def read_job(store: Store, job_id: str) -> Job | None:
+    """Return a job, if it is known."""
+    document = store.read_document(JOB_PREFIX + job_id)
+    return Job.from_json(document.body) if document else None
+
+
+def list_jobs(store: Store, states: Collection[JobState] | None = None) -> list[Job]:
+    """Return the jobs that are known, or those in some states: who runs or goes first comes first."""
+    jobs = [Job.from_json(document.body) for document in store.list_documents(JOB_PREFIX)]
+    kept = [job for job in jobs if states is None or job.state in states]
+    return sorted(kept, key=lambda job: (job.is_finished, job.state != "running", job.priority, job.created_at))
+
+
+def change_job(store: Store, job_id: str, change: Callable[[Job], Job]) -> Job:
+    """Apply a rule of ``jobs.py`` and return the job; NotIndexed if there is none, and what the rule raises."""
+    key = JOB_PREFIX + job_id
+    while True:
+        document = store.read_document(key)
+        if document is None:
+            raise NotIndexed(f"there is no job '{job_id}'; jobs that ended are kept for a day")
+        changed = replace(change(Job.from_json(document.body)), updated_at=now())
+        try:
+            store.write_document(key, asdict(changed), document.version)
+        except Conflict:
+            continue
+        return changed
+
+
+def claim(store: Store, job_id: str, holder: str) -> Job | None:
+    """Take a job that waits; None if it is gone, taken, or not due yet."""
+    try:
+        return change_job(store, job_id, lambda job: begun(job, holder, now()))
+    except (Conflict, NotIndexed):
+        return None
+
+
+def claim_next(store: Store, holder: str, before: int | None = None) -> Job | None:
+    """Take the job that goes first, with ``before`` only one that is more urgent than that; None if there is none."""
+    for job in list_jobs(store, QUEUED):
+        if before is not None and job.priority >= before:
+            return None
+        if job.is_due(now()) and (taken := claim(store, job.id, holder)):
+            return taken
+    return None
+
+
+def forget_job(store: Store, job_id: str) -> None:
+    """Remove a job."""
+    store.delete_document(JOB_PREFIX + job_id)

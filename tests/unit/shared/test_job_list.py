@@ -1,0 +1,68 @@
+"""Jobs in the catalog of a real store."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from codequarry.shared.errors import NotIndexed
+from codequarry.shared.job_list import change_job, claim, claim_next, list_jobs, read_job, submit
+from codequarry.shared.jobs import PRIORITIES, JobRequest, cancelled, ended
+
+
+@pytest.fixture
+def store(make_workshop):
+    return make_workshop().store
+
+
+def request(repo: str = "core", ref: str = "dev", priority: str = "import", commit: str = "") -> JobRequest:
+    return JobRequest(repo, f"https://example.org/{repo}", ref, priority=PRIORITIES[priority], commit=commit)
+
+
+def test_a_burst_makes_one_job_that_waits_and_one_more_while_that_runs(store):
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda number: submit(store, request(commit=f"c{number}")), range(40)))
+    assert len({job.id for job, _ in made}) == 1
+    assert [new for _, new in made].count(True) == 1
+    first = claim(store, made[0][0].id, "me")
+    assert first is not None
+    successors = {submit(store, request(commit=f"d{number}"))[0].id for number in range(5)}
+    assert len(successors) == 1
+    assert successors != {first.id}
+    assert read_job(store, successors.pop()).wanted_commit == "d4"
+
+
+def test_other_versions_and_repositories_have_jobs_of_their_own(store):
+    requests = [request(), request(ref="main"), request("site")]
+    assert len({submit(store, one)[0].id for one in requests}) == 3
+
+
+def test_the_most_urgent_job_goes_first_then_the_oldest(store):
+    for repo, priority in (("old", "import"), ("new", "import"), ("pushed", "change")):
+        submit(store, request(repo, priority=priority))
+    taken = [claim_next(store, "me").repo for _ in range(3)]
+    assert taken == ["pushed", "old", "new"]
+    assert claim_next(store, "me") is None
+
+
+def test_only_what_is_more_urgent_goes_before_a_running_job(store):
+    submit(store, request("other"))
+    assert claim_next(store, "me", before=PRIORITIES["import"]) is None
+    submit(store, request("pushed", priority="change"))
+    assert claim_next(store, "me", before=PRIORITIES["import"]).repo == "pushed"
+
+
+def test_one_of_many_gets_a_job(store):
+    job, _ = submit(store, request())
+    with ThreadPoolExecutor(8) as pool:
+        taken = [one for one in pool.map(lambda name: claim(store, job.id, str(name)), range(16)) if one]
+    assert len(taken) == 1
+
+
+def test_an_ended_job_is_not_taken_and_an_unknown_one_is_named(store):
+    job, _ = submit(store, request())
+    change_job(store, job.id, cancelled)
+    assert claim(store, job.id, "me") is None
+    assert [one.state for one in list_jobs(store, ("cancelled",))] == ["cancelled"]
+    with pytest.raises(NotIndexed, match="no job 'nope'"):
+        change_job(store, "nope", lambda one: ended(one, "me", "done"))
+    assert claim(store, "nope", "me") is None
