@@ -152,16 +152,26 @@ INDEXED = "indexed"
 
 
 @dataclass(frozen=True, slots=True)
+class PathGlobs:
+    """Path globs: a path counts when it fits any of ``include`` (or that is empty) and none of ``exclude``."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Layer:
     """What is live in some timelines after transaction ``at``.
 
     ``hidden`` holds the numbers that are open or aborted. ``mask`` holds paths that a layer above this one replaces.
+    ``allowed`` is what the reader may see: paths that fit any of these, or every path where there are none.
     """
 
     timelines: tuple[int, ...]
     at: int
     hidden: frozenset[int] = frozenset()
     mask: frozenset[str] = frozenset()
+    allowed: tuple[PathGlobs, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +179,6 @@ class Snapshot:
     """What a search sees: a row is in it when it is live in any of its layers."""
 
     layers: tuple[Layer, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PathGlobs:
-    """Path globs: a path counts when it fits any of ``include`` (or that is empty) and none of ``exclude``."""
-
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

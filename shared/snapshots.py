@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from codequarry.shared.head import Head
 from codequarry.shared.model import Layer, Snapshot
+from codequarry.shared.store.filters import path_matches
 from codequarry.shared.transactions import TransactionRecord
 
 OPEN = 2**31 - 1
@@ -52,6 +53,7 @@ def is_live(layer: Layer, timeline: int, born: int, died: int, path: str) -> boo
     return (
         timeline in layer.timelines
         and path not in layer.mask
+        and (not layer.allowed or any(path_matches(globs, path) for globs in layer.allowed))
         and born <= layer.at
         and born not in layer.hidden
         and (died > layer.at or died in layer.hidden)

@@ -231,3 +231,34 @@ class TestSeveralVersions:
         seen = over((OVERLAY, 9), (5, 9), (6, 9), (7, 9))
         found = store.recall(RecallQuery(seen, vector=make_vector("query"), vector_limit=20))
         assert len(set(found.by_vector)) == len(found.by_vector) == 20
+
+
+class TestAllowedPaths:
+    def test_who_may_see_some_paths_is_told_what_an_index_of_these_alone_would_tell(
+        self, store, make_version, write, told
+    ):
+        tree = {"src/a.py": "a1", "src/secret/b.py": "b1", "c.py": "c1", "d.py": "d2"}
+        for path, blob in tree.items():
+            write(store, *make_version(path, blob, timeline=BASE))
+        for path in ("src/a.py", "d.py"):
+            write(store, *make_version(path, tree[path], timeline=FULL))
+        grants = PathGlobs(("src/",), ("src/secret/",)), PathGlobs(("d.*",))
+        allowed = told(Snapshot((Layer((BASE,), 100, allowed=grants),)))
+        assert allowed == told(Snapshot((Layer((FULL,), 100),)))
+        assert allowed["files"] == [("d.py", "d2"), ("src/a.py", "a1")]
+        assert store.chunks(Snapshot((Layer((BASE,), 100, allowed=grants),)), "c.py", "quarry") == []
+
+    def test_each_layer_has_its_own(self, store, make_version, write, told):
+        write(store, *make_version("a.py", "a1", timeline=BASE), *make_version("b.py", "b1", timeline=BASE))
+        write(store, *make_version("c.py", "c1", timeline=5), *make_version("d.py", "d2", timeline=5))
+        only = (PathGlobs(("a.py", "d.py")),)
+        assert told(Snapshot((Layer((BASE,), 9), Layer((5,), 9, allowed=only))))["files"] == [
+            ("a.py", "a1"),
+            ("b.py", "b1"),
+            ("d.py", "d2"),
+        ]
+
+    def test_a_grant_of_no_path_at_all_allows_nothing(self, store, make_version, write, told):
+        write(store, *make_version("a.py", "a1", timeline=BASE))
+        seen = told(Snapshot((Layer((BASE,), 9, allowed=(PathGlobs(exclude=("**",)),)),)))
+        assert (seen["files"], seen["live"], seen["frequencies"]) == ([], 0, {"common": 0, "doc": 0})

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from codequarry.shared.model import ChunkRow, Filters, Layer, Snapshot
+from codequarry.shared.model import ChunkRow, Filters, Layer, PathGlobs, Snapshot
 from codequarry.shared.snapshots import OPEN, is_live
 from codequarry.shared.store.port import RecallQuery
 
 PATHS = [f"p{number}.py" for number in range(8)]
 TIMELINES = (1, 2, 3)
+GRANTS = ((PathGlobs(("p[0-3].py",)),), (PathGlobs(exclude=("p1.py",)), PathGlobs(("p1.*",))))
 
 
 @dataclass
@@ -72,7 +73,8 @@ def check(store, make_vector):
 def random_layer(rng: random.Random) -> Layer:
     hidden = frozenset(rng.sample(range(1, 40), rng.choice((0, 0, 1, 5))))
     mask = frozenset(rng.sample(PATHS, rng.choice((0, 0, 1, 3))))
-    return Layer(tuple(rng.sample(TIMELINES, rng.randint(1, 3))), rng.randint(0, 40), hidden, mask)
+    allowed = rng.choice(((), (), *GRANTS))
+    return Layer(tuple(rng.sample(TIMELINES, rng.randint(1, 3))), rng.randint(0, 40), hidden, mask, allowed)
 
 
 class TestAgainstTheDefinition:

@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 
 from codequarry.shared.errors import StoreError, StoreFull, StoreUnavailable
+from codequarry.shared.store.embedded.path_names import path_allowed
 from codequarry.shared.store.embedded.schema import prepare
 
 # A writer waits so long for another one; the longest transaction, a merge of large segments, takes seconds.
@@ -57,6 +58,7 @@ class Database:
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(str(self.folder / "index.sqlite3"))
         connection.set_busy_timeout(BUSY_SECONDS * 1000)
+        connection.create_scalar_function("path_allowed", path_allowed, 2, deterministic=True)
         # NORMAL: no commit is lost when a process dies; a power cut may lose the last ones, never the order.
         for name, value in (
             ("synchronous", "normal"),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from codequarry.shared.model import TOKEN_FIELDS, Layer, Snapshot
 from codequarry.shared.store.embedded.columns import EMPTY, Bools, Columns, Ints
+from codequarry.shared.store.embedded.path_names import PathNames, globs_as_json
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch_first
 from codequarry.shared.store.filters import RECALL_WEIGHTS
 
@@ -39,7 +40,8 @@ class View:
 class ViewCache:
     """Keeps the views of the snapshots asked for last, while no row changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, paths: PathNames) -> None:
+        self._paths = paths
         self._kept: OrderedDict[tuple[int, Snapshot], View] = OrderedDict()
         self._weighted = (EMPTY.lengths, _weighted(EMPTY.lengths))
         self._lock = Lock()
@@ -51,12 +53,29 @@ class ViewCache:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-        view = _view(connection, columns, snapshot, self._weighted_lengths(columns))
+        live = self._live(connection, columns, snapshot)
+        view = _view(columns, live, self._weighted_lengths(columns))
         with self._lock:
             self._kept[key] = view
             if len(self._kept) > _KEPT_VIEWS:
                 self._kept.popitem(last=False)
         return view
+
+    def _live(self, connection: apsw.Connection, columns: Columns, snapshot: Snapshot) -> Bools:
+        live = np.zeros(len(columns.timeline), np.bool_)
+        for layer in snapshot.layers:
+            rows = live_mask(columns, layer, _path_ids(connection, layer))
+            if layer.allowed:
+                rows &= self._allowed(connection, columns, layer)
+            live |= rows
+        return live
+
+    def _allowed(self, connection: apsw.Connection, columns: Columns, layer: Layer) -> Bools:
+        largest = int(columns.path.max(initial=0))
+        fitting = [self._paths.fitting(connection, globs, largest) for globs in layer.allowed]
+        shortest = min(map(len, fitting))
+        allowed: Bools = np.logical_or.reduce([one[:shortest] for one in fitting])
+        return allowed[columns.path]
 
     def _weighted_lengths(self, columns: Columns) -> Floats:
         """Return the weighted lengths, those of before while no row was added."""
@@ -72,10 +91,7 @@ def _weighted(lengths: Ints) -> Floats:
     return (lengths @ _WEIGHTS).astype(np.float32)
 
 
-def _view(connection: apsw.Connection, columns: Columns, snapshot: Snapshot, weighted: Floats) -> View:
-    live = np.zeros(len(columns.timeline), np.bool_)
-    for layer in snapshot.layers:
-        live |= live_mask(columns, layer, _path_ids(connection, layer))
+def _view(columns: Columns, live: Bools, weighted: Floats) -> View:
     first = live & columns.first
     chunks = int(np.count_nonzero(first))
     # A product with float64, which holds such sums exactly, takes a fifth of what picking out the rows does.
@@ -91,7 +107,7 @@ def _path_ids(connection: apsw.Connection, layer: Layer) -> list[int]:
 
 
 def live_mask(columns: Columns, layer: Layer, masked_paths: list[int]) -> Bools:
-    """Return which rows are live in ``layer``: the rule of ``snapshots.is_live`` over whole arrays."""
+    """Return which rows are live in ``layer``, whatever it allows: ``snapshots.is_live`` over whole arrays."""
     hidden = np.array(sorted(layer.hidden), np.int32)
     live: Bools = _looked_up(layer.timelines, columns.timeline)
     live &= columns.born <= layer.at
@@ -117,4 +133,7 @@ def live_clause(layer: Layer) -> tuple[str, tuple[object, ...]]:
         f"timeline IN {LISTED} AND born <= ? AND born NOT IN {LISTED}"
         f" AND (died > ? OR died IN {LISTED}) AND path.path NOT IN {LISTED}"
     )
-    return clause, (as_json(layer.timelines), layer.at, hidden, layer.at, hidden, as_json(layer.mask))
+    values = (as_json(layer.timelines), layer.at, hidden, layer.at, hidden, as_json(layer.mask))
+    if not layer.allowed:
+        return clause, values
+    return f"{clause} AND path_allowed(?, path.path)", (*values, globs_as_json(layer.allowed))

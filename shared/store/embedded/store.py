@@ -15,6 +15,7 @@ from codequarry.shared.store.embedded.batch import prepare_batch
 from codequarry.shared.store.embedded.columns import Bools, ColumnCache, fold_if_long
 from codequarry.shared.store.embedded.database import Database
 from codequarry.shared.store.embedded.live import View, ViewCache
+from codequarry.shared.store.embedded.path_names import PathNames
 from codequarry.shared.store.embedded.postings import PostingReader
 from codequarry.shared.store.embedded.recall import Search, recall
 from codequarry.shared.store.embedded.segments import rewrite, with_deleted
@@ -45,9 +46,10 @@ class EmbeddedStore:
         self._database = Database(folder, dimension)
         self._vectors = VectorFile(folder, dimension)
         self._columns = ColumnCache()
-        self._views = ViewCache()
+        paths = PathNames()
+        self._views = ViewCache(paths)
         self._postings = PostingReader()
-        self._selector = Selector(self._postings)
+        self._selector = Selector(self._postings, paths)
         self._remembered = RememberedDocuments()
 
     def read_document(self, key: str) -> Document | None:

@@ -35,6 +35,8 @@ def layer_clause(layer: Layer) -> Clause:
         {"range": {"born": {"lte": layer.at}}},
         any_of([dead_later, any_value("died", hidden)]) if hidden else dead_later,
     ]
+    if layer.allowed:
+        required.append(any_of([_globs_clause(globs) for globs in layer.allowed]))
     refused = [any_value("born", hidden)] if hidden else []
     if layer.mask:
         refused.append(any_value("path", sorted(layer.mask)))
@@ -53,6 +55,11 @@ def filter_clauses(filters: Filters) -> tuple[list[Clause], list[Clause]]:
 def _path_clauses(paths: PathGlobs) -> tuple[list[Clause], list[Clause]]:
     included = [_glob_clause(glob) for glob in paths.include]
     return [any_of(included)] if included else [], [_glob_clause(glob) for glob in paths.exclude]
+
+
+def _globs_clause(globs: PathGlobs) -> Clause:
+    included, excluded = _path_clauses(globs)
+    return all_of(included or [{"match_all": {}}], excluded)
 
 
 def _glob_clause(glob: str) -> Clause:
