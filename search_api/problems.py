@@ -1,6 +1,7 @@
 """Errors as problem+json (RFC 9457): what went wrong, in a sentence that says what to do."""
 
 import json
+import math
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -10,10 +11,13 @@ from flask import Response
 from codequarry.shared.errors import (
     AmbiguousCommit,
     CodequarryError,
+    Forbidden,
     IndexingOff,
     NotIndexed,
     NotReached,
     StoreUnavailable,
+    TooManyRequests,
+    Unauthorized,
     UnknownName,
     UsageError,
 )
@@ -27,6 +31,9 @@ _STATUSES: tuple[tuple[type[CodequarryError], HTTPStatus, Outcome], ...] = (
     (UsageError, HTTPStatus.BAD_REQUEST, "refused"),
     (NotIndexed, HTTPStatus.NOT_FOUND, "not_indexed"),
     (NotReached, HTTPStatus.GATEWAY_TIMEOUT, "not_indexed"),
+    (Unauthorized, HTTPStatus.UNAUTHORIZED, "refused"),
+    (Forbidden, HTTPStatus.FORBIDDEN, "refused"),
+    (TooManyRequests, HTTPStatus.TOO_MANY_REQUESTS, "refused"),
     (IndexingOff, HTTPStatus.NOT_IMPLEMENTED, "refused"),
     (StoreUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
 )
@@ -61,7 +68,12 @@ def problem(
 def problem_of(error: CodequarryError, request_id: str | None) -> Response:
     """Return the response for one of our own errors."""
     status, _ = classify(error)
-    return problem(status, str(error), request_id, _details(error))
+    response = problem(status, str(error), request_id, _details(error))
+    if isinstance(error, TooManyRequests):
+        response.headers["Retry-After"] = str(math.ceil(error.retry_after))
+    if isinstance(error, Unauthorized):
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
 
 
 def _details(error: CodequarryError) -> dict[str, Any]:

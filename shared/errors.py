@@ -8,6 +8,10 @@
     │   └── AmbiguousCommit      a short commit that fits several; carries the candidates
     ├── NotIndexed               a repository or version that the index does not have: HTTP 404
     ├── NotReached               a commit did not come into the index in the time given: HTTP 504
+    ├── Unauthorized             no key, or one that is not valid: HTTP 401
+    ├── Forbidden                the key lacks a scope: HTTP 403
+    ├── TooManyRequests          a rate or concurrency limit: HTTP 429
+    ├── QueueUnavailable         the queue of jobs does not answer; what was asked for waits
     ├── IndexingOff              a request asks for indexing where nothing can do it: HTTP 501
     ├── LimitExceeded            --max-chunks, --max-tokens, a size limit; nothing was published
     ├── GitError                 clone, fetch or read of a repository failed
@@ -75,6 +79,26 @@ class NotReached(CodequarryError):
     def __init__(self, message: str, freshness: Sequence[Mapping[str, object]] = ()) -> None:
         super().__init__(message)
         self.freshness = tuple(freshness)
+
+
+class Unauthorized(CodequarryError):
+    """No key was given, or one that is not valid."""
+
+
+class Forbidden(CodequarryError):
+    """The key does not allow this."""
+
+
+class TooManyRequests(CodequarryError):
+    """A rate or concurrency limit was reached; it is worth asking again after ``retry_after`` seconds."""
+
+    def __init__(self, message: str, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class QueueUnavailable(CodequarryError):
+    """The queue of jobs does not answer; jobs wait in the catalog until it does."""
 
 
 class IndexingOff(CodequarryError):
