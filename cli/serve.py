@@ -30,4 +30,6 @@ def serve(
 def _make_indexer(backend: "Backend") -> "Indexer":
     from codequarry.cli.indexer import LocalIndexer
 
-    return LocalIndexer(backend)
+    indexer = LocalIndexer(backend)
+    indexer.start()
+    return indexer

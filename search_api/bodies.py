@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from codequarry.search_api.indexing import JobState
 from codequarry.search_api.states import State
+from codequarry.shared.jobs import JobKind, JobState, Trigger
 from codequarry.shared.refs import RefKind
 
 
@@ -86,12 +86,15 @@ class JobProgress(Open):
 
 
 class JobBody(Open):
-    """An import that a request asked for."""
+    """What somebody asked to be indexed or removed, and how far that is."""
 
     job_id: str
+    kind: JobKind
     repo: str
     ref: str = Field(description="the version that is indexed, as it was asked for")
+    trigger: Trigger = Field(description="who asked for it")
     state: JobState
+    attempts: int = Field(description="how often it was begun; after a failure that may pass it is tried again")
     progress: JobProgress | None
     error: str | None
     commit: str | None = Field(description="what was indexed, once the job is done")

@@ -7,12 +7,14 @@ from typing import Any
 
 from codequarry.search_api.answer import SearchAnswer
 from codequarry.search_api.engine import SearchEngine
-from codequarry.search_api.indexing import Indexer, Job, read_job
+from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.missing import Missing, VersionMissing
 from codequarry.search_api.plan import make_plan
 from codequarry.search_api.request import SearchRequest
 from codequarry.search_api.versions import Asked
 from codequarry.shared.errors import IndexingOff, NotIndexed, UsageError
+from codequarry.shared.job_list import read_job
+from codequarry.shared.jobs import PRIORITIES, Job, JobRequest
 from codequarry.shared.refs import Ref
 from codequarry.shared.store.port import Store
 
@@ -55,8 +57,9 @@ def search_or_index(
             raise NotIndexed(f"{_said(lacking)} was indexed, and yet it is not there; codequarry repos list")
         jobs[key] = _awaited(engine.store, _submitted(engine, indexer, lacking), deadline, pause)
         job = jobs[key]
-        if job.state == "failed":
-            raise NotIndexed(f"{_said(lacking)} is not indexed, and indexing it failed: {job.error}")
+        if job.state in ("failed", "cancelled"):
+            why = job.error or job.state
+            raise NotIndexed(f"{_said(lacking)} is not indexed, and indexing it failed: {why}")
         if not job.is_finished:
             return Pending(tuple(jobs.values()))
 
@@ -98,7 +101,16 @@ def _submitted(engine: SearchEngine, indexer: Indexer | None, lacking: _Lacking)
     repository = engine.catalog.repositories(engine.head(), (lacking.repo,)).get(lacking.repo)
     if repository is None:
         raise NotIndexed(f"repository '{lacking.repo}' is not in the catalog; index it once: codequarry index ORIGIN")
-    return indexer.submit(repository, lacking.asked.text if lacking.asked else "", lacking.candidates)
+    wanted = JobRequest(
+        repository.name,
+        repository.origin,
+        lacking.asked.text if lacking.asked else "",
+        lacking.candidates,
+        trigger="search",
+        priority=PRIORITIES["urgent"],
+        joins_running=True,
+    )
+    return indexer.submit(wanted)
 
 
 def _awaited(store: Store, job: Job, deadline: float, pause: Pause) -> Job:

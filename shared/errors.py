@@ -15,6 +15,8 @@
     ├── IndexingOff              a request asks for indexing where nothing can do it: HTTP 501
     ├── LimitExceeded            --max-chunks, --max-tokens, a size limit; nothing was published
     ├── GitError                 clone, fetch or read of a repository failed
+    │   └── NotAtOrigin          there is no such repository or version: trying again does not help
+    ├── Stopped                  the run was cancelled; nothing was published
     ├── StoreError
     │   ├── StoreUnavailable     the engine does not answer: HTTP 503
     │   ├── StoreFull            no room left on the disk; nothing was published
@@ -111,6 +113,14 @@ class LimitExceeded(CodequarryError):
 
 class GitError(CodequarryError):
     """A repository could not be cloned, fetched or read."""
+
+
+class NotAtOrigin(GitError):
+    """There is no such repository, or no such version of it."""
+
+
+class Stopped(CodequarryError):
+    """The run was told to stop; nothing was published."""
 
 
 class StoreError(CodequarryError):

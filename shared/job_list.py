@@ -1,11 +1,14 @@
 """The jobs in the catalog: asking, taking, telling how far, ending; each change by compare-and-set."""
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from functools import partial
 from uuid import uuid4
 
 from codequarry.shared.errors import Conflict, NotIndexed
-from codequarry.shared.jobs import Job, JobRequest, JobState, begun, cancelled, joined, new_job, now
+from codequarry.shared.jobs import Job, JobRequest, JobState, begun, cancelled, failed_once, joined, new_job, now
 from codequarry.shared.store.port import Store
 
 JOB_PREFIX = "job:"
@@ -50,7 +53,10 @@ def _withdrawn(store: Store, job_id: str) -> bool:
 
 
 def _join(store: Store, job_id: str, request: JobRequest) -> Job | None:
-    """Join a job that waits; None if it waits no more."""
+    """Join a job that waits, or runs where that will do; None if it is neither."""
+    known = read_job(store, job_id)
+    if known and known.state == "running" and request.joins_running:
+        return known
     try:
         return change_job(store, job_id, lambda job: joined(_waiting(job), request))
     except (Conflict, NotIndexed):
@@ -107,6 +113,27 @@ def claim_next(store: Store, holder: str, before: int | None = None) -> Job | No
         if job.is_due(now()) and (taken := claim(store, job.id, holder)):
             return taken
     return None
+
+
+def tidy(store: Store, is_gone: Callable[[str], bool], kept_seconds: float, failed_kept_seconds: float) -> list[Job]:
+    """Remove jobs that ended long ago, let those wait again whose holder is known to be gone, and return these."""
+    lost = []
+    for job in list_jobs(store):
+        if job.is_finished and _age_seconds(job) > (failed_kept_seconds if job.state == "failed" else kept_seconds):
+            forget_job(store, job.id)
+        if job.state == "running" and is_gone(job.holder):
+            with suppress(Conflict, NotIndexed):
+                lost.append(change_job(store, job.id, partial(_lost, holder=job.holder)))
+    return lost
+
+
+def _lost(job: Job, holder: str) -> Job:
+    """Let a job wait again whose holder died: that counts as an attempt, or a job that kills workers would for ever."""
+    return failed_once(job, holder, "whoever ran it ended without a word", 0.0)
+
+
+def _age_seconds(job: Job) -> float:
+    return (datetime.now(UTC) - datetime.fromisoformat(job.updated_at)).total_seconds()
 
 
 def forget_job(store: Store, job_id: str) -> None:

@@ -33,7 +33,8 @@ class JobRequest:
 
     ``candidates`` are what ``ref`` may be, likeliest first; none means the default branch. ``origin`` is where the
     repository comes from, without any credential. ``commit`` is the newest one that is known to be there, if any.
-    ``requested_by`` is the principal's name.
+    ``requested_by`` is the principal's name. ``joins_running`` is for who lacks the version altogether: a run that has
+    begun already will do.
     """
 
     repo: str
@@ -45,6 +46,7 @@ class JobRequest:
     priority: int = PRIORITIES["import"]
     commit: str = ""
     requested_by: str = ""
+    joins_running: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from codequarry.ingest.git.remote import (
     git_name,
     pulls_at,
 )
-from codequarry.shared.errors import AmbiguousCommit, GitError
+from codequarry.shared.errors import AmbiguousCommit, GitError, NotAtOrigin
 from codequarry.shared.refs import Ref, commit_digits
 
 # Where the mirror keeps what it fetched. Flat names: the origin may replace a branch `a` by one called `a/b`.
@@ -112,7 +112,7 @@ def _fetch_tip(access: Access, ref: Ref, tip: str, names: tuple[str, str], listi
             _fetch(access, lock, f"+{git_name(source)}:{target}", "--update-shallow")
         commit = mirror.commit_of(target)
     if commit is None:
-        raise GitError(f"{ref.kind} {ref.value} of {access.origin.url} does not name a commit")
+        raise NotAtOrigin(f"{ref.kind} {ref.value} of {access.origin.url} does not name a commit")
     return Fetched(mirror, ref, commit, listing)
 
 
@@ -138,7 +138,7 @@ def _fetch_commit(access: Access, digits: str) -> str:
             commit = _fetch_pull(access, lock, digits)
         if commit is None:
             whole = "" if len(digits) in (SHA1_HEX, SHA256_HEX) else " or give the commit in full"
-            raise GitError(
+            raise NotAtOrigin(
                 f"{access.origin.url} has no commit {digits} on any branch or tag, and no pull request stands at it; "
                 f"if one has it inside, index that first (--pull N){whole}"
             )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from codequarry.shared.errors import GitError, UsageError
+from codequarry.shared.errors import NotAtOrigin, UsageError
 from codequarry.shared.origins import DEFAULT_PORTS, SCP_LIKE, origin_identity, without_suffix
 
 SCHEMES = ("https", "http", "ssh", "git", "file")
@@ -62,7 +62,7 @@ def parse_origin(text: str) -> Origin:
     if scp_like:
         return _from_scp_like(scp_like)
     hint = f"; for a URL write https://{text}" if _HOST_AND_PATH.match(text) else ""
-    raise GitError(f"{text} does not exist: give the path of a git repository or its URL{hint}")
+    raise NotAtOrigin(f"{text} does not exist: give the path of a git repository or its URL{hint}")
 
 
 def origin_of_record(url: str) -> Origin:
@@ -132,11 +132,11 @@ def _from_folder(folder: Path) -> Origin:
     if folder.name == ".git":
         folder = folder.parent
     if not folder.exists():
-        raise GitError(f"{folder} does not exist: give the path of a git repository or its URL")
+        raise NotAtOrigin(f"{folder} does not exist: give the path of a git repository or its URL")
     if not _is_repository(folder):
         around = next((parent for parent in folder.parents if (parent / ".git").exists()), None)
         hint = f"; it lies in the repository {around}, index that" if around else ""
-        raise GitError(f"{folder} is not a git repository{hint}")
+        raise NotAtOrigin(f"{folder} is not a git repository{hint}")
     return Origin(url=str(folder), parts=_parts(str(folder)) or ("repository",))
 
 

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from codequarry.ingest.git.mirrors import Access
 from codequarry.ingest.git.paths import printable, raw
-from codequarry.shared.errors import GitError, UsageError
+from codequarry.shared.errors import NotAtOrigin, UsageError
 from codequarry.shared.refs import Ref
 
 # A server that has not listed its branches by then does not answer; a clone may take much longer.
@@ -94,14 +94,14 @@ def complain(access: Access, ref: Ref | None) -> NoReturn:
     kind = ref.kind if ref and ref.kind in NAMED_KINDS else "branch"
     prefix = "refs/tags/" if kind == "tag" else HEADS
     if kind == "pull":
-        raise GitError(f"{origin.url} has no pull request {ref.value if ref else ''}")
+        raise NotAtOrigin(f"{origin.url} has no pull request {ref.value if ref else ''}")
     tips = _read(_list(access, (f"{prefix}*",))).tips
     if not tips and kind == "branch":
-        raise GitError(f"{origin.url} {_without_branches(access)}")
+        raise NotAtOrigin(f"{origin.url} {_without_branches(access)}")
     names = sorted(name.removeprefix(prefix) for name in tips if not name.endswith(PEELED))
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     problem = f"has no {kind} {ref.value}" if ref else "has a HEAD without commits: name a branch with --branch"
-    raise GitError(f"{origin.url} {problem}; there is {', '.join(names[:SHOWN_NAMES]) or 'none'}{more}")
+    raise NotAtOrigin(f"{origin.url} {problem}; there is {', '.join(names[:SHOWN_NAMES]) or 'none'}{more}")
 
 
 def pulls_at(access: Access, digits: str) -> dict[str, str]:

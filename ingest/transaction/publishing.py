@@ -16,7 +16,7 @@ from codequarry.ingest.transaction.plan import make_plan, skips
 from codequarry.ingest.transaction.writing import Writer, Written
 from codequarry.ingest.versions import without_version
 from codequarry.ingest.watch import now
-from codequarry.shared.errors import CodequarryError, Conflict, LimitExceeded, StoreError
+from codequarry.shared.errors import CodequarryError, Conflict, LimitExceeded, Stopped, StoreError
 from codequarry.shared.head import Head
 from codequarry.shared.ledger import change_head, read_head, record_transaction
 from codequarry.shared.model import INDEXED, Filters
@@ -80,11 +80,11 @@ def _read_and_write(run: Run, writer: Writer, tasks: list[FileTask]) -> Written:
 
 @contextmanager
 def _left_in_order(run: Run, held: Held) -> Iterator[None]:
-    """Undo what a limit stopped; leave all else that fails open, for the next run to resume."""
+    """Undo what a limit or a person stopped; leave all else that fails open, for the next run to resume."""
     store = run.workshop.store
     try:
         yield
-    except LimitExceeded:
+    except (LimitExceeded, Stopped):
         give_up(store, held)
         clear_progress(store, run.repository.name)
         if run.repository.name not in read_head(store).defaults:

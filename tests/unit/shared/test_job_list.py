@@ -1,11 +1,12 @@
 """Jobs in the catalog of a real store."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from codequarry.shared.errors import NotIndexed
-from codequarry.shared.job_list import change_job, claim, claim_next, list_jobs, read_job, submit
+from codequarry.shared.job_list import change_job, claim, claim_next, list_jobs, read_job, submit, tidy
 from codequarry.shared.jobs import PRIORITIES, JobRequest, cancelled, ended
 
 
@@ -66,3 +67,21 @@ def test_an_ended_job_is_not_taken_and_an_unknown_one_is_named(store):
     with pytest.raises(NotIndexed, match="no job 'nope'"):
         change_job(store, "nope", lambda one: ended(one, "me", "done"))
     assert claim(store, "nope", "me") is None
+
+
+def test_a_job_whose_holder_died_waits_again_and_old_ones_go(store):
+    for repo in ("lost", "alive", "ended"):
+        submit(store, request(repo))
+    lost, alive, done = (claim(store, job.id, job.repo) for job in list_jobs(store))
+    change_job(store, done.id, lambda job: ended(job, job.holder, "done"))
+    assert [job.id for job in tidy(store, lambda holder: holder == lost.holder, 0, 0)] == [lost.id]
+    states = {job.repo: job.state for job in list_jobs(store)}
+    assert states == {lost.repo: "queued", alive.repo: "running"}
+    assert read_job(store, lost.id).failures
+
+
+def test_who_lacks_a_version_altogether_joins_the_run_that_has_begun(store):
+    job, _ = submit(store, request())
+    claim(store, job.id, "me")
+    assert submit(store, replace(request(), joins_running=True))[0].id == job.id
+    assert submit(store, request())[0].id != job.id

@@ -1,0 +1,163 @@
+"""Doing one job, whoever got it: with signs of life, and a decision on what becomes of it when it fails."""
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+from codequarry.ingest.pipeline import index_repository
+from codequarry.ingest.removal import remove_repository, remove_version
+from codequarry.ingest.report import IndexRequest, Workshop
+from codequarry.shared.errors import (
+    CodequarryError,
+    Conflict,
+    EmbedderUnavailable,
+    GitError,
+    IndexMoved,
+    LeaseHeld,
+    NotAtOrigin,
+    NotIndexed,
+    Stopped,
+    StoreError,
+    StoreUnavailable,
+    UsageError,
+)
+from codequarry.shared.job_list import change_job
+from codequarry.shared.jobs import Job, beaten, ended, failed_once, given_back
+from codequarry.shared.logs import logger
+from codequarry.shared.refs import Ref
+from codequarry.shared.repositories import Progress
+
+# A job shows that it lives much oftener than it is taken for lost.
+BEAT_SECONDS = 5.0
+# The first sign comes sooner: whoever asked looks at the phase.
+FIRST_BEAT_SECONDS = 0.5
+# Somebody else is at the same version, or has just changed it: worth another look after this.
+BUSY_SECONDS = 1.0
+# These may pass by themselves.
+PASSING = (StoreUnavailable, EmbedderUnavailable, GitError)
+BUSY = (LeaseHeld, IndexMoved, Conflict)
+
+log = logger("codequarry.jobs")
+
+OpenWorkshop = Callable[[], Workshop]
+
+
+def run_job(job: Job, holder: str, open_workshop: OpenWorkshop) -> Job | None:
+    """Do a job that ``holder`` has claimed and return it as it is then; None where it was lost to somebody else.
+
+    StoreUnavailable where even that can't be written down: whoever looks after lost jobs will find it silent.
+    """
+    workshop = open_workshop()
+    sign = _Sign(workshop, job, holder)
+    try:
+        with sign.shown():
+            commit = _perform(job, workshop, sign)
+    except Stopped:
+        return sign.close(lambda now: _stopped(now, holder))
+    except BUSY:
+        return sign.close(lambda now: given_back(now, holder, BUSY_SECONDS))
+    except NotAtOrigin as error:
+        return sign.fail(error)
+    except PASSING as error:
+        log.warning("job failed, will be tried again", job=job.id, repo=job.repo, ref=job.ref, detail=str(error))
+        message = str(error)
+        return sign.close(lambda now: failed_once(now, holder, message, random.random()))
+    except CodequarryError as error:
+        return sign.fail(error)
+    except Exception as error:
+        log.error("job failed unexpectedly", exc_info=error, job=job.id, repo=job.repo, ref=job.ref)
+        message = f"an unexpected error ({type(error).__name__}); the log has it under job {job.id}"
+        return sign.close(lambda now: failed_once(now, holder, message, random.random()))
+    return sign.close(lambda now: ended(now, holder, "done", commit=commit))
+
+
+def _stopped(job: Job, holder: str) -> Job:
+    return ended(job, holder, "cancelled") if job.stopping else given_back(job, holder)
+
+
+def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
+    """Do what a job asks for and return the commit that is published then."""
+    store, settings = workshop.store, workshop.settings
+    if job.kind == "remove":
+        if not job.refs:
+            remove_repository(job.repo, store, settings)
+        for ref in job.refs:
+            remove_version(job.repo, ref, store, settings)
+        return ""
+    refused: CodequarryError | None = None
+    candidates: tuple[Ref | None, ...] = job.refs or (None,)
+    for candidate in candidates:
+        try:
+            request = IndexRequest(job.origin, name=job.repo, ref=candidate)
+            return index_repository(request, workshop, sign.observe).commit
+        except (NotAtOrigin, NotIndexed, UsageError) as error:
+            refused = refused or error
+    assert refused is not None, "there is at least one candidate"
+    raise refused
+
+
+class _Sign:
+    """The job as others see it, written anew while it runs."""
+
+    def __init__(self, workshop: Workshop, job: Job, holder: str) -> None:
+        self._store, self._id, self._holder = workshop.store, job.id, holder
+        self._progress: dict[str, str | int] = {}
+        self._stop: str | None = None
+        self._ended = threading.Event()
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Write the job every few seconds, so that nobody takes it for lost."""
+        thread = threading.Thread(target=self._run, name="job-beat", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            thread.join()
+
+    def observe(self, progress: Progress) -> None:
+        """Note how far the run is, for the next beat; Stopped where the job was cancelled or taken over."""
+        if self._stop is not None:
+            raise Stopped(self._stop)
+        self._progress = {
+            "phase": progress.phase,
+            "files_done": progress.files_done,
+            "files_total": progress.files_total,
+            "chunks_done": progress.chunks_done,
+        }
+
+    def fail(self, error: CodequarryError) -> Job | None:
+        """Write that the job failed for good."""
+        message = str(error)
+        return self.close(lambda now: _failed(now, self._holder, message))
+
+    def close(self, change: Callable[[Job], Job]) -> Job | None:
+        """Write how the job ended; None where somebody else has it."""
+
+        def last(job: Job) -> Job:
+            return change(beaten(job, self._holder, self._progress))
+
+        with suppress(Conflict, NotIndexed):
+            return change_job(self._store, self._id, last)
+        return None
+
+    def _run(self) -> None:
+        wait = min(FIRST_BEAT_SECONDS, BEAT_SECONDS)
+        while not self._ended.wait(wait):
+            wait = BEAT_SECONDS
+            try:
+                job = change_job(self._store, self._id, lambda job: beaten(job, self._holder, self._progress))
+            except (Conflict, NotIndexed):
+                self._stop = "somebody else took the job over"
+                return
+            except StoreError:
+                continue
+            if job.stopping:
+                self._stop = "it was cancelled"
+
+
+def _failed(job: Job, holder: str, message: str) -> Job:
+    return replace(ended(job, holder, "failed", error=message), failures=(*job.failures, message))

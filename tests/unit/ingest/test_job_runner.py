@@ -1,0 +1,121 @@
+"""What becomes of a job: done, failed for good, tried again, given back, cancelled."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from codequarry.ingest import job_runner, pipeline
+from codequarry.ingest.job_runner import run_job
+from codequarry.shared.errors import EmbedderUnavailable, LeaseHeld, NotIndexed, Stopped
+from codequarry.shared.job_list import change_job, claim, read_job, submit
+from codequarry.shared.jobs import Job, JobRequest, cancelled
+from codequarry.shared.ledger import read_head
+from codequarry.shared.refs import Ref
+
+
+@pytest.fixture
+def repository(make_repository):
+    return make_repository(
+        files={f"src/f{number}.py": f"def f{number}():\n    return {number}\n" for number in range(8)}
+    )
+
+
+@pytest.fixture
+def workshop(make_workshop):
+    return make_workshop()
+
+
+@pytest.fixture
+def do(repository, workshop):
+    """Return a function that submits a job, claims it and runs it."""
+
+    def run(*candidates: Ref, **fields) -> Job | None:
+        request = JobRequest("project", repository.origin, candidates[0].value if candidates else "", candidates)
+        job, _ = submit(workshop.store, replace(request, **fields))
+        taken = claim(workshop.store, job.id, "me")
+        assert taken is not None
+        return run_job(taken, "me", lambda: workshop)
+
+    return run
+
+
+def test_a_job_ends_with_the_commit_that_it_published(do, repository, workshop):
+    job = do()
+    assert (job.state, job.commit, job.percent) == ("done", repository.git("rev-parse", "main").decode().strip(), 100)
+    assert "project" in read_head(workshop.store).defaults
+
+
+def test_the_first_candidate_that_the_origin_has_is_indexed(do, repository):
+    do()
+    repository.git("tag", "v1")
+    assert do(Ref("branch", "v1"), Ref("tag", "v1")).state == "done"
+
+
+def test_what_the_origin_has_not_fails_at_once_and_says_so(do):
+    do()
+    job = do(Ref("branch", "nowhere"))
+    assert (job.state, job.attempts) == ("failed", 1)
+    assert "has no branch nowhere" in job.error
+
+
+def test_a_repository_is_removed(do, workshop):
+    do()
+    assert do(kind="remove").state == "done"
+    assert "project" not in read_head(workshop.store).defaults
+
+
+@pytest.mark.parametrize(
+    ("error", "attempts", "waits"),
+    [(EmbedderUnavailable("it is down"), 1, True), (LeaseHeld("somebody else"), 0, True), (NotIndexed("x"), 1, False)],
+)
+def test_a_failure_is_tried_again_where_that_may_help(do, monkeypatch, error, attempts, waits):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(job_runner, "index_repository", fail)
+    job = do()
+    assert (job.state, job.attempts) == ("queued" if waits else "failed", attempts)
+
+
+def test_what_nobody_expected_is_tried_again_and_told_without_its_text(do, monkeypatch):
+    def fail(*_):
+        raise ValueError("secret")
+
+    monkeypatch.setattr(job_runner, "index_repository", fail)
+    job = do()
+    assert (job.state, job.error) == ("queued", f"an unexpected error (ValueError); the log has it under job {job.id}")
+
+
+def test_a_running_job_that_is_cancelled_publishes_nothing_and_leaves_nothing_open(
+    do, repository, workshop, monkeypatch
+):
+    monkeypatch.setattr(job_runner, "BEAT_SECONDS", 0.01)
+    transact = pipeline.transact
+
+    def cancel_first(run, held, placer):
+        [job] = workshop.store.list_documents("job:")
+        change_job(workshop.store, job.body["id"], cancelled)
+        deadline = time.monotonic() + 30
+        with pytest.raises(Stopped):
+            while time.monotonic() < deadline:
+                run.watch.say("scanning")
+        return transact(run, held, placer)
+
+    monkeypatch.setattr(pipeline, "transact", cancel_first)
+    job = do()
+    assert job.state == "cancelled"
+    head = read_head(workshop.store)
+    assert (head.open, head.defaults) == ({}, {})
+
+
+def test_who_lost_a_job_writes_nothing_of_it_any_more(do, workshop, monkeypatch):
+    def lose(*_):
+        [job] = workshop.store.list_documents("job:")
+        change_job(workshop.store, job.body["id"], lambda known: replace(known, holder="other"))
+        raise NotIndexed("x")
+
+    monkeypatch.setattr(job_runner, "index_repository", lose)
+    assert do() is None
+    [job] = workshop.store.list_documents("job:")
+    assert read_job(workshop.store, job.body["id"]).holder == "other"
