@@ -12,6 +12,10 @@ SOURCES = $(shell find $(PACKAGES) -type f -not -path '*/__pycache__/*') pyproje
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+# A process for each processor, up to four: beyond that the one OpenSearch node is what they wait for. The tests of a
+# module share what it sets up, so they stay together, and the longest are begun first (tests/conftest.py).
+IN_PARALLEL := --numprocesses logical --maxprocesses 4 --dist loadscope --no-loadscope-reorder
+
 .DEFAULT_GOAL := help
 .PHONY: help venv demo test lint bench clean
 
@@ -25,7 +29,7 @@ demo: $(VENV)/.installed ## Index two real repositories and search them (about t
 	@$(BIN)/python bench/demo.py
 
 test: $(VENV)/.test ## Run the whole test suite, with a real OpenSearch that comes by pip.
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(IN_PARALLEL)
 
 lint: $(VENV)/.lint build/typed/.built ## Check style, types and the direction of imports.
 	$(BIN)/ruff check .

@@ -7,9 +7,9 @@ import subprocess
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -31,6 +31,9 @@ from codequarry.shared.transactions import TransactionRecord, begin, new_timelin
 
 NOT_RUN = "can't be reached"
 NAME = "test-"
+# A run ends before the optimising compiler has earned what it costs: without it the node takes half the time of the
+# processors.
+JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1",)
 
 
 class SharedNode:
@@ -43,12 +46,13 @@ class SharedNode:
         self.node = node
         self.url = node.url
         self._free: dict[int, list[OpenSearchSettings]] = defaultdict(list)
+        self._made: list[tuple[OpenSearchSettings, int]] = []
 
     @contextmanager
     def empty_index(self, dimension: int) -> Iterator[OpenSearchSettings]:
         """Give the settings of a store whose indices hold nothing; what a test writes there is removed."""
         free = self._free[dimension]
-        settings = free.pop() if free else OpenSearchSettings(urls=(self.url,), index=f"test-{uuid.uuid4().hex[:12]}")
+        settings = free.pop() if free else self._new(dimension)
         yield settings
         store = OpenSearchStore(settings, dimension)
         everything = {"query": {"match_all": {}}}
@@ -57,12 +61,53 @@ class SharedNode:
         store.close()
         free.append(settings)
 
+    def _new(self, dimension: int) -> OpenSearchSettings:
+        settings = OpenSearchSettings(urls=(self.url,), index=f"{NAME}{uuid.uuid4().hex[:12]}")
+        self._made.append((settings, dimension))
+        return settings
+
+    def delete_indices(self) -> None:
+        """Delete what was made here: the server may be somebody's that goes on running."""
+        for settings, dimension in self._made:
+            store = OpenSearchStore(settings, dimension)
+            store.client.indices.delete(index=f"{settings.index}-*", params={"ignore": 404})
+            store.close()
+
+
+def node_plan(config: pytest.Config) -> NodePlan:
+    """Say which node a run has, all its processes together.
+
+    It is assembled in the cache, so that only a machine's first run downloads it.
+    """
+    cache = os.environ.get("XDG_CACHE_HOME")
+    folder = (Path(cache) if cache else Path.home() / ".cache") / "codequarry" / "opensearch-node"
+    first = getattr(config, "workerinput", {"first": os.getpid()})["first"]
+    return NodePlan(folder, f"{NAME}{first}", port=0, java_options=JAVA_OPTIONS)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell each process of a run (pytest-xdist) which one is the first."""
+    node.workerinput["first"] = os.getpid()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Stop the node when all processes of the run are done with it, or were interrupted."""
+    plan = node_plan(session.config)
+    if not hasattr(session.config, "workerinput") and plan.name in names(plan.folder):
+        stop(plan, remove_data=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, so that at the end all processes have something to do."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
 
 @pytest.fixture(scope="session")
-def opensearch_node_folder() -> Path:
-    """Return where the node is assembled, so that only a machine's first run downloads it."""
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "codequarry" / "opensearch-node"
+def opensearch_node_folder(request: pytest.FixtureRequest) -> Path:
+    """Return where the node is assembled."""
+    return node_plan(request.config).folder
 
 
 @pytest.fixture(scope="session")
@@ -87,30 +132,33 @@ def stop_orphans(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def opensearch_node(
-    opensearch_node_folder: Path, not_run: Callable[[str, Exception], NoReturn]
+    request: pytest.FixtureRequest, not_run: Callable[[str, Exception], NoReturn]
 ) -> Iterator[SharedNode]:
     """Start a real node when the first test asks for it; without its parts, those tests are not run (in CI: fail).
+
+    The processes of a run share it, and the end of the run stops it.
 
     CODEQUARRY_TEST_OPENSEARCH names a running server to be used instead, of another version or with another engine.
     """
     if url := os.environ.get("CODEQUARRY_TEST_OPENSEARCH"):
-        yield SharedNode(Node(url, version="", pid=0, started=0, folder="", log=""))
+        given = SharedNode(Node(url, version="", pid=0, started=0, folder="", log=""))
+        yield given
+        given.delete_indices()
         return
-    plan = NodePlan(opensearch_node_folder, f"{NAME}{os.getpid()}", port=0)
+    plan = node_plan(request.config)
     stop_orphans(plan.folder)
     try:
         node = start(plan, lambda _: None)
     except ArtifactsUnreachable as error:
         not_run("the real OpenSearch node's parts", error)
     yield SharedNode(node)
-    stop(plan, remove_data=True)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name in one line each the tests that were not run, by what could not be had."""
     files: dict[str, list[str]] = defaultdict(list)
     for report in terminalreporter.stats.get("skipped", []):
-        if isinstance(report.longrepr, tuple) and NOT_RUN in report.longrepr[2]:
+        if isinstance(report.longrepr, tuple | list) and NOT_RUN in report.longrepr[2]:
             what = report.longrepr[2].partition(f" {NOT_RUN}")[0].removeprefix("Skipped: ")
             files[what].append(report.nodeid.partition("::")[0])
     for what, names_of_files in files.items():
@@ -202,18 +250,38 @@ def make_workshop(tmp_path: Path, embedder: Embedder) -> Iterator[Callable[..., 
 
     Files are read in the test's own process unless ``processes`` says otherwise; keywords are sections of settings.
     """
-    opened: list[Workshop] = []
+    with ExitStack() as opened:
 
-    def make(home: str = "home", processes: int = 0, **sections: object) -> Workshop:
-        indexing = {"processes": processes, "grace_seconds": 0, **sections.pop("indexing", {})}
-        settings = SettingsModel(home=tmp_path / home, indexing=indexing, **sections)
-        workshop = Workshop(open_store(settings, embedder.dimension), embedder, settings)
-        opened.append(workshop)
-        return workshop
+        def make(home: str = "home", processes: int = 0, **sections: object) -> Workshop:
+            indexing = {"processes": processes, "grace_seconds": 0, **sections.pop("indexing", {})}
+            settings = SettingsModel(home=tmp_path / home, indexing=indexing, **sections)
+            store = open_store(settings, embedder.dimension)
+            opened.callback(store.close)
+            return Workshop(store, embedder, settings)
 
-    yield make
-    for workshop in opened:
-        workshop.store.close()
+        yield make
+
+
+@pytest.fixture
+def make_opensearch_workshop(
+    opensearch_node: SharedNode, make_workshop: Callable[..., Workshop], embedder: Embedder
+) -> Iterator[Callable[..., Workshop]]:
+    """Return the same function for empty indices on the real OpenSearch node."""
+    with ExitStack() as opened:
+
+        def make(home: str = "home", processes: int = 0, **sections: object) -> Workshop:
+            opensearch = opened.enter_context(opensearch_node.empty_index(embedder.dimension))
+            return make_workshop(home, processes, store="opensearch", opensearch=opensearch, **sections)
+
+        yield make
+
+
+@pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
+def make_workshop_on_each(request: pytest.FixtureRequest) -> Callable[..., Workshop]:
+    """Return such a function for each kind of store."""
+    name = "make_workshop" if request.param == "embedded" else "make_opensearch_workshop"
+    make: Callable[..., Workshop] = request.getfixturevalue(name)
+    return make
 
 
 class VersionedIndex:

@@ -116,13 +116,14 @@ def write_configuration(run: RunFolder, name: str, port: int) -> None:
     (run.config / "log4j2.properties").write_text(LOGGING.format(logs=run.logs), "utf-8")
 
 
-def command(java: Java, home: Path, run: RunFolder, heap: str) -> Sequence[str]:
+def command(java: Java, home: Path, run: RunFolder, heap: str, options: Sequence[str] = ()) -> Sequence[str]:
     """Return the command line that starts the server."""
     return (
         str(java.program),
         f"-Xms{heap}",
         f"-Xmx{heap}",
         *JVM_OPTIONS,
+        *options,
         *((f"--add-modules={VECTOR_MODULE}",) if java.has_vector else ()),
         f"-Djava.io.tmpdir={run.temporary}",
         f"-Djna.tmpdir={run.temporary}",

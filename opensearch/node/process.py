@@ -32,7 +32,7 @@ HEAP = re.compile(r"[1-9][0-9]*[mg]")
 class NodePlan:
     """Which node is meant (``folder`` and ``name``) and how it is to be started.
 
-    ``port`` 0 takes any free one; None the usual one if it is free, else any.
+    ``port`` 0 takes any free one; None the usual one if it is free, else any. ``java_options`` come after our own.
     """
 
     folder: Path
@@ -40,6 +40,7 @@ class NodePlan:
     heap: str = "1g"
     port: int | None = None
     repository: str | None = None
+    java_options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def start(plan: NodePlan, say: Callable[[str], None]) -> Node:
         for owned in run.written_by_the_server:
             give_to(owned, account)
         say(f"starting OpenSearch on port {port}")
-        process = _launch(command(java, home, run, plan.heap), run, account)
+        process = _launch(command(java, home, run, plan.heap, plan.java_options), run, account)
         node = _record(folder, plan.name, run, process.pid, port)
         try:
             _wait_until_ready(node, run, process)

@@ -10,21 +10,15 @@ from codequarry.shared.errors import LimitExceeded, StoreUnavailable
 from codequarry.shared.ledger import read_head
 from codequarry.shared.model import Filters
 from codequarry.shared.snapshots import head_snapshot
-from codequarry.shared.store.factory import open_store
 
 pytestmark = pytest.mark.opensearch
 STEPS = 6
 
 
 @pytest.fixture
-def workshops(opensearch_node, make_workshop, embedder):
+def workshops(make_opensearch_workshop, make_workshop):
     """Return a workshop on OpenSearch and one on the embedded store."""
-    embedded = make_workshop("embedded", indexing={"batch_files": 5})
-    with opensearch_node.empty_index(embedder.dimension) as opensearch:
-        settings = embedded.settings.model_copy(update={"store": "opensearch", "opensearch": opensearch})
-        store = open_store(settings, embedder.dimension)
-        yield Workshop(store, embedder, settings), embedded
-        store.close()
+    return [make(indexing={"batch_files": 5}) for make in (make_opensearch_workshop, make_workshop)]
 
 
 def contents(store) -> dict[str, object]:

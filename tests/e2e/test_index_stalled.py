@@ -12,7 +12,6 @@ from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.shared.ledger import published_transactions, read_head
 from codequarry.shared.model import INDEXED
 from codequarry.shared.snapshots import head_snapshot
-from codequarry.shared.store.factory import open_store
 
 # What the command line does; it stops itself where it is told to, and is woken up by whoever started it.
 CHILD = """
@@ -53,20 +52,10 @@ LEASE_SECONDS = 1.0
 TIMEOUT_SECONDS = 120
 
 
-@pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
-def workshop(request, make_workshop, embedder):
+@pytest.fixture
+def workshop(make_workshop_on_each):
     """Return a workshop with a short lease over an empty store of each kind."""
-    indexing = {"lease_seconds": LEASE_SECONDS, "batch_files": 4}
-    made = make_workshop(indexing=indexing)
-    if request.param == "embedded":
-        yield made
-        return
-    node = request.getfixturevalue("opensearch_node")
-    with node.empty_index(embedder.dimension) as opensearch:
-        settings = made.settings.model_copy(update={"store": "opensearch", "opensearch": opensearch})
-        store = open_store(settings, embedder.dimension)
-        yield Workshop(store, embedder, settings)
-        store.close()
+    return make_workshop_on_each(indexing={"lease_seconds": LEASE_SECONDS, "batch_files": 4})
 
 
 def start(workshop: Workshop, origin: str, *where: object, full: bool = False) -> subprocess.Popen[str]:

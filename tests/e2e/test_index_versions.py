@@ -1,7 +1,6 @@
 """Tags, pull requests, commits and branches through a whole run, compared with what git lists."""
 
 import hashlib
-from dataclasses import replace
 
 import pytest
 
@@ -345,28 +344,23 @@ def test_starting_a_version_over_takes_the_place_of_what_it_had(repository, inde
 
 
 @pytest.mark.opensearch
-def test_versions_on_opensearch_are_what_git_lists(repository, opensearch_node, make_workshop, embedder):
-    from codequarry.shared.store.opensearch.store import OpenSearchStore
-
-    with opensearch_node.empty_index(embedder.dimension) as settings:
-        store = OpenSearchStore(settings, embedder.dimension)
-        workshop = replace(make_workshop(), store=store)
-        repository.git("checkout", "--quiet", "main")
-        index_repository(IndexRequest(repository.origin), workshop)
-        repository.git("checkout", "--quiet", "dev")
-        request = IndexRequest(repository.origin, DEV)
-        index_repository(request, workshop)
-        assert live(workshop, DEV) == repository.listing("dev")
-        repository.git("checkout", "--quiet", "main", "--", "src/f00.py")
-        repository.remove("src/f04.py")
-        repository.write("src/new.py", "x = 1\n")
-        repository.commit()
-        index_repository(request, workshop)
-        assert live(workshop, DEV) == repository.listing("dev")
-        repository.git("checkout", "--quiet", "main")
-        repository.git("branch", "--delete", "--force", "dev")
-        assert index_repository(request, workshop).kind == "gone"
-        store.close()
+def test_versions_on_opensearch_are_what_git_lists(repository, make_opensearch_workshop):
+    workshop = make_opensearch_workshop()
+    repository.git("checkout", "--quiet", "main")
+    index_repository(IndexRequest(repository.origin), workshop)
+    repository.git("checkout", "--quiet", "dev")
+    request = IndexRequest(repository.origin, DEV)
+    index_repository(request, workshop)
+    assert live(workshop, DEV) == repository.listing("dev")
+    repository.git("checkout", "--quiet", "main", "--", "src/f00.py")
+    repository.remove("src/f04.py")
+    repository.write("src/new.py", "x = 1\n")
+    repository.commit()
+    index_repository(request, workshop)
+    assert live(workshop, DEV) == repository.listing("dev")
+    repository.git("checkout", "--quiet", "main")
+    repository.git("branch", "--delete", "--force", "dev")
+    assert index_repository(request, workshop).kind == "gone"
 
 
 def test_the_default_branch_is_called_what_it_was_until_another_one_is_published(index, main):

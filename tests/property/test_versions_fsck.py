@@ -6,33 +6,23 @@ from dataclasses import replace
 import pytest
 
 from codequarry.ingest.fsck.versions import check_version, repair_version
-from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.transaction.chores import note_purge
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.shared.errors import GitError, StoreError, StoreUnavailable, UsageError
 from codequarry.shared.ledger import change_head, published_transactions, read_head
 from codequarry.shared.refs import Ref
 from codequarry.shared.snapshots import version_snapshot
-from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.port import StoredFile, StoredRow
 from codequarry.shared.transactions import abort, begin, drop_timeline
 
 FILES = {f"{name}.py": f"def {name}():\n    return 1\n" for name in ("a", "b", "c", "d")}
 
 
-@pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
-def workshop(request, make_workshop, embedder):
+@pytest.fixture
+def workshop(make_workshop_on_each):
     """Return a workshop over an empty store of each kind."""
-    made = make_workshop()
-    if request.param == "embedded":
-        yield made
-        return
-    node = request.getfixturevalue("opensearch_node")
-    with node.empty_index(embedder.dimension) as opensearch:
-        settings = made.settings.model_copy(update={"store": "opensearch", "opensearch": opensearch})
-        store = open_store(settings, embedder.dimension)
-        yield Workshop(store, embedder, settings)
-        store.close()
+    return make_workshop_on_each()
 
 
 class World:

@@ -51,18 +51,10 @@ class Library:
         return found
 
 
-@pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
-def library(request, make_workshop, make_repository):
+@pytest.fixture
+def library(make_workshop_on_each, make_repository):
     """Give an empty index on each store."""
-    workshop = make_workshop()
-    if request.param == "embedded":
-        yield Library(workshop, make_repository)
-        return
-    dimension = workshop.embedder.dimension
-    with request.getfixturevalue("opensearch_node").empty_index(dimension) as settings:
-        store = OpenSearchStore(settings, dimension)
-        yield Library(replace(workshop, store=store), make_repository)
-        store.close()
+    return Library(make_workshop_on_each(), make_repository)
 
 
 def told(found):

@@ -13,6 +13,7 @@ from tests.property.stateful.machine import METHODS, run_sequences
 from tests.property.stateful.operations import OPERATIONS
 from tests.property.stateful.scene import Scene
 
+pytestmark = pytest.mark.long
 EMBEDDED_SEQUENCES, OPENSEARCH_SEQUENCES = 160, 40
 EMBEDDED_RUNS, OPENSEARCH_RUNS = 9, 4
 # Hypothesis tries some kinds more often than others: it goes on in rounds until all have come often enough.

@@ -13,7 +13,7 @@ from codequarry.opensearch.node import NodePlan, find, names, start, stop
 from codequarry.opensearch.node.accounts import SYSTEM_FOLDER, Account, reachable_folder
 from codequarry.opensearch.node.artifacts import read_pins
 from codequarry.opensearch.node.assembly import home_folder
-from codequarry.opensearch.node.configuration import RunFolder, command, write_configuration
+from codequarry.opensearch.node.configuration import JVM_OPTIONS, RunFolder, command, write_configuration
 from codequarry.opensearch.node.java import Java, find_java, probe
 from codequarry.shared.errors import UsageError
 
@@ -72,6 +72,14 @@ def test_the_vector_module_is_named_only_where_the_runtime_has_it(tmp_path: Path
     full = command(Java(Path("/j/bin/java"), 25, True), tmp_path, run, "512m")
     assert set(full) - set(plain) == {"--add-modules=jdk.incubator.vector"}
     assert {"-Xms512m", "-Xmx512m"} <= set(plain)
+
+
+def test_options_of_the_plan_come_after_our_own_and_before_the_program(tmp_path: Path) -> None:
+    java, run = Java(Path("/j/bin/java"), 25, False), RunFolder(tmp_path)
+    line = list(command(java, tmp_path, run, "512m", ("-XX:TieredStopAtLevel=1",)))
+    added = line.index("-XX:TieredStopAtLevel=1")
+    assert line.index(JVM_OPTIONS[-1]) < added < line.index("-cp")
+    assert [*line[:added], *line[added + 1 :]] == list(command(java, tmp_path, run, "512m"))
 
 
 def test_settings_hold_whatever_the_folder_is_called(tmp_path: Path) -> None:
