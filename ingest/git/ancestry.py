@@ -16,10 +16,15 @@ def new_commits(mirror: Mirror, commit: str, previous: str | None) -> tuple[tupl
     At most ``MAX_COMMITS`` of them are returned. All the history where there is no ``previous``, nothing where the
     mirror lacks ``commit``, as of a shallow checkout.
     """
-    if not mirror.commit_of(commit):
-        return (), 0
-    without = [f"^{previous}"] if previous and mirror.commit_of(previous) else []
-    found = _rev_list(mirror, f"--max-count={MAX_COMMITS + 1}", commit, *without)
+    without = [f"^{previous}"] if previous else []
+    try:
+        found = _rev_list(mirror, f"--max-count={MAX_COMMITS + 1}", commit, *without)
+    except GitError:
+        if not mirror.commit_of(commit):
+            return (), 0
+        if not previous or mirror.commit_of(previous):
+            raise
+        return new_commits(mirror, commit, None)
     if len(found) <= MAX_COMMITS:
         return tuple(found), len(found)
     counted = mirror.run("rev-list", "--count", commit, *without, "--", what=f"cannot count the commits of {commit}")
@@ -42,18 +47,22 @@ def lost_commits(mirror: Mirror, commit: str, previous: str) -> tuple[str, ...] 
 
 def count_behind(mirror: Mirror, commit: str, published: str) -> int | None:
     """Return how many commits ``commit`` has that ``published`` has not; None where the mirror does not know."""
-    if not published or not mirror.commit_of(published) or not mirror.commit_of(commit):
+    if not published:
         return None
     command = ("rev-list", "--count", commit, f"^{published}", "--")
-    return int(mirror.run(*command, what=f"cannot count the commits of {commit}"))
+    try:
+        return int(mirror.run(*command, what=f"cannot count the commits of {commit}"))
+    except GitError:
+        return None
 
 
 def nearest(mirror: Mirror, commit: str, published: Collection[str]) -> str | None:
     """Return the first of ``published`` among the newest commits of the history of ``commit``, itself included."""
-    if not mirror.commit_of(commit):
-        return None
     wanted = frozenset(published)
-    history = _rev_list(mirror, commit, f"--max-count={NEAR_COMMITS}")
+    try:
+        history = _rev_list(mirror, commit, f"--max-count={NEAR_COMMITS}")
+    except GitError:
+        return None
     return next((one for one in history if one in wanted), None)
 
 

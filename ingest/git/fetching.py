@@ -107,10 +107,11 @@ def _fetch_tip(access: Access, ref: Ref, tip: str, names: tuple[str, str], listi
     source, target = names
     mirror = access.mirror
     with access.locked() as lock:
-        if mirror.commit_of(target) != tip:
+        commit = mirror.commit_of(target)
+        if commit != tip:
             access.make(tip)
             _fetch(access, lock, f"+{git_name(source)}:{target}", "--update-shallow")
-        commit = mirror.commit_of(target)
+            commit = mirror.commit_of(target)
     if commit is None:
         raise NotAtOrigin(f"{ref.kind} {ref.value} of {access.origin.url} does not name a commit")
     return Fetched(mirror, ref, commit, listing)
