@@ -158,7 +158,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name in one line each the tests that were not run, by what could not be had."""
     files: dict[str, list[str]] = defaultdict(list)
     for report in terminalreporter.stats.get("skipped", []):
-        if isinstance(report.longrepr, tuple | list) and NOT_RUN in report.longrepr[2]:
+        if isinstance(report.longrepr, tuple) and NOT_RUN in report.longrepr[2]:
             what = report.longrepr[2].partition(f" {NOT_RUN}")[0].removeprefix("Skipped: ")
             files[what].append(report.nodeid.partition("::")[0])
     for what, names_of_files in files.items():
