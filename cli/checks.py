@@ -171,9 +171,9 @@ def _check_migration(settings: "SettingsModel") -> Check:
 
 def _check_imports(place: "Workplace") -> Check:
     from codequarry.shared.ledger import read_head
-    from codequarry.shared.repositories import PROGRESS_PREFIX
+    from codequarry.shared.repositories import list_progress
 
-    left = [document.body["repo"] for document in place.store.list_documents(PROGRESS_PREFIX)]
+    left = list(dict.fromkeys(progress.repo for progress in list_progress(place.store)))
     open_now = len(read_head(place.store).open)
     if not left and not open_now:
         return Check("imports", "ok", "none running")

@@ -27,7 +27,8 @@ def status(context: typer.Context, as_json: Json = False) -> None:
     write(f"disk          {size(body['disk']['used'])} in {safe_line(body['home'])}, {size(body['disk']['free'])} free")
     for one in body["imports"]:
         done = f"{one['files_done']:,} of {one['files_total']:,} files"
-        write(f"import        {one['repo']}: {one['phase']}, {one['percent']} %, {done}, as of {one['updated_at']}")
+        version = safe_line(" ".join(filter(None, (one["repo"], one["ref"]))))
+        write(f"import        {version}: {one['phase']}, {one['percent']} %, {done}, as of {one['updated_at']}")
     for one in body["migrations"]:
         state = one["phase"] if one["running"] else "stopped"
         write(f"migration     to {one['model']}: {state}, {one['percent']} %, as of {one['updated_at']}")
@@ -38,11 +39,11 @@ def _status(place: "Workplace") -> dict[str, Any]:
     from shutil import disk_usage
 
     from codequarry.search_api.repositories import describe
-    from codequarry.shared.repositories import PROGRESS_PREFIX, Progress
+    from codequarry.shared.refs import Ref
+    from codequarry.shared.repositories import list_progress
 
     settings = place.settings
     repos = describe(place.store, settings)
-    running = [Progress(**document.body) for document in place.store.list_documents(PROGRESS_PREFIX)]
     where = ", ".join(settings.opensearch.urls) if settings.store == "opensearch" else str(settings.home)
     return {
         "home": str(settings.home),
@@ -52,7 +53,10 @@ def _status(place: "Workplace") -> dict[str, Any]:
         "files": sum(one["files"] for one in repos),
         "chunks": sum(one["chunks"] for one in repos),
         "disk": {"used": _used(settings.home), "free": disk_usage(_existing(settings.home)).free},
-        "imports": [asdict(one) | {"percent": one.percent} for one in running],
+        "imports": [
+            asdict(one) | {"ref": Ref.of_key(one.ref).name if one.ref else "", "percent": one.percent}
+            for one in list_progress(place.store)
+        ],
         "migrations": _migrations(settings),
     }
 

@@ -1,7 +1,8 @@
 """What a fetch has seen of the versions of a repository, written down for every answer's freshness."""
 
 from codequarry.ingest.git.ancestry import count_behind
-from codequarry.ingest.sources import Source
+from codequarry.ingest.run import Run
+from codequarry.ingest.sources import Source, note_fetched
 from codequarry.ingest.transaction.placement import current_timeline
 from codequarry.ingest.wanted import other_versions
 from codequarry.ingest.watch import now
@@ -11,8 +12,18 @@ from codequarry.shared.repositories import RefHead, read_ref_head, save_ref_head
 from codequarry.shared.store.port import Store
 
 
-def note_seen(store: Store, repo: str, source: Source) -> None:
-    """Write the newest commit of what was fetched, and of the other versions that the origin was asked for."""
+def note_fetch(run: Run) -> None:
+    """Write the newest commit of what was fetched, and of the other versions that the origin was asked for.
+
+    Of two first imports at once only one gets the default branch: they may write this once they hold its lease.
+    """
+    store = run.workshop.store
+    if not run.source.key:
+        note_fetched(run.repository, store)
+    _note_seen(store, run.repository.name, run.source)
+
+
+def _note_seen(store: Store, repo: str, source: Source) -> None:
     head = read_head(store)
     # Until another branch is published as the default one, it tells nothing of the one that is.
     if source.key or head.default_branch(repo) in ("", source.ref.value):

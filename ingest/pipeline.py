@@ -1,11 +1,16 @@
 """One version of one repository from what is published to its newest commit, told as one plain function."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 
 from codequarry.ingest.chunking.core import CHUNKER_VERSION
 from codequarry.ingest.collecting.collector import collect_after_run
-from codequarry.ingest.freshness import note_seen
+from codequarry.ingest.freshness import note_fetch
+from codequarry.ingest.git.mirrors import mirror_folder
+from codequarry.ingest.presence import MirrorSeen, RemovedMeanwhile, retract_entry, retract_identity
 from codequarry.ingest.report import IndexReport, IndexRequest, Kind, Observe, Workshop, ignore
 from codequarry.ingest.run import Outcome, Run, report
 from codequarry.ingest.sources import adopt_branch, enter_catalog
@@ -16,7 +21,7 @@ from codequarry.ingest.transaction.lease import Held
 from codequarry.ingest.transaction.placement import Placer, current_timeline
 from codequarry.ingest.transaction.publishing import transact
 from codequarry.ingest.versions import adopt_name, drop_vanished, drop_version
-from codequarry.ingest.wanted import Wanted, lacks_default, understand
+from codequarry.ingest.wanted import DefaultMoved, Wanted, check_default, lacks_default, understand
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import obtain
 from codequarry.shared.ledger import read_head, read_transaction
@@ -26,6 +31,9 @@ from codequarry.shared.store.identity import check_identity, claim_identity
 from codequarry.shared.store.port import Store
 from codequarry.shared.transactions import TransactionRecord
 
+# Every turn but the first begins because another run has published a default branch.
+MOST_TURNS = 3
+
 __all__ = ["IndexReport", "IndexRequest", "Workshop", "index_repository"]
 
 
@@ -34,6 +42,13 @@ def index_repository(request: IndexRequest, workshop: Workshop, observe: Observe
 
     Readers see either all of it or nothing. What is interrupted, in whatever way, the next call resumes or undoes.
     """
+    for _ in range(MOST_TURNS):
+        with suppress(DefaultMoved):
+            return _index_version(request, workshop, observe)
+    return _index_version(request, workshop, observe)
+
+
+def _index_version(request: IndexRequest, workshop: Workshop, observe: Observe) -> IndexReport:
     started = time.monotonic()
     store, settings = workshop.store, workshop.settings
     check_identity(store, workshop.embedder, settings.embedding.model)
@@ -41,29 +56,53 @@ def index_repository(request: IndexRequest, workshop: Workshop, observe: Observe
     finish_chores(store, settings.indexing.grace_seconds)
     wanted = understand(request, settings, store)
     first = None
-    if lacks_default(wanted, store):
+    if lacks_default(wanted):
         default = replace(request, origin=request.origin or wanted.origin.url, ref=None)
         first = index_repository(default, workshop, observe)
         wanted = understand(request, settings, store)
     watch = Watch(store, observe, wanted.known.name if wanted.known else request.name or wanted.origin.name)
     watch.say("fetching")
-    source = obtain(wanted, settings, store, watch.say)
+    watch.ref = wanted.key
+    mirror = MirrorSeen.of(watch.repo, mirror_folder(wanted.origin, settings.home))
+    with mirror.told_of_removal() if mirror.inode else nullcontext():
+        source = obtain(wanted, settings, store, watch.say)
     if source is None:
         return _drop(wanted, workshop, started)
     claim_identity(store, workshop.embedder, settings.embedding, str(CHUNKER_VERSION))
     repository, note = enter_catalog(source, request, store, watch)
     dropped = drop_vanished(store, repository.name, source.key, source.listing)
-    note_seen(store, repository.name, source)
-    run = Run(request, workshop, replace(source, forced=request.forced), repository, note, watch, started, dropped)
-    done = replace(_index(run), default_branch=first)
+    source = replace(source, forced=request.forced)
+    mirror = MirrorSeen.of(repository.name, source.mirror.folder)
+    is_first = wanted.is_default and wanted.default is None
+    run = Run(request, workshop, source, repository, note, mirror, watch, started, dropped, is_first)
+    with _left_whole(run):
+        done = replace(_index(run, wanted), default_branch=first)
+    finish_chores(store, settings.indexing.grace_seconds)
     if not source.key:
         adopt_branch(repository, store)
     collect_after_run(store, settings.retention, repository.name, source.key)
     return done
 
 
-def _index(run: Run) -> IndexReport:
+@contextmanager
+def _left_whole(run: Run) -> Iterator[None]:
+    """Leave nothing behind of a repository that was removed."""
+    store = run.workshop.store
+    try:
+        with run.mirror.told_of_removal():
+            yield
+    except RemovedMeanwhile:
+        clear_progress(store, run.repository.name, run.source.key)
+        retract_entry(store, run.repository)
+        retract_identity(store)
+        finish_chores(store, run.workshop.settings.indexing.grace_seconds)
+        raise
+
+
+def _index(run: Run, wanted: Wanted) -> IndexReport:
     """Publish what was fetched, unless it is published already."""
+    if not run.is_first:
+        note_fetch(run)
     store, indexing = run.workshop.store, run.workshop.settings.indexing
     name, full = run.repository.name, run.request.full
     placer = Placer(store, run.source, name, indexing, full=full)
@@ -72,7 +111,8 @@ def _index(run: Run) -> IndexReport:
     try:
         seconds, say = indexing.lease_seconds, run.watch.say
         anew = full or bool(run.request.forced)
-        held = acquire(store, target, placer, holder, full=anew, lease_seconds=seconds, say=say)
+        check = partial(check_default, wanted, name)
+        held = acquire(store, target, placer, holder, full=anew, lease_seconds=seconds, say=say, check=check)
         return _transact(run, held, placer) if held else _nothing_new(run)
     finally:
         retire_holder(holder)
@@ -84,8 +124,7 @@ def _transact(run: Run, held: Held, placer: Placer) -> IndexReport:
     previous = current_timeline(head, name, run.source.key)
     before = head.timelines[previous].commit if previous is not None else ""
     work, done, summary = transact(run, held, placer)
-    clear_progress(store, name)
-    finish_chores(store, run.workshop.settings.indexing.grace_seconds)
+    clear_progress(store, name, run.source.key)
     # Of an overlay the mask alone may have changed.
     changed = before != run.source.commit or not work.plan.is_empty or work.base is not None
     outcome = _outcome(run, summary, before, changed, work.base.record if work.base else None)
@@ -97,13 +136,14 @@ def _nothing_new(run: Run) -> IndexReport:
     store, name = run.workshop.store, run.repository.name
     head = read_head(store)
     timeline = current_timeline(head, name, run.source.key)
-    assert timeline is not None, "it is published"
+    if timeline is None:
+        raise RemovedMeanwhile(name)
     state = head.timelines[timeline]
     if not run.source.key:
         adopt_name(store, name, run.source.ref)
     record = read_transaction(store, timeline, state.published)
     summary = read_summary(store, timeline, state.published) or Summary(timeline, state.published, 0, 0)
-    clear_progress(store, name)
+    clear_progress(store, name, run.source.key)
     base = read_transaction(store, *record.base) if record and record.base else None
     outcome = _outcome(run, summary, state.commit, False, base)
     return report(run, replace(outcome, mask=len(record.mask)) if record else outcome)

@@ -1,18 +1,16 @@
 """Removing a repository with its rows, its records, vectors that no one else uses and its mirror; or one version."""
 
-import shutil
-
-from codequarry.ingest.git.mirrors import mirror_folder
+from codequarry.ingest.git.mirrors import remove_mirror
 from codequarry.ingest.git.origins import origin_of_record
-from codequarry.ingest.transaction.chores import finish_chores, note_purge
+from codequarry.ingest.presence import has_timelines, retract_entry, retract_identity
+from codequarry.ingest.transaction.chores import drop_noted, finish_chores
 from codequarry.ingest.versions import drop_version
 from codequarry.ingest.wanted import default_branch
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
-from codequarry.shared.ledger import change_head, read_head
+from codequarry.shared.ledger import read_head
 from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository, delete_repository, list_repositories, read_repository
-from codequarry.shared.store.identity import forget_identity
+from codequarry.shared.repositories import list_repositories, read_repository
 from codequarry.shared.store.port import Store
 from codequarry.shared.transactions import forget
 
@@ -20,22 +18,20 @@ from codequarry.shared.transactions import forget
 def remove_repository(name: str, store: Store, settings: SettingsModel) -> None:
     """Remove a repository; NotIndexed names those there are.
 
-    A run that is indexing it finds its lease gone and stops. A crash in between leaves notes that the next run
-    finishes.
+    A run that is indexing it finds its lease gone and stops; one that begins after the write to the head document
+    indexes it anew. A crash in between leaves notes that the next run finishes.
     """
     repository = read_repository(store, name)
-    if repository is None:
+    if repository is None and not has_timelines(store, name):
         known = ", ".join(other.name for other in list_repositories(store)) or "nothing yet"
         raise NotIndexed(f"'{name}' is not indexed; there is {known}")
-    for timeline in read_head(store).of_repo(name):
-        note_purge(store, timeline)
-    change_head(store, lambda head: (forget(head, name), None))
+    drop_noted(store, lambda head: list(head.of_repo(name)), lambda head: forget(head, name))
     finish_chores(store, settings.indexing.grace_seconds)
-    _remove_mirror(repository, settings)
-    delete_repository(store, name)
-    # Rows that a run began meanwhile have been made with the same model.
-    if not list_repositories(store) and not read_head(store).timelines:
-        forget_identity(store)
+    if repository:
+        if not has_timelines(store, name):
+            remove_mirror(origin_of_record(repository.origin), settings.home)
+        retract_entry(store, repository)
+    retract_identity(store)
 
 
 def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -> Ref:
@@ -66,9 +62,3 @@ def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -
 
 def _begins(indexed: Ref, asked: Ref) -> bool:
     return (indexed.kind, asked.kind) == ("commit", "commit") and indexed.value.startswith(asked.value)
-
-
-def _remove_mirror(repository: Repository, settings: SettingsModel) -> None:
-    folder = mirror_folder(origin_of_record(repository.origin), settings.home)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.with_suffix(".lock").unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass
 
+from codequarry.ingest.presence import MirrorSeen
 from codequarry.ingest.report import IndexReport, IndexRequest, Kind, Workshop
 from codequarry.ingest.sources import Source
 from codequarry.ingest.transaction.bases import Base
@@ -17,16 +18,21 @@ NO_PLAN = Plan((), frozenset(), 0, 0, {})
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One version of one repository on its way into the index; ``dropped`` are versions that its origin lost."""
+    """One version of one repository on its way into the index; ``dropped`` are versions that its origin lost.
+
+    One that ``is_first`` becomes the default branch if no other run is faster.
+    """
 
     request: IndexRequest
     workshop: Workshop
     source: Source
     repository: Repository
     note: str
+    mirror: MirrorSeen
     watch: Watch
     started: float
     dropped: tuple[str, ...] = ()
+    is_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from codequarry.ingest.watch import Watch, now
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.ledger import read_head
 from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository, read_repository, save_repository
+from codequarry.shared.repositories import Repository, update_repository
 from codequarry.shared.store.port import Store
 
 REGULAR_MODES = ("100644", "100755")
@@ -83,31 +83,42 @@ def fetch_source(
 
 
 def enter_catalog(source: Source, request: IndexRequest, store: Store, watch: Watch) -> tuple[Repository, str]:
-    """Write what the fetch found to the catalog; return the record and a note about its name."""
+    """Take a name in the catalog; return the record as it is to become, and a note about its name."""
     branch = source.ref.value
     known, note = claim(store, source.origin, request.name, branch)
-    watch.repo, watch.commit = known.name, source.commit
+    watch.repo, watch.ref, watch.commit = known.name, source.key, source.commit
     if source.key:
         return known, note
     chosen = request.ref is not None and (request.default or known.branch != branch or not known.head_commit)
     follows_head = not chosen and (known.follows_head or branch == HEAD)
     fetched = replace(known, head_commit=source.commit, fetched_at=now())
-    repository = replace(fetched, branch=branch, follows_head=follows_head)
-    # Until the commit of another branch is published, the catalog goes on to speak of the one that is.
-    if branch in (known.branch, read_head(store).default_branch(known.name)) or not known.head_commit:
-        save_repository(
-            store, replace(repository, follows_head=known.follows_head) if known.head_commit else repository
-        )
-    return repository, note
+    return replace(fetched, branch=branch, follows_head=follows_head), note
+
+
+def note_fetched(fetched: Repository, store: Store) -> None:
+    """Write the newest commit of the default branch to the catalog."""
+    published = read_head(store).default_branch(fetched.name)
+
+    def change(known: Repository) -> Repository:
+        if not known.head_commit:
+            return _adopted(known, fetched)
+        # Until the commit of another branch is published, the catalog goes on to speak of the one that is.
+        if fetched.branch not in (known.branch, published):
+            return known
+        return replace(_adopted(known, fetched), follows_head=known.follows_head)
+
+    update_repository(store, fetched.name, change)
 
 
 def adopt_branch(repository: Repository, store: Store) -> None:
     """Write what the default branch is called now that it is published."""
-    known = read_repository(store, repository.name)
-    adopted = (repository.branch, repository.follows_head, repository.head_commit)
-    if known and (known.branch, known.follows_head, known.head_commit) != adopted:
-        branch, follows_head, commit = adopted
-        save_repository(store, replace(known, branch=branch, follows_head=follows_head, head_commit=commit))
+    update_repository(store, repository.name, lambda known: _adopted(known, repository))
+
+
+def _adopted(known: Repository, new: Repository) -> Repository:
+    """Return a record with what a run has found; what others have counted meanwhile stays."""
+    found = replace(known, branch=new.branch, follows_head=new.follows_head)
+    return replace(found, head_commit=new.head_commit, fetched_at=new.fetched_at)
 
 
 def _ignore_lines(fetched: Fetched, most_bytes: int) -> list[str]:

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 from codequarry.ingest.git.remote import Listing
-from codequarry.ingest.transaction.chores import note_purge
+from codequarry.ingest.transaction.chores import drop_noted
 from codequarry.ingest.transaction.placement import timelines_of
 from codequarry.ingest.wanted import other_versions
 from codequarry.shared.head import Head
 from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import ref_head_key
+from codequarry.shared.repositories import clear_progress, ref_head_key
 from codequarry.shared.store.port import Store
 from codequarry.shared.transactions import drop_name, drop_timeline, rename_default
 
@@ -35,13 +35,12 @@ def adopt_name(store: Store, repo: str, branch: Ref) -> None:
 
 def _drop(store: Store, repo: str, ref: Ref, change: Callable[[Head], Head]) -> bool:
     """Drop a version in the write that also makes another change; without that change if it was not there."""
-    found = timelines_of(read_head(store), repo, ref.key)
-    if not found:
+    key = ref.key
+    if not timelines_of(read_head(store), repo, key):
         return False
-    for timeline in found:
-        note_purge(store, timeline)
-    change_head(store, lambda head: (without_version(change(head), repo, ref.key), None))
-    store.delete_document(ref_head_key(repo, ref.key))
+    drop_noted(store, lambda head: timelines_of(head, repo, key), lambda head: without_version(change(head), repo, key))
+    store.delete_document(ref_head_key(repo, key))
+    clear_progress(store, repo, key)
     return True
 
 

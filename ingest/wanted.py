@@ -6,27 +6,39 @@ from codequarry.ingest.git.checkout import checkout_of, origin_of_checkout
 from codequarry.ingest.git.origins import Origin, parse_origin
 from codequarry.ingest.git.remote import NAMED_KINDS, check_ref
 from codequarry.ingest.naming import check_name, find_repository
+from codequarry.ingest.presence import RemovedMeanwhile
 from codequarry.ingest.report import IndexRequest
 from codequarry.shared.config import SettingsModel
+from codequarry.shared.errors import Conflict
 from codequarry.shared.head import Head
 from codequarry.shared.ledger import read_head
 from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Repository
 from codequarry.shared.store.port import Store
 
+Default = tuple[int, str]
+"""The timeline of a published default branch, and its name."""
+
+
+class DefaultMoved(Conflict):
+    """A default branch was published meanwhile: what was to be one may be a version besides it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A version of an origin; ``ref`` None is the branch that the origin's HEAD names.
 
-    ``is_default`` tells that it is, or becomes, the repository's default branch. ``known`` is the catalog's record,
-    None for a repository that nobody has indexed yet.
+    ``is_default`` tells that it is, or becomes, the repository's default branch, since ``default`` was the published
+    one (None: there was none), or since the request says so (``demanded``). ``known`` is the catalog's record, None
+    for a repository that nobody has indexed yet.
     """
 
     origin: Origin
     ref: Ref | None
     is_default: bool
     known: Repository | None
+    default: Default | None = None
+    demanded: bool = False
 
     @property
     def key(self) -> str:
@@ -43,14 +55,23 @@ def understand(request: IndexRequest, settings: SettingsModel, store: Store) -> 
         checkout = checkout_of(ref, settings)
         origin = parse_origin(request.origin) if request.origin else origin_of_checkout(checkout, store)
         check_name(store, origin, request.name)
-        return Wanted(origin, Ref("workspace", str(checkout.folder)), False, find_repository(store, origin))
+        known = find_repository(store, origin)
+        default = _default_of(read_head(store), known)
+        return Wanted(origin, Ref("workspace", str(checkout.folder)), False, known, default)
     origin = parse_origin(request.origin)
     check_name(store, origin, request.name)
     known = find_repository(store, origin)
+    head = read_head(store)
+    default = _default_of(head, known)
     if ref is None:
-        chosen = Ref("branch", default_branch(read_head(store), known)) if known and not known.follows_head else None
-        return Wanted(origin, chosen, True, known)
-    return Wanted(origin, ref, _is_default(request, ref, known, read_head(store)), known)
+        chosen = Ref("branch", default_branch(head, known)) if known and not known.follows_head else None
+        return Wanted(origin, chosen, True, known, default)
+    return Wanted(origin, ref, _is_default(request, ref, known, head), known, default, request.default)
+
+
+def _default_of(head: Head, known: Repository | None) -> Default | None:
+    name = known.name if known else ""
+    return (head.defaults[name], head.default_branch(name)) if name in head.defaults else None
 
 
 def _is_default(request: IndexRequest, ref: Ref, known: Repository | None, head: Head) -> bool:
@@ -66,9 +87,21 @@ def default_branch(head: Head, repository: Repository) -> str:
     return head.default_branch(repository.name) or repository.branch
 
 
-def lacks_default(wanted: Wanted, store: Store) -> bool:
+def lacks_default(wanted: Wanted) -> bool:
     """Tell whether the default branch has to be indexed before this version can lie over it."""
-    return not wanted.is_default and (wanted.known is None or wanted.known.name not in read_head(store).defaults)
+    return not wanted.is_default and wanted.default is None
+
+
+def check_default(wanted: Wanted, repo: str, head: Head) -> None:
+    """See that a version is still what it was understood to be.
+
+    DefaultMoved where another branch or timeline is the default one by now, Conflict where there is none any more.
+    """
+    default = (head.defaults[repo], head.default_branch(repo)) if repo in head.defaults else None
+    if default is None and (wanted.default is not None or not wanted.is_default):
+        raise RemovedMeanwhile(repo)
+    if default != wanted.default and wanted.is_default and not wanted.demanded:
+        raise DefaultMoved(f"'{repo}' has another default branch since this run began; run again")
 
 
 def other_versions(head: Head, repo: str, key: str) -> list[Ref]:

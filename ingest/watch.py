@@ -21,7 +21,7 @@ class Watch:
     """The state of one run's progress."""
 
     def __init__(self, store: Store, observe: Observe, repo: str, *, saves: bool = True) -> None:
-        self.repo, self.commit = repo, ""
+        self.repo, self.ref, self.commit = repo, "", ""
         self._store, self._observe, self._for_others = store, observe, saves
         self._phase = "fetching"
         self._started_at = now()
@@ -59,4 +59,5 @@ class Watch:
             chunks_done=self._chunks_done,
             started_at=self._started_at,
             updated_at=now(),
+            ref=self.ref,
         )

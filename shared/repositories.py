@@ -1,7 +1,7 @@
 """What the catalog knows of each repository: where it comes from, and how far a running import is."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from codequarry.shared.errors import Conflict
@@ -56,7 +56,10 @@ def ref_head_key(repo: str, ref: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the import of a repository is; it is removed when the import ends well."""
+    """How far the import of a version is; it is removed when the import ends well.
+
+    ``ref`` is the version's key, empty for the default branch: two versions may be on their way at once.
+    """
 
     repo: str
     phase: str
@@ -66,11 +69,22 @@ class Progress:
     chunks_done: int
     started_at: str
     updated_at: str
+    ref: str = ""
+
+    @property
+    def document_key(self) -> str:
+        """The document key; a repository's name holds no line feed."""
+        return progress_key(self.repo, self.ref)
 
     @property
     def percent(self) -> int:
         """Whole percent of the files done, 0 before the number of files is known."""
         return 100 * self.files_done // self.files_total if self.files_total else 0
+
+
+def progress_key(repo: str, ref: str) -> str:
+    """Return the key of how far the import of a version is."""
+    return f"{PROGRESS_PREFIX}{repo}\n{ref}" if ref else PROGRESS_PREFIX + repo
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +124,22 @@ def save_repository(store: Store, repository: Repository) -> None:
     put_document(store, REPOSITORY_PREFIX + repository.name, asdict(repository))
 
 
-def count_tokens(store: Store, name: str, tokens: int) -> None:
-    """Add to a repository's embedded tokens; two runs at once both count."""
-    while tokens:
-        document = store.read_document(REPOSITORY_PREFIX + name)
-        if document is None:
+def update_repository(store: Store, name: str, change: Callable[[Repository], Repository]) -> None:
+    """Change a repository's record as it is now; one that was removed stays so."""
+    while document := store.read_document(REPOSITORY_PREFIX + name):
+        body = asdict(change(Repository(**document.body)))
+        if body == document.body:
             return
         try:
-            body = {**document.body, "tokens_embedded": document.body["tokens_embedded"] + tokens}
             store.write_document(document.key, body, document.version)
         except Conflict:
             continue
         return
+
+
+def count_tokens(store: Store, name: str, tokens: int) -> None:
+    """Add to a repository's embedded tokens; two runs at once both count."""
+    update_repository(store, name, lambda known: replace(known, tokens_embedded=known.tokens_embedded + tokens))
 
 
 def claim_repository(store: Store, repository: Repository) -> bool:
@@ -134,27 +152,34 @@ def claim_repository(store: Store, repository: Repository) -> bool:
 
 
 def delete_repository(store: Store, name: str) -> None:
-    """Forget a repository's record and progress."""
+    """Forget a repository's record, its progress and what is known of its versions."""
     store.delete_document(REPOSITORY_PREFIX + name)
-    store.delete_document(PROGRESS_PREFIX + name)
+    for progress in list_progress(store):
+        if progress.repo == name:
+            store.delete_document(progress.document_key)
     for head in list_ref_heads(store, name):
         store.delete_document(head.document_key)
 
 
-def read_progress(store: Store, name: str) -> Progress | None:
-    """Return how far the running (or interrupted) import of a repository is."""
-    document = store.read_document(PROGRESS_PREFIX + name)
+def read_progress(store: Store, name: str, ref: str = "") -> Progress | None:
+    """Return how far the running (or interrupted) import of a version is, by its key."""
+    document = store.read_document(progress_key(name, ref))
     return Progress(**document.body) if document else None
+
+
+def list_progress(store: Store) -> list[Progress]:
+    """Return every import that runs or was interrupted, by repository and version."""
+    return [Progress(**document.body) for document in store.list_documents(PROGRESS_PREFIX)]
 
 
 def save_progress(store: Store, progress: Progress) -> None:
     """Write how far an import is; the last writer wins."""
-    put_document(store, PROGRESS_PREFIX + progress.repo, asdict(progress))
+    put_document(store, progress.document_key, asdict(progress))
 
 
-def clear_progress(store: Store, name: str) -> None:
+def clear_progress(store: Store, name: str, ref: str = "") -> None:
     """Remove the progress of an import that ended."""
-    store.delete_document(PROGRESS_PREFIX + name)
+    store.delete_document(progress_key(name, ref))
 
 
 def save_summary(store: Store, summary: Summary) -> None:

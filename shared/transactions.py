@@ -66,7 +66,7 @@ def check_held(head: Head, timeline: int, holder: str, number: int) -> Timeline:
     state = head.timelines.get(timeline)
     lease = state.lease if state else None
     if state is None or lease is None or (lease.holder, lease.number) != (holder, number) or number not in head.open:
-        raise Conflict(f"transaction {number} of timeline {timeline} is no longer held by {holder}")
+        raise Conflict(f"transaction {number} of timeline {timeline} is no longer held by this run")
     return state
 
 
@@ -89,7 +89,7 @@ def begin(head: Head, timeline: int, holder: str, base: Place | None = None) -> 
     """
     state = head.timelines[timeline]
     if state.lease is not None:
-        raise LeaseHeld(f"{state.repo} is being indexed by {state.lease.holder}; wait for it or stop it")
+        raise LeaseHeld(f"{state.repo} is being indexed by another process; wait for it or stop it")
     if base is not None:
         _check_base(head, base)
     number = head.counter + 1

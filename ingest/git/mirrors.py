@@ -2,10 +2,11 @@
 
 import fcntl
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -49,9 +50,8 @@ class Access:
         killed parent is waited for.
         """
         folder = self.mirror.folder
-        descriptor = os.open(folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = self._lock()
         try:
-            self._wait_for_lock(descriptor)
             # For whoever waits, to be told whom for.
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
@@ -60,6 +60,21 @@ class Access:
                     leftover.unlink(missing_ok=True)
             yield descriptor
         finally:
+            os.close(descriptor)
+
+    def _lock(self) -> int:
+        """Return the locked lock file; one that was removed while it was waited for locks nothing."""
+        path = self.mirror.folder.with_suffix(".lock")
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                self._wait_for_lock(descriptor)
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(path.stat(), os.fstat(descriptor)):
+                        return descriptor
+            except BaseException:
+                os.close(descriptor)
+                raise
             os.close(descriptor)
 
     def _wait_for_lock(self, descriptor: int) -> None:
@@ -125,3 +140,14 @@ def _write_configuration(folder: Path) -> Path:
             file.write(CONFIGURATION)
         Path(draft).replace(path)
     return path
+
+
+def remove_mirror(origin: Origin, home: Path) -> None:
+    """Delete the mirror of an origin, at once for all who look for it: a half-deleted one would pass for damaged."""
+    folder = mirror_folder(origin, home)
+    leaving = folder.with_suffix(".removed")
+    shutil.rmtree(leaving, ignore_errors=True)
+    with suppress(OSError):  # it is not there, or another process is removing it
+        folder.rename(leaving)
+    shutil.rmtree(leaving, ignore_errors=True)
+    folder.with_suffix(".lock").unlink(missing_ok=True)

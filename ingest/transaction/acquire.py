@@ -28,15 +28,18 @@ def acquire(
     full: bool,
     lease_seconds: float,
     say: Callable[[str], None],
+    check: Callable[[Head], None] = lambda _: None,
 ) -> Held | None:
     """Return an open transaction for ``target``, or None if it is published already.
 
     One run at a time works on a version of a repository. The transaction of a run that is known to have ended is
     resumed if it had the same target and would go where this one goes, and undone if not; that of one that is only
-    silent is undone (rule 7). ``full`` builds a new timeline.
+    silent is undone (rule 7). ``full`` builds a new timeline. ``check`` raises where the head document has it that this
+    run is no longer to be begun.
     """
     for _ in range(MAX_ROUNDS):
         head = read_head(store)
+        check(head)
         published = not full and is_published(store, head, target)
         for timeline, lease in leases_of(head, target.repo, target.key).items():
             if published and not is_gone(lease.holder):
@@ -53,7 +56,7 @@ def acquire(
             if published:
                 return None
             with suppress(LeaseHeld, Conflict):  # somebody else was faster, or what was to be the base is gone
-                return _begin(store, target, holder, placer.place(head))
+                return _begin(store, target, holder, placer.place(head), check)
     raise Conflict(f"{target.repo}: {MAX_ROUNDS} attempts to begin a transaction failed; run again")
 
 
@@ -102,10 +105,11 @@ def _is_ours(store: Store, held: Held, target: Target, placer: Placer) -> bool:
     return placer.accepts(read_head(store), held.timeline)
 
 
-def _begin(store: Store, target: Target, holder: str, placement: Placement) -> Held:
+def _begin(store: Store, target: Target, holder: str, placement: Placement, check: Callable[[Head], None]) -> Held:
     base = placement.base.place if placement.base else None
 
     def change(head: Head) -> tuple[Head, Held]:
+        check(head)
         if leases_of(head, target.repo, target.key):
             raise LeaseHeld(f"{target.repo} is being indexed by somebody else")
         timeline = placement.timeline

@@ -1,6 +1,7 @@
 """Undoing and purging: noted in the catalog before it begins, so that whoever comes next finishes what a crash left."""
 
 import time
+from collections.abc import Callable, Collection
 
 from codequarry.ingest.collecting.retention import sweep_key, swept_key
 from codequarry.shared.errors import Conflict
@@ -38,6 +39,27 @@ def discard(store: Store, timeline: int, number: int, holder: str) -> None:
 def note_purge(store: Store, timeline: int) -> None:
     """Note that a timeline goes as soon as another one is published in its place."""
     _note(store, f"{PURGE}{timeline:010d}")
+
+
+def drop_noted(
+    store: Store, choose: Callable[[Head], Collection[int]], change: Callable[[Head], Head]
+) -> Collection[int]:
+    """Change the head document so that the timelines chosen by its newest state go, and return these.
+
+    They are noted before the write, so that a crash after it loses nothing, and again after it: somebody who finishes
+    chores in between finds them in use and deletes the note.
+    """
+
+    def noted(head: Head) -> tuple[Head, Collection[int]]:
+        chosen = choose(head)
+        for timeline in chosen:
+            note_purge(store, timeline)
+        return change(head), chosen
+
+    dropped = change_head(store, noted)
+    for timeline in dropped:
+        note_purge(store, timeline)
+    return dropped
 
 
 def noted_purges(store: Store) -> frozenset[int]:

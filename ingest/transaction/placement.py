@@ -79,8 +79,11 @@ class Placer:
 
     def accepts(self, head: Head, timeline: int) -> bool:
         """Tell whether an open transaction on ``timeline`` writes where this version would go now."""
+        state = head.timelines.get(timeline)
+        if state is None:
+            return False
         wanted = self.place(head).timeline if not self._source.key or self._full else timeline
-        is_draft = not head.timelines[timeline].published
+        is_draft = not state.published
         return wanted == timeline or (wanted is None and is_draft)
 
     def _draft(self, head: Head) -> int | None:

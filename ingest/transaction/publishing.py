@@ -6,19 +6,29 @@ from contextlib import closing, contextmanager, suppress
 
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.workers import BATCH_FILES, open_readers
+from codequarry.ingest.freshness import note_fetch
 from codequarry.ingest.git.ancestry import lost_commits, new_commits
+from codequarry.ingest.presence import RemovedMeanwhile, ensure_entry, has_timelines, retract_entry, retract_identity
 from codequarry.ingest.run import Run, Work
 from codequarry.ingest.transaction.acquire import give_up
-from codequarry.ingest.transaction.chores import note_purge
+from codequarry.ingest.transaction.chores import drop_noted, note_purge
 from codequarry.ingest.transaction.lease import Heartbeat, Held, give_back
 from codequarry.ingest.transaction.placement import Placer, current_timeline, timelines_of
 from codequarry.ingest.transaction.plan import make_plan, skips
 from codequarry.ingest.transaction.writing import Writer, Written
 from codequarry.ingest.versions import without_version
 from codequarry.ingest.watch import now
-from codequarry.shared.errors import CodequarryError, Conflict, LimitExceeded, Stopped, StoreError
+from codequarry.shared.errors import (
+    CodequarryError,
+    Conflict,
+    LeaseHeld,
+    LimitExceeded,
+    ModelMismatch,
+    Stopped,
+    StoreError,
+)
 from codequarry.shared.head import Head
-from codequarry.shared.ledger import change_head, read_head, record_transaction
+from codequarry.shared.ledger import read_head, record_transaction
 from codequarry.shared.model import INDEXED, Filters
 from codequarry.shared.processors import processor_count
 from codequarry.shared.refs import Ref
@@ -26,11 +36,18 @@ from codequarry.shared.repositories import (
     Summary,
     clear_progress,
     count_tokens,
-    delete_repository,
     save_summary,
 )
 from codequarry.shared.snapshots import draft_snapshot, snapshot_at
-from codequarry.shared.transactions import TransactionRecord, publish
+from codequarry.shared.transactions import TransactionRecord, check_held, publish
+
+
+class Miscounted(StoreError):
+    """The store does not hold what was written."""
+
+
+# What the next run could not do better with what is written.
+NOT_RESUMED = (LimitExceeded, Stopped, ModelMismatch, Miscounted, RemovedMeanwhile)
 
 
 def transact(run: Run, held: Held, placer: Placer) -> tuple[Work, Written, Summary]:
@@ -38,6 +55,9 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[Work, Written, Summa
     store, watch = run.workshop.store, run.watch
     with Heartbeat(store, held, run.workshop.settings.indexing.lease_seconds) as heartbeat, _left_in_order(run, held):
         watch.say("scanning")
+        ensure_entry(run.repository, run.workshop)
+        if run.is_first:
+            note_fetch(run)
         work = _plan(run, held, placer)
         record = _record(run, held, work)
         record_transaction(store, record)
@@ -51,6 +71,7 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[Work, Written, Summa
         _retire(run, held, work)
         _check(run, held, work, done)
         summary = _summarise(run, record, work, done)
+        ensure_entry(run.repository, run.workshop)
         heartbeat.check()
         _publish(run, held)
     return work, done, summary
@@ -62,7 +83,8 @@ def _plan(run: Run, held: Held, placer: Placer) -> Work:
     head = read_head(store)
     base = placer.base_at(head, held.base) if held.base else None
     tasks = base.plan.changed if base else run.source.tasks
-    live = () if held.new else store.files(snapshot_at(head, held.timeline, head.timelines[held.timeline].published))
+    state = check_held(head, held.timeline, held.holder, held.number)
+    live = () if held.new else store.files(snapshot_at(head, held.timeline, state.published))
     before = {file.path: file for file in store.written_files(held.timeline, held.number)} if held.resumed else {}
     # An interrupted run may have been asked to write other paths anew than this one.
     return Work(make_plan(tasks, live, run.source.forced.union(before)), base, before)
@@ -80,26 +102,47 @@ def _read_and_write(run: Run, writer: Writer, tasks: list[FileTask]) -> Written:
 
 @contextmanager
 def _left_in_order(run: Run, held: Held) -> Iterator[None]:
-    """Undo what a limit or a person stopped; leave all else that fails open, for the next run to resume."""
-    store = run.workshop.store
+    """Undo what was stopped or must not go on; leave all else that fails open, for the next run to resume."""
     try:
-        yield
-    except (LimitExceeded, Stopped):
-        give_up(store, held)
-        clear_progress(store, run.repository.name)
-        if run.repository.name not in read_head(store).defaults:
-            delete_repository(store, run.repository.name)
-        raise
-    except BaseException:
+        with run.mirror.told_of_removal():
+            yield
+    except BaseException as error:
+        lost: Conflict | LeaseHeld | None = None
         # Best effort: whoever comes next sees from the holder's name that it is gone, or waits for the lease to end.
         with suppress(CodequarryError):
-            give_back(store, held)
+            if held.timeline not in read_head(run.workshop.store).timelines:
+                lost = _lost(run, held)
+            elif isinstance(error, NOT_RESUMED):
+                _undo(run, held)
+            else:
+                give_back(run.workshop.store, held)
+        if lost and isinstance(error, CodequarryError):
+            raise lost from error
         raise
+
+
+def _undo(run: Run, held: Held) -> None:
+    """Undo a transaction, and forget a repository of which there is nothing else."""
+    store = run.workshop.store
+    give_up(store, held)
+    clear_progress(store, run.repository.name, run.source.key)
+    retract_entry(store, run.repository)
+    retract_identity(store)
+
+
+def _lost(run: Run, held: Held) -> Conflict | LeaseHeld:
+    """Say why the timeline is gone, and have the chores delete what was written after that."""
+    store, repo = run.workshop.store, run.repository.name
+    note_purge(store, held.timeline)
+    if not has_timelines(store, repo):
+        return RemovedMeanwhile(repo)
+    version = f"{run.source.ref.name} of '{repo}'"
+    return LeaseHeld(f"{version} was removed or taken over by another process; nothing was published here, run again")
 
 
 def _record(run: Run, held: Held, work: Work) -> TransactionRecord:
     target = run.source.target(run.repository.name)
-    state = read_head(run.workshop.store).timelines[held.timeline]
+    state = check_held(read_head(run.workshop.store), held.timeline, held.holder, held.number)
     commits, count = new_commits(run.source.mirror, target.commit, state.commit)
     return TransactionRecord(
         timeline=held.timeline,
@@ -133,8 +176,7 @@ def _check(run: Run, held: Held, work: Work, done: Written) -> None:
     rows = done.rows + sum(file.rows for file in work.before.values())
     if (tally.rows, tally.files, tally.retirable) == (rows, len(plan.changed), 0):
         return
-    give_up(store, held)
-    raise StoreError(
+    raise Miscounted(
         f"transaction {held.number} wrote {tally.rows} rows of {tally.files} files, {rows} of {len(plan.changed)} "
         f"were planned, {tally.retirable} old ones are left; it was undone, run again"
     )
@@ -156,17 +198,16 @@ def _summarise(run: Run, record: TransactionRecord, work: Work, done: Written) -
 def _publish(run: Run, held: Held) -> None:
     """Publish in one write; the timeline that a new one replaces goes with it, and its rows after it."""
     store, repo, key = run.workshop.store, run.repository.name, run.source.key
-    before = read_head(store)
-    replaced = current_timeline(before, repo, key) if held.new else None
-    # A default branch that was moved to other history stays searchable by commit, until retention ends.
-    if replaced is not None and (key or run.request.full):
-        note_purge(store, replaced)
+    replaced = current_timeline(read_head(store), repo, key) if held.new else None
     branch = "" if key else run.source.ref.value
     stale = Ref("branch", branch).key if branch else ""
-    for timeline in timelines_of(before, repo, stale) if stale else ():
-        note_purge(store, timeline)
 
-    def change(head: Head) -> tuple[Head, None]:
+    def choose(head: Head) -> list[int]:
+        # A default branch that was moved to other history stays searchable by commit, until retention ends.
+        leaving = [replaced] if replaced is not None and (key or run.request.full) else []
+        return leaving + (timelines_of(head, repo, stale) if stale else [])
+
+    def change(head: Head) -> Head:
         # A default branch may have been rebuilt on another timeline meanwhile, which readers would go on to see.
         expected = replaced if held.new else held.timeline
         if (held.new or not key) and current_timeline(head, repo, key) != expected:
@@ -177,6 +218,6 @@ def _publish(run: Run, held: Held) -> None:
         if held.new and key:
             head = without_version(head, repo, key, keep=held.timeline)
         # A branch that has become the default one has no layer of its own any more.
-        return without_version(head, repo, stale) if stale else head, None
+        return without_version(head, repo, stale) if stale else head
 
-    change_head(store, change)
+    drop_noted(store, choose, change)

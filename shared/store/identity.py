@@ -1,6 +1,7 @@
 """What an index was made with: vectors of two models must never meet in one index."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 
 from codequarry.shared.config import EmbeddingSettings
@@ -69,6 +70,12 @@ def claim_identity(store: Store, embedder: Embedder, settings: EmbeddingSettings
 def forget_identity(store: Store) -> None:
     """Let an index that holds nothing any more take another model."""
     store.delete_document(IDENTITY_KEY)
+
+
+def restore_identity(store: Store, identity: Identity) -> None:
+    """Record again what was forgotten too early, unless the index has been given a model since."""
+    with suppress(Conflict):
+        store.write_document(IDENTITY_KEY, asdict(identity), None)
 
 
 def _mismatch(known: Identity, embedder: Embedder, setting: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.removal import remove_repository
-from codequarry.shared.errors import GitError, LeaseHeld, NotIndexed
+from codequarry.shared.errors import Conflict, NotIndexed
 from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.model import Filters
 from codequarry.shared.refs import Ref
@@ -170,8 +170,7 @@ def test_removing_while_a_run_is_open_stops_that_run(make_repository, make_works
         if state.files_done == 20:
             remove_repository("project", workshop.store, workshop.settings)
 
-    # Whichever it misses first: its lease or its mirror.
-    with pytest.raises((LeaseHeld, GitError)):
+    with pytest.raises(Conflict, match="'project' was removed or changed meanwhile; run again"):
         index_repository(IndexRequest(repository.origin), workshop, remove_in_the_middle)
     assert list_repositories(workshop.store) == []
     assert live(workshop) == set()

@@ -57,7 +57,7 @@ def test_a_number_and_the_lease_are_taken_together():
 
 def test_a_timeline_with_a_lease_gives_no_second_one():
     head, timeline, _ = begun()
-    with pytest.raises(LeaseHeld, match="r is being indexed by me"):
+    with pytest.raises(LeaseHeld, match="r is being indexed by another process"):
         begin(head, timeline, "you")
 
 
@@ -77,7 +77,7 @@ def test_who_lost_the_lease_changes_nothing_any_more(change):
     assert lease is not None
     head = take_over(head, timeline, lease, "you")
     commit = ("c",) if change is publish else ()
-    with pytest.raises(Conflict, match="no longer held by me"):
+    with pytest.raises(Conflict, match="no longer held by this run"):
         change(head, timeline, "me", number, *commit)
     change(head, timeline, "you", number, *commit)
 

@@ -1,0 +1,297 @@
+"""Two who work on one repository at once: at every write of the one, all that the other does."""
+
+import threading
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from codequarry.ingest.fsck.catalog import check_catalog
+from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.removal import remove_repository
+from codequarry.ingest.transaction.chores import CHORES, finish_chores, note_purge
+from codequarry.ingest.versions import drop_version
+from codequarry.shared.errors import Conflict, LeaseHeld, NotIndexed, StoreError
+from codequarry.shared.ledger import HEAD_KEY, read_head, read_transaction
+from codequarry.shared.model import INDEXED
+from codequarry.shared.refs import Ref
+from codequarry.shared.repositories import list_progress, read_repository
+from codequarry.shared.snapshots import head_snapshot, version_snapshot
+from codequarry.shared.store.identity import read_identity
+
+WRITES = ("write_document", "delete_document", "create", "retire", "purge", "undo", "cache_vectors")
+A, B = Ref("branch", "a"), Ref("branch", "b")
+
+
+class Meddled:
+    """Passes every call on; before the ``turn``-th write, counted from 1, somebody else acts.
+
+    With ``key`` only writes of that document count.
+    """
+
+    def __init__(self, store, turn, act, key="") -> None:
+        self._store, self._turn, self._act, self._key = store, turn, act, key
+        self.writes = 0
+
+    def __getattr__(self, name):
+        method = getattr(self._store, name)
+        # How often the heart beats is left to chance.
+        if name not in WRITES or threading.current_thread().name == "heartbeat":
+            return method
+
+        def write(*arguments):
+            if not self._key or arguments[0] == self._key:
+                self.writes += 1
+                if self.writes == self._turn:
+                    self._act()
+            return method(*arguments)
+
+        return write
+
+
+class World:
+    """One repository with two branches beside its HEAD's, and one index."""
+
+    def __init__(self, repository, workshop) -> None:
+        self.repository, self.workshop, self.store = repository, workshop, workshop.store
+
+    def index(self, store=None, ref=None, **changes):
+        workshop = replace(self.workshop, store=store or self.store)
+        return index_repository(IndexRequest(self.repository.origin, ref=ref, **changes), workshop)
+
+    def remove(self, store=None) -> None:
+        with suppress(NotIndexed):
+            remove_repository("project", store or self.store, self.workshop.settings)
+
+    def change(self) -> None:
+        """Commit a new version of a file."""
+        commits = self.repository.git("rev-list", "HEAD").split()
+        self.repository.write("a.py", f"a = {len(commits) + 1}\n")
+        self.repository.commit()
+
+    def check(self) -> bool:
+        """See that the repository is there whole or not at all, with nothing left over; tell which."""
+        finish_chores(self.store)
+        head = read_head(self.store)
+        mine = set(head.of_repo("project"))
+        assert bool(mine) == (read_repository(self.store, "project") is not None)
+        assert bool(mine) == (read_identity(self.store) is not None)
+        assert ("project" in head.defaults) == any(head.timelines[one].published for one in mine)
+        assert check_catalog(self.store, "project") == []
+        assert self.store.list_documents(CHORES) == []
+        for timeline in set(range(1, head.counter + 1)) - mine:
+            assert list(self.store.history(timeline)) == []
+            assert self.store.list_documents(f"transaction:{timeline:010d}:") == []
+        if "project" in head.defaults:
+            assert self.files(head_snapshot(head)) == self.repository.listing()
+        return bool(mine)
+
+    def files(self, snapshot) -> dict[str, str]:
+        return {one.path: one.blob for one in self.store.files(snapshot) if one.verdict == INDEXED}
+
+
+@pytest.fixture
+def world(make_repository, make_workshop) -> World:
+    repository = make_repository(files={"a.py": "a = 1\n", "b.py": "b = 1\n"})
+    return World(repository, make_workshop(indexing={"lease_seconds": 0.2}))
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["first import", "new commit"])
+def test_a_repository_that_is_removed_during_a_run_is_there_whole_or_not_at_all(world, is_known):
+    """Every write of a run is a moment at which all of a removal happens."""
+    outcomes = set()
+    for turn in range(1, 100):
+        world.remove()
+        if is_known:
+            world.index()
+            world.change()
+        meddled = Meddled(world.store, turn, world.remove)
+        try:
+            world.index(meddled)
+        except Conflict as error:
+            assert str(error) == "'project' was removed or changed meanwhile; run again"
+        outcomes.add(world.check())
+        if meddled.writes < turn:
+            break
+    assert outcomes == {True, False}
+    assert world.index().files_indexed == 2, "whatever was left, it can be indexed again"
+
+
+def test_nothing_new_to_index_and_a_removal_leave_the_repository_whole_or_not_at_all(world):
+    for turn in range(1, 50):
+        world.index()
+        meddled = Meddled(world.store, turn, world.remove)
+        with suppress(Conflict):
+            world.index(meddled)
+        world.check()
+        if meddled.writes < turn:
+            break
+    assert turn > 1
+
+
+def test_a_run_during_a_removal_leaves_the_repository_there_whole_or_not_at_all(world):
+    """Every write of a removal is a moment at which all of a run happens."""
+    outcomes = set()
+    for turn in range(1, 50):
+        world.index()
+        world.change()
+        meddled = Meddled(world.store, turn, world.index)
+        world.remove(meddled)
+        outcomes.add(world.check())
+        if meddled.writes < turn:
+            break
+    assert outcomes == {True, False}
+
+
+class Halted:
+    """A call in a thread of its own that stops before its ``turn``-th write, until it is let go."""
+
+    def __init__(self, store, turn, call) -> None:
+        self._reached, self._go = threading.Event(), threading.Event()
+        self._meddled = Meddled(store, turn, self._halt)
+        self.error = None
+        self._thread = threading.Thread(target=self._run, args=(call,))
+
+    def __enter__(self) -> "Halted":
+        self._thread.start()
+        self._reached.wait()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._go.set()
+        self._thread.join()
+
+    def _run(self, call) -> None:
+        try:
+            call(self._meddled)
+        except StoreError as error:
+            self.error = error
+        finally:
+            self._reached.set()
+
+    def _halt(self) -> None:
+        self._reached.set()
+        self._go.wait()
+
+
+@pytest.mark.parametrize("removal_at", range(1, 11))
+@pytest.mark.parametrize("run_at", [4, 8])
+def test_a_run_that_began_during_a_removal_and_ends_after_it_leaves_a_whole_repository(world, removal_at, run_at):
+    """The removal stops at some write, a run begins and stops at one of its own; the removal ends, then the run."""
+    world.index()
+    world.change()
+    with Halted(world.store, removal_at, world.remove) as removal:
+        run = Halted(world.store, run_at, world.index)
+        run.__enter__()
+    run.__exit__()
+    assert removal.error is None
+    assert run.error is None or isinstance(run.error, Conflict)
+    world.check()
+
+
+def test_the_note_of_a_dropped_timeline_is_made_again_where_somebody_took_it_for_done(world):
+    """Whoever finishes chores between the note and the drop finds the timeline in use."""
+    world.repository.git("branch", "a")
+    for drop in (
+        world.remove,
+        lambda store: drop_version(store, "project", A),
+        lambda store: world.index(store, ref=A, default=True),
+    ):
+        world.repository.git("checkout", "--quiet", "a")
+        world.change()
+        world.repository.git("checkout", "--quiet", "main")
+        for turn in range(1, 60):
+            world.index()
+            world.index(ref=A)
+            meddled = Meddled(world.store, turn, lambda: finish_chores(world.store), HEAD_KEY)
+            drop(meddled)
+            finish_chores(world.store)
+            head = read_head(world.store)
+            for timeline in set(range(1, head.counter + 1)) - set(head.timelines):
+                assert list(world.store.history(timeline)) == []
+            world.remove()
+            if meddled.writes < turn:
+                break
+
+
+@pytest.mark.parametrize("is_same", [False, True], ids=["other commits", "one commit"])
+@pytest.mark.parametrize("other", [B, None], ids=["branch b", "the branch of HEAD"])
+def test_of_two_first_imports_at_once_both_branches_can_be_asked_for(world, is_same, other):
+    """Every write of the one is a moment at which all of the other happens; one is the default branch in the end."""
+    for ref in (A, B):
+        world.repository.git("checkout", "--quiet", "-b", ref.value)
+        if not is_same:
+            world.change()
+    world.repository.git("checkout", "--quiet", "main")
+    held = []
+
+    def index_other() -> None:
+        try:
+            world.index(ref=other)
+        except LeaseHeld as error:
+            held.append(str(error))
+
+    for turn in range(1, 60):
+        held.clear()
+        meddled = Meddled(world.store, turn, index_other)
+        try:
+            world.index(meddled, ref=A)
+        except LeaseHeld:  # it stood still for longer than its lease
+            world.index(ref=A)
+        if held:
+            assert "is being indexed by" in held[0]
+            index_other()
+        if meddled.writes < turn:
+            break
+        _check_both(world, A, other)
+        world.remove()
+
+
+def _check_both(world, *refs) -> None:
+    head = read_head(world.store)
+    indexed = {}
+    for timeline in head.of_repo("project"):
+        record = read_transaction(world.store, timeline, head.timelines[timeline].published)
+        commit = world.repository.git("rev-parse", record.ref).decode().strip()
+        assert record.commit == commit
+        assert world.files(version_snapshot(head, record)) == world.repository.listing(commit)
+        indexed[record.ref] = timeline
+    known = read_repository(world.store, "project")
+    assert indexed[known.branch] == head.defaults["project"]
+    assert known.head_commit == head.timelines[head.defaults["project"]].commit
+    assert {ref.value for ref in refs if ref} <= indexed.keys()
+
+
+def test_the_chore_of_a_branch_that_vanished_is_done_by_the_run_that_noticed(world):
+    world.repository.git("branch", "a")
+    world.index()
+    world.index(ref=A)
+    world.repository.git("branch", "--delete", "a")
+    assert world.index().dropped == ("a",)
+    assert check_catalog(world.store, "project") == []
+
+
+def test_two_versions_on_their_way_at_once_each_have_their_progress(world):
+    world.index()
+    world.repository.git("checkout", "--quiet", "-b", "a")
+    world.change()
+    world.repository.git("checkout", "--quiet", "main")
+    seen = []
+
+    def observe(state):
+        if state.files_done and not seen:
+            world.change()
+            world.index()
+            seen.extend(list_progress(world.store))
+
+    index_repository(IndexRequest(world.repository.origin, ref=A), world.workshop, observe)
+    assert [(one.repo, one.ref) for one in seen] == [("project", A.key)]
+    assert list_progress(world.store) == []
+
+
+def test_a_note_on_a_timeline_that_is_gone_already_is_cleared(world):
+    """Notes are made again after a drop, perhaps after somebody has purged the timeline."""
+    world.index()
+    note_purge(world.store, 999)
+    finish_chores(world.store)
+    assert world.store.list_documents(CHORES) == []
