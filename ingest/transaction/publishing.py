@@ -113,7 +113,7 @@ def _left_in_order(run: Run, held: Held) -> Iterator[None]:
             if held.timeline not in read_head(run.workshop.store).timelines:
                 lost = _lost(run, held)
             elif isinstance(error, NOT_RESUMED):
-                _undo(run, held)
+                lost = _undo(run, held)
             else:
                 give_back(run.workshop.store, held)
         if lost and isinstance(error, CodequarryError):
@@ -121,13 +121,17 @@ def _left_in_order(run: Run, held: Held) -> Iterator[None]:
         raise
 
 
-def _undo(run: Run, held: Held) -> None:
-    """Undo a transaction, and forget a repository of which there is nothing else."""
+def _undo(run: Run, held: Held) -> LeaseHeld | None:
+    """Undo a transaction, and forget a repository of which there is nothing else; say so if another run was faster."""
     store = run.workshop.store
-    give_up(store, held)
+    try:
+        give_up(store, held)
+    except Conflict:
+        return _taken(run)
     clear_progress(store, run.repository.name, run.source.key)
     retract_entry(store, run.repository)
     retract_identity(store)
+    return None
 
 
 def _lost(run: Run, held: Held) -> Conflict | LeaseHeld:
@@ -136,7 +140,11 @@ def _lost(run: Run, held: Held) -> Conflict | LeaseHeld:
     note_purge(store, held.timeline)
     if not has_timelines(store, repo):
         return RemovedMeanwhile(repo)
-    version = f"{run.source.ref.name} of '{repo}'"
+    return _taken(run)
+
+
+def _taken(run: Run) -> LeaseHeld:
+    version = f"{run.source.ref.name} of '{run.repository.name}'"
     return LeaseHeld(f"{version} was removed or taken over by another process; nothing was published here, run again")
 
 
