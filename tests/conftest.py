@@ -105,9 +105,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def opensearch_node_folder(request: pytest.FixtureRequest) -> Path:
-    """Return where the node is assembled."""
-    return node_plan(request.config).folder
+def opensearch_node_plan(request: pytest.FixtureRequest) -> NodePlan:
+    """Return which node this run has."""
+    return node_plan(request.config)
 
 
 @pytest.fixture(scope="session")
@@ -132,7 +132,7 @@ def stop_orphans(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def opensearch_node(
-    request: pytest.FixtureRequest, not_run: Callable[[str, Exception], NoReturn]
+    opensearch_node_plan: NodePlan, not_run: Callable[[str, Exception], NoReturn]
 ) -> Iterator[SharedNode]:
     """Start a real node when the first test asks for it; without its parts, those tests are not run (in CI: fail).
 
@@ -145,10 +145,9 @@ def opensearch_node(
         yield given
         given.delete_indices()
         return
-    plan = node_plan(request.config)
-    stop_orphans(plan.folder)
+    stop_orphans(opensearch_node_plan.folder)
     try:
-        node = start(plan, lambda _: None)
+        node = start(opensearch_node_plan, lambda _: None)
     except ArtifactsUnreachable as error:
         not_run("the real OpenSearch node's parts", error)
     yield SharedNode(node)

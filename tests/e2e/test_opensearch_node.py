@@ -6,6 +6,7 @@ import shutil
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,9 @@ def ask(url: str) -> object:
 
 
 @pytest.fixture
-def second(opensearch_node, opensearch_node_folder: Path) -> Iterator[NodePlan]:
+def second(opensearch_node, opensearch_node_plan: NodePlan) -> Iterator[NodePlan]:
     """Give a plan for another node from the same assembled home, and remove that node afterwards."""
-    plan = NodePlan(opensearch_node_folder, f"second-{os.getpid()}", heap="512m", port=0)
+    plan = replace(opensearch_node_plan, name=f"second-{os.getpid()}", heap="512m")
     yield plan
     stop(plan, remove_data=True)
 
