@@ -29,7 +29,7 @@ demo: $(VENV)/.installed ## Index two real repositories and search them (about t
 	@$(BIN)/python bench/demo.py
 
 test: $(VENV)/.test ## Run the whole test suite, with a real OpenSearch that comes by pip.
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(IN_PARALLEL)
 
 lint: $(VENV)/.lint build/typed/.built ## Check style, types and the direction of imports.
 	$(BIN)/ruff check .
