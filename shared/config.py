@@ -4,6 +4,7 @@
 ``codequarry.toml`` in the current folder, or ``config.toml`` in ``CODEQUARRY_HOME``.
 """
 
+import ipaddress
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -150,6 +151,25 @@ class GitSettings(Section):
     user: str = Field(default="x-access-token", description="user name sent with the token")
     ssh_command: str | None = None
     tokens: dict[str, SecretStr] = Field(default={}, description="tokens by host, before `token`")
+    allowed_schemes: tuple[str, ...] = Field(
+        default=("https", "ssh"), description="how repositories may be reached that requests name"
+    )
+    allowed_hosts: tuple[str, ...] = Field(
+        default=(), description="hosts of repositories that requests name, `*` for any characters; all if empty"
+    )
+    private_networks: tuple[str, ...] = Field(
+        default=(), description="private networks (10.0.0.0/8) in which such hosts may be"
+    )
+    max_repository_bytes: int | None = Field(
+        default=None, ge=1, description="a fetch is stopped where the mirror grows larger"
+    )
+
+    @field_validator("private_networks")
+    @classmethod
+    def _are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for network in value:
+            ipaddress.ip_network(network)
+        return value
 
 
 class ApiSettings(Section):
