@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from codequarry.ingest.pipeline import index_repository
+from codequarry.ingest.presence import RemovedMeanwhile
 from codequarry.ingest.removal import remove_repository, remove_version
 from codequarry.ingest.report import IndexRequest, Workshop
 from codequarry.shared.errors import (
@@ -56,6 +57,8 @@ def run_job(job: Job, holder: str, open_workshop: OpenWorkshop) -> Job | None:
             commit = _perform(job, workshop, sign)
     except Stopped:
         return sign.close(lambda now: _stopped(now, holder))
+    except RemovedMeanwhile as error:
+        return sign.fail(error)
     except BUSY:
         return sign.close(lambda now: given_back(now, holder, BUSY_SECONDS))
     except NotAtOrigin as error:

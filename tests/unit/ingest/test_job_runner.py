@@ -7,11 +7,13 @@ import pytest
 
 from codequarry.ingest import job_runner, pipeline
 from codequarry.ingest.job_runner import run_job
+from codequarry.ingest.removal import remove_repository
 from codequarry.shared.errors import EmbedderUnavailable, LeaseHeld, NotIndexed, Stopped
 from codequarry.shared.job_list import change_job, claim, read_job, submit
 from codequarry.shared.jobs import Job, JobRequest, cancelled
 from codequarry.shared.ledger import read_head
 from codequarry.shared.refs import Ref
+from codequarry.shared.repositories import read_repository
 
 
 @pytest.fixture
@@ -119,3 +121,22 @@ def test_who_lost_a_job_writes_nothing_of_it_any_more(do, workshop, monkeypatch)
     assert do() is None
     [job] = workshop.store.list_documents("job:")
     assert read_job(workshop.store, job.body["id"]).holder == "other"
+
+
+def test_a_repository_that_is_removed_during_a_job_is_not_indexed_again(
+    do, repository, workshop, monkeypatch
+):
+    do()
+    repository.write("src/f0.py", "def f0():\n    return 10\n")
+    repository.commit()
+
+    def remove_then_transact(*arguments):
+        remove_repository("project", workshop.store, workshop.settings)
+        return transact(*arguments)
+
+    transact = pipeline.transact
+    monkeypatch.setattr(pipeline, "transact", remove_then_transact)
+    job = do()
+    assert (job.state, job.attempts) == ("failed", 1)
+    assert "'project' was removed or changed meanwhile" in job.error
+    assert read_repository(workshop.store, "project") is None
