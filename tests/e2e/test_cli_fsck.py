@@ -144,7 +144,7 @@ def test_old_commits_are_given_up_by_command(workspace, project):
     assert workspace.run("fsck", "project", "--commit", older).code == 1
     assert workspace.run("fsck", "project").code == 0
     nothing = workspace.run(*keep_one, "repos", "collect", "--json").json
-    assert nothing == {"dry_run": False, "commits": [], "deleted": 0, "waiting": 0}
+    assert nothing == {"dry_run": False, "commits": [], "deleted": 0, "waiting": 0, "gone": [], "dropped": False}
 
 
 def test_collecting_what_is_not_indexed_is_an_error(workspace, project):

@@ -123,9 +123,7 @@ def test_who_lost_a_job_writes_nothing_of_it_any_more(do, workshop, monkeypatch)
     assert read_job(workshop.store, job.body["id"]).holder == "other"
 
 
-def test_a_repository_that_is_removed_during_a_job_is_not_indexed_again(
-    do, repository, workshop, monkeypatch
-):
+def test_a_repository_that_is_removed_during_a_job_is_not_indexed_again(do, repository, workshop, monkeypatch):
     do()
     repository.write("src/f0.py", "def f0():\n    return 10\n")
     repository.commit()
