@@ -4,8 +4,8 @@ import threading
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from codequarry.shared.errors import CodequarryError, StoreUnavailable
-from codequarry.shared.job_list import FAILED_KEPT_SECONDS, KEPT_SECONDS, QUEUED, claim_next, list_jobs, submit, tidy
+from codequarry.shared.errors import CodequarryError
+from codequarry.shared.job_list import FAILED_KEPT_SECONDS, KEPT_SECONDS, claim_next, submit_within, tidy
 from codequarry.shared.jobs import Job, JobRequest
 from codequarry.shared.logs import logger
 
@@ -38,11 +38,7 @@ class LocalIndexer:
         """Ask for a version and return its job, or the one that waits for the same; StoreUnavailable if too many do."""
         store = self._backend.engine().store
         with self._lock:
-            waiting = list_jobs(store, QUEUED)
-            same = any((job.kind, job.repo, job.ref) == (request.kind, request.repo, request.ref) for job in waiting)
-            if len(waiting) >= MAX_WAITING and not same:
-                raise StoreUnavailable(f"{MAX_WAITING} imports are waiting already; ask again later")
-            job, _ = submit(store, request)
+            job, _ = submit_within(store, request, MAX_WAITING)
         self.start()
         return job
 
@@ -70,7 +66,7 @@ class LocalIndexer:
             try:
                 store = self._backend.engine().store
                 if monotonic() - tidied > TIDY_SECONDS:
-                    tidy(store, is_gone, KEPT_SECONDS, FAILED_KEPT_SECONDS)
+                    tidy(store, lambda job: is_gone(job.holder), KEPT_SECONDS, FAILED_KEPT_SECONDS)
                     tidied = monotonic()
                 if job := claim_next(store, holder):
                     self._run(job, holder)

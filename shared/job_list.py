@@ -7,8 +7,19 @@ from datetime import UTC, datetime
 from functools import partial
 from uuid import uuid4
 
-from codequarry.shared.errors import Conflict, NotIndexed
-from codequarry.shared.jobs import Job, JobRequest, JobState, begun, cancelled, failed_once, joined, new_job, now
+from codequarry.shared.errors import Conflict, NotIndexed, StoreUnavailable
+from codequarry.shared.jobs import (
+    UNFINISHED,
+    Job,
+    JobRequest,
+    JobState,
+    begun,
+    cancelled,
+    failed_once,
+    joined,
+    new_job,
+    now,
+)
 from codequarry.shared.store.port import Store
 
 JOB_PREFIX = "job:"
@@ -40,6 +51,15 @@ def submit(store: Store, request: JobRequest) -> tuple[Job, bool]:
             if _withdrawn(store, job.id):
                 continue  # somebody else asked at the same moment: join that job
         return job, True
+
+
+def submit_within(store: Store, request: JobRequest, most: int) -> tuple[Job, bool]:
+    """Do as ``submit``; StoreUnavailable where ``most`` jobs wait already and none of them is for the same."""
+    waiting = list_jobs(store, QUEUED)
+    same = any((job.kind, job.repo, job.ref) == (request.kind, request.repo, request.ref) for job in waiting)
+    if len(waiting) >= most and not same:
+        raise StoreUnavailable(f"{most} imports are waiting already; ask again later")
+    return submit(store, request)
 
 
 def _withdrawn(store: Store, job_id: str) -> bool:
@@ -105,31 +125,40 @@ def claim(store: Store, job_id: str, holder: str) -> Job | None:
         return None
 
 
-def claim_next(store: Store, holder: str, before: int | None = None) -> Job | None:
-    """Take the job that goes first, with ``before`` only one that is more urgent than that; None if there is none."""
-    for job in list_jobs(store, QUEUED):
+def claim_next(store: Store, holder: str, before: int | None = None, passing_over: Collection[str] = ()) -> Job | None:
+    """Take the job that goes first, with ``before`` only one that is more urgent than that; None if there is none.
+
+    A version that somebody is at is left alone until that one ends, and so are repositories to be passed over.
+    """
+    jobs = list_jobs(store, UNFINISHED)
+    at_work = {(job.repo, job.ref) for job in jobs if job.state == "running"}
+    for job in jobs:
         if before is not None and job.priority >= before:
-            return None
-        if job.is_due(now()) and (taken := claim(store, job.id, holder)):
+            continue
+        if not job.is_due(now()) or (job.repo, job.ref) in at_work or job.repo in passing_over:
+            continue
+        if taken := claim(store, job.id, holder):
             return taken
     return None
 
 
-def tidy(store: Store, is_gone: Callable[[str], bool], kept_seconds: float, failed_kept_seconds: float) -> list[Job]:
-    """Remove jobs that ended long ago, let those wait again whose holder is known to be gone, and return these."""
+def tidy(store: Store, is_lost: Callable[[Job], bool], kept_seconds: float, failed_kept_seconds: float) -> list[Job]:
+    """Remove jobs that ended long ago, let those wait again whose holder is known to be lost, and return these."""
     lost = []
     for job in list_jobs(store):
         if job.is_finished and _age_seconds(job) > (failed_kept_seconds if job.state == "failed" else kept_seconds):
             forget_job(store, job.id)
-        if job.state == "running" and is_gone(job.holder):
+        if job.state == "running" and is_lost(job):
             with suppress(Conflict, NotIndexed):
-                lost.append(change_job(store, job.id, partial(_lost, holder=job.holder)))
+                lost.append(change_job(store, job.id, partial(_lost, seen=job)))
     return lost
 
 
-def _lost(job: Job, holder: str) -> Job:
+def _lost(job: Job, seen: Job) -> Job:
     """Let a job wait again whose holder died: that counts as an attempt, or a job that kills workers would for ever."""
-    return failed_once(job, holder, "whoever ran it ended without a word", 0.0)
+    if job.beats != seen.beats:
+        raise Conflict(f"job {job.id} shows signs of life")
+    return failed_once(job, seen.holder, "whoever ran it ended without a word", 0.0)
 
 
 def _age_seconds(job: Job) -> float:

@@ -5,9 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.shared.errors import NotIndexed
-from codequarry.shared.job_list import change_job, claim, claim_next, list_jobs, read_job, submit, tidy
-from codequarry.shared.jobs import PRIORITIES, JobRequest, cancelled, ended
+from codequarry.shared.errors import NotIndexed, StoreUnavailable
+from codequarry.shared.job_list import (
+    change_job,
+    claim,
+    claim_next,
+    list_jobs,
+    read_job,
+    submit,
+    submit_within,
+    tidy,
+)
+from codequarry.shared.jobs import PRIORITIES, JobRequest, beaten, cancelled, ended
 
 
 @pytest.fixture
@@ -52,6 +61,38 @@ def test_only_what_is_more_urgent_goes_before_a_running_job(store):
     assert claim_next(store, "me", before=PRIORITIES["import"]).repo == "pushed"
 
 
+def test_a_version_that_somebody_is_at_is_left_alone_and_so_is_what_is_passed_over(store):
+    """Whoever took its next job meanwhile would only wait for the lease."""
+    first, _ = submit(store, request())
+    assert claim_next(store, "me").id == first.id
+    next_one, _ = submit(store, request())
+    assert claim_next(store, "other") is None
+    submit(store, request(ref="v1"))
+    assert claim_next(store, "other", passing_over={"core"}) is None
+    assert claim_next(store, "other").ref == "v1"
+    change_job(store, first.id, lambda job: ended(job, "me", "done"))
+    assert claim_next(store, "other").id == next_one.id
+
+
+def test_a_job_that_showed_life_since_it_was_looked_at_is_not_lost(store):
+    job, _ = submit(store, request())
+    claim(store, job.id, "me")
+
+    def beats_meanwhile(seen):
+        change_job(store, seen.id, lambda known: beaten(known, "me", {}))
+        return True
+
+    assert tidy(store, beats_meanwhile, 0, 0) == []
+    assert read_job(store, job.id).state == "running"
+
+
+def test_no_more_than_so_many_jobs_wait_but_a_burst_still_joins(store):
+    first, _ = submit_within(store, request(), 1)
+    assert submit_within(store, request(), 1)[0].id == first.id
+    with pytest.raises(StoreUnavailable, match="1 imports are waiting"):
+        submit_within(store, request("site"), 1)
+
+
 def test_one_of_many_gets_a_job(store):
     job, _ = submit(store, request())
     with ThreadPoolExecutor(8) as pool:
@@ -74,7 +115,7 @@ def test_a_job_whose_holder_died_waits_again_and_old_ones_go(store):
         submit(store, request(repo))
     lost, alive, done = (claim(store, job.id, job.repo) for job in list_jobs(store))
     change_job(store, done.id, lambda job: ended(job, job.holder, "done"))
-    assert [job.id for job in tidy(store, lambda holder: holder == lost.holder, 0, 0)] == [lost.id]
+    assert [job.id for job in tidy(store, lambda job: job.holder == lost.holder, 0, 0)] == [lost.id]
     states = {job.repo: job.state for job in list_jobs(store)}
     assert states == {lost.repo: "queued", alive.repo: "running"}
     assert read_job(store, lost.id).failures
