@@ -93,7 +93,7 @@ def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
     candidates: tuple[Ref | None, ...] = job.refs or (None,)
     for candidate in candidates:
         try:
-            request = IndexRequest(job.origin, name=job.repo, ref=candidate)
+            request = IndexRequest(job.origin, name=job.repo, ref=candidate, guarded=job.guarded)
             return index_repository(request, workshop, sign.observe).commit
         except (NotAtOrigin, NotIndexed, UsageError) as error:
             refused = refused or error

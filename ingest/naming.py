@@ -41,14 +41,16 @@ def check_name(store: Store, origin: Origin, asked: str | None) -> None:
         raise UsageError(f"'{asked}' is the name of {taken.origin}; choose another --name")
 
 
-def claim(store: Store, origin: Origin, asked: str | None, branch: str) -> tuple[Repository, str]:
+def claim(
+    store: Store, origin: Origin, asked: str | None, branch: str, *, guarded: bool = False
+) -> tuple[Repository, str]:
     """Return the record of ``origin``, made if it is new, and a note where its name is not the expected one."""
     check_name(store, origin, asked)
     known = find_repository(store, origin)
     if known:
         return known, ""
     for name in [asked] if asked else _candidates(origin):
-        repository = Repository(name, origin.url, branch)
+        repository = Repository(name, origin.url, branch, guarded=guarded)
         if claim_repository(store, repository):
             expected = asked or origin.name
             note = f"another origin is called '{expected}', so this one is '{name}'" if name != expected else ""

@@ -30,7 +30,8 @@ class IndexRequest:
     ``default`` makes the branch of ``ref`` the repository's default one, as the first branch that is indexed is.
     ``full`` starts over beside what is there. More than ``max_chunks`` chunks or ``max_tokens`` tokens to embed stop
     the run with LimitExceeded, and nothing is published. ``forced`` paths are written anew although nothing about them
-    has changed: something is wrong with them (``codequarry fsck --repair``).
+    has changed: something is wrong with them (``codequarry fsck --repair``). A repository that is new and was named by
+    somebody else's request is ``guarded`` (``git/guard.py``).
     """
 
     origin: str
@@ -41,6 +42,7 @@ class IndexRequest:
     max_tokens: int | None = None
     default: bool = False
     forced: frozenset[str] = frozenset()
+    guarded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

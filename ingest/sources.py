@@ -8,9 +8,11 @@ from codequarry.ingest.files.reading import ReadingRules
 from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
 from codequarry.ingest.files.worker import Assignment
 from codequarry.ingest.git.fetching import Fetched, synchronise
-from codequarry.ingest.git.mirrors import open_access, say_nothing
+from codequarry.ingest.git.guard import guarded_configuration
+from codequarry.ingest.git.mirrors import open_access, remove_mirror, say_nothing
 from codequarry.ingest.git.objects import BlobReader, Mirror, TreeEntry, list_tree
 from codequarry.ingest.git.origins import Origin
+from codequarry.ingest.git.redirects import is_redirected, moved_origin
 from codequarry.ingest.git.remote import HEAD, Listing, complain
 from codequarry.ingest.naming import claim
 from codequarry.ingest.report import IndexRequest
@@ -18,6 +20,7 @@ from codequarry.ingest.transaction.target import Target
 from codequarry.ingest.wanted import Wanted, other_versions
 from codequarry.ingest.watch import Watch, now
 from codequarry.shared.config import SettingsModel
+from codequarry.shared.errors import GitError, LimitExceeded
 from codequarry.shared.ledger import read_head
 from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Repository, update_repository
@@ -71,8 +74,20 @@ def fetch_source(
     """
     head = read_head(store)
     repo = wanted.known.name if wanted.known else ""
-    access = open_access(wanted.origin, settings.git, settings.home, say)
-    fetched = synchronise(access, wanted.ref, other_versions(head, repo, wanted.key))
+    bound = guarded_configuration(wanted.origin, settings) if wanted.is_guarded else None
+    access = open_access(wanted.origin, settings.git, settings.home, say, bound)
+    others = other_versions(head, repo, wanted.key)
+    try:
+        fetched = synchronise(access, wanted.ref, others)
+    except LimitExceeded:
+        if wanted.known is None:
+            remove_mirror(wanted.origin, settings.home)
+        raise
+    except GitError as error:
+        if wanted.is_guarded or not is_redirected(error):
+            raise
+        access = replace(access, origin=moved_origin(wanted.origin, settings.git))
+        fetched = synchronise(access, wanted.ref, others)
     if fetched is None:
         if not wanted.is_default and any(head.timelines[one].ref == wanted.key for one in head.of_repo(repo)):
             return None
@@ -85,7 +100,7 @@ def fetch_source(
 def enter_catalog(source: Source, request: IndexRequest, store: Store, watch: Watch) -> tuple[Repository, str]:
     """Take a name in the catalog; return the record as it is to become, and a note about its name."""
     branch = source.ref.value
-    known, note = claim(store, source.origin, request.name, branch)
+    known, note = claim(store, source.origin, request.name, branch, guarded=request.guarded)
     watch.repo, watch.ref, watch.commit = known.name, source.key, source.commit
     if source.key:
         return known, note

@@ -30,7 +30,7 @@ class Wanted:
 
     ``is_default`` tells that it is, or becomes, the repository's default branch, since ``default`` was the published
     one (None: there was none), or since the request says so (``demanded``). ``known`` is the catalog's record, None
-    for a repository that nobody has indexed yet.
+    for a repository that nobody has indexed yet. ``is_guarded`` where the origin was named by somebody's request.
     """
 
     origin: Origin
@@ -39,6 +39,7 @@ class Wanted:
     known: Repository | None
     default: Default | None = None
     demanded: bool = False
+    is_guarded: bool = False
 
     @property
     def key(self) -> str:
@@ -63,10 +64,11 @@ def understand(request: IndexRequest, settings: SettingsModel, store: Store) -> 
     known = find_repository(store, origin)
     head = read_head(store)
     default = _default_of(head, known)
+    guarded = known.guarded if known else request.guarded
     if ref is None:
         chosen = Ref("branch", default_branch(head, known)) if known and not known.follows_head else None
-        return Wanted(origin, chosen, True, known, default)
-    return Wanted(origin, ref, _is_default(request, ref, known, head), known, default, request.default)
+        return Wanted(origin, chosen, True, known, default, is_guarded=guarded)
+    return Wanted(origin, ref, _is_default(request, ref, known, head), known, default, request.default, guarded)
 
 
 def _default_of(head: Head, known: Repository | None) -> Default | None:

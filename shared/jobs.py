@@ -34,7 +34,7 @@ class JobRequest:
     ``candidates`` are what ``ref`` may be, likeliest first; none means the default branch. ``origin`` is where the
     repository comes from, without any credential. ``commit`` is the newest one that is known to be there, if any.
     ``requested_by`` is the principal's name. ``joins_running`` is for who lacks the version altogether: a run that has
-    begun already will do.
+    begun already will do. ``guarded`` where the origin came with a request.
     """
 
     repo: str
@@ -47,6 +47,7 @@ class JobRequest:
     commit: str = ""
     requested_by: str = ""
     joins_running: bool = False
+    guarded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class Job:
     beats: int = 0
     failures: tuple[str, ...] = ()
     stopping: bool = False
+    guarded: bool = False
 
     @property
     def is_finished(self) -> bool:
@@ -156,6 +158,7 @@ def new_job(job_id: str, request: JobRequest) -> Job:
         candidates=tuple(ref.key for ref in request.candidates),
         wanted_commit=request.commit,
         requested_by=request.requested_by,
+        guarded=request.guarded,
     )
 
 

@@ -17,7 +17,8 @@ class Repository:
     """A repository in the catalog; ``origin`` never holds a credential.
 
     ``head_commit`` is the newest commit of ``branch`` that a fetch has seen; times are ISO 8601 in UTC.
-    ``follows_head`` is False where a person chose the branch; else it is the one that the origin's HEAD names.
+    ``follows_head`` is False where a person chose the branch; else it is the one that the origin's HEAD names. It is
+    ``guarded`` where a request named the origin: every fetch goes by the rules for these.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Repository:
     fetched_at: str = ""
     tokens_embedded: int = 0
     follows_head: bool = True
+    guarded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import Origin
-from codequarry.ingest.git.process import CONFIGURATION, git_environment, run_git
+from codequarry.ingest.git.process import CONFIGURATION, SizeLimit, git_environment, run_git
 from codequarry.shared.config import GitSettings
 from codequarry.shared.errors import GitError
 
@@ -39,8 +39,10 @@ class Access:
     say: Callable[[str], None] = say_nothing
 
     def git(self, *arguments: str, what: str, timeout: float, keep_open: tuple[int, ...] = ()) -> bytes:
-        """Run a git command that speaks with the origin."""
-        return run_git(arguments, self.environment, timeout, what=what, keep_open=keep_open)
+        """Run a git command that speaks with the origin; LimitExceeded where the mirror grows too large."""
+        most = self.settings.max_repository_bytes
+        limit = SizeLimit(self.mirror.folder, most) if most else None
+        return run_git(arguments, self.environment, timeout, what=what, keep_open=keep_open, limit=limit)
 
     @contextmanager
     def locked(self) -> Iterator[int]:
@@ -108,11 +110,17 @@ class Access:
         run_git((*initial, *folder), self.mirror.environment, what=f"cannot fetch {self.origin.url}")
 
 
-def open_access(origin: Origin, settings: GitSettings, home: Path, say: Callable[[str], None] = say_nothing) -> Access:
-    """Return how to reach ``origin``; nothing is asked of it yet."""
+def open_access(
+    origin: Origin,
+    settings: GitSettings,
+    home: Path,
+    say: Callable[[str], None] = say_nothing,
+    bound: Mapping[str, str] | None = None,
+) -> Access:
+    """Return how to reach ``origin``, with more configuration where it is ``bound``; nothing is asked of it yet."""
     configuration = _write_configuration(_mirrors(home))
     mirror = Mirror(mirror_folder(origin, home), git_environment(settings, configuration))
-    return Access(origin, mirror, settings, git_environment(settings, configuration, origin), say)
+    return Access(origin, mirror, settings, git_environment(settings, configuration, origin, bound), say)
 
 
 def open_environment(settings: GitSettings, home: Path) -> dict[str, str]:

@@ -9,12 +9,15 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from codequarry.ingest.git.origins import Credentials, Origin
 from codequarry.shared.config import GitSettings
-from codequarry.shared.errors import GitError
+from codequarry.shared.errors import GitError, LimitExceeded
 
 # What a person may have set to reach a server; every other GIT_ variable (GIT_DIR of a hook…) is left out.
 KEPT_VARIABLES = frozenset(
@@ -36,6 +39,7 @@ CONFIGURATION = """\
 [gc]
 \tautoDetach = false
 [http]
+\tfollowRedirects = false
 \tlowSpeedLimit = 100
 \tlowSpeedTime = 60
 [credential]
@@ -46,6 +50,8 @@ CREDENTIAL_HELPER = (
     '!f() { test "$1" = get && '
     'printf "username=%s\\npassword=%s\\n" "$CODEQUARRY_ORIGIN_USER" "$CODEQUARRY_ORIGIN_SECRET"; }; f'
 )
+# How often the size of what git fetches is looked at.
+LOOK_SECONDS = 0.5
 SSH_WITHOUT_QUESTIONS = "ssh -oBatchMode=yes -oConnectTimeout=30"
 _ACCOUNT_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _HINTS = (
@@ -60,8 +66,37 @@ _HINTS = (
 )
 
 
-def git_environment(settings: GitSettings, configuration: Path, origin: Origin | None = None) -> dict[str, str]:
-    """Return the environment for a git process; with the account for ``origin`` where it is given and has one."""
+@dataclass(frozen=True, slots=True)
+class SizeLimit:
+    """How large a folder may grow, in bytes."""
+
+    folder: Path
+    most_bytes: int
+
+    def check(self) -> None:
+        """Raise LimitExceeded if the folder is larger."""
+        if folder_bytes(self.folder) > self.most_bytes:
+            megabytes = self.most_bytes // 1_000_000
+            raise LimitExceeded(f"the repository is larger than {megabytes} MB ([git] max_repository_bytes)")
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return how many bytes the files below a folder have; one that vanishes meanwhile counts for nothing."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += (Path(parent) / name).lstat().st_size
+    return total
+
+
+def git_environment(
+    settings: GitSettings, configuration: Path, origin: Origin | None = None, bound: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the environment for a git process; with the account for ``origin`` where it is given and has one.
+
+    ``bound`` is more configuration for this origin alone.
+    """
     environment = _inherited() | {
         "LC_ALL": "C",
         "GIT_CONFIG_GLOBAL": str(configuration),
@@ -77,7 +112,7 @@ def git_environment(settings: GitSettings, configuration: Path, origin: Origin |
         environment["GIT_SSH_COMMAND"] = SSH_WITHOUT_QUESTIONS
     if settings.ca_file:
         environment["GIT_SSL_CAINFO"] = str(settings.ca_file)
-    configured: list[tuple[str, str]] = []
+    configured: list[tuple[str, str]] = list((bound or {}).items())
     if settings.proxy:
         configured.append(("http.proxy", settings.proxy))
     account = origin and account_of(origin, settings)
@@ -123,8 +158,11 @@ def run_git(
     what: str,
     keep_open: Sequence[int] = (),
     data: bytes | None = None,
+    limit: SizeLimit | None = None,
 ) -> bytes:
     """Run git, with ``data`` as its input, and return its output; GitError says ``what`` failed and what to do.
+
+    LimitExceeded where a folder grew beyond its ``limit`` meanwhile.
 
     The process has a group of its own, so that a timeout or Ctrl-C also ends the helpers it started. ``keep_open`` are
     file descriptors that it inherits: a lock then lives as long as the longest-lived of them.
@@ -142,7 +180,7 @@ def run_git(
     except FileNotFoundError:
         raise GitError("git is not installed, or not in PATH") from None
     try:
-        output, complaint = process.communicate(data, timeout=timeout)
+        output, complaint = _communicate(process, data, timeout, limit)
     except subprocess.TimeoutExpired:
         _end(process)
         raise GitError(f"{what}: no answer within {timeout:g} s; [git] clone_timeout_seconds sets the limit") from None
@@ -152,6 +190,24 @@ def run_git(
     if process.returncode:
         raise GitError(f"{what}: {explain(complaint)}")
     return output
+
+
+def _communicate(
+    process: subprocess.Popen[bytes], data: bytes | None, timeout: float | None, limit: SizeLimit | None
+) -> tuple[bytes, bytes]:
+    if limit is None:
+        return process.communicate(data, timeout=timeout)
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while True:
+        try:
+            output = process.communicate(data, timeout=LOOK_SECONDS)
+        except subprocess.TimeoutExpired:
+            limit.check()
+            if deadline is not None and time.monotonic() > deadline:
+                raise
+        else:
+            limit.check()
+            return output
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,35 @@
+"""Fetching what a request named: the origin's host is looked at again, and git is bound to what was looked at.
+
+A name may have another address the second time it is asked for. So git does not ask: it gets the addresses with it.
+"""
+
+import ipaddress
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from codequarry.ingest.git.origins import Origin
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.errors import NotAtOrigin, UsageError
+from codequarry.shared.origin_rules import Resolve, accepted_origin, allowed_addresses, resolve_host
+from codequarry.shared.origins import DEFAULT_PORTS
+
+
+def guarded_configuration(
+    origin: Origin, settings: SettingsModel, resolve: Resolve = resolve_host
+) -> Mapping[str, str]:
+    """Return what binds git to the addresses of an origin; NotAtOrigin where a rule is against it by now.
+
+    Where ``[git] proxy`` is set the proxy asks for the address, and has to guard its network. Of ssh origins the
+    addresses are only looked at: ssh takes no address beside the name.
+    """
+    try:
+        accepted_origin(origin.url, settings, resolve)
+        if origin.scheme not in ("https", "http") or settings.git.proxy:
+            return {}
+        url = urlsplit(origin.url)
+        host, port = url.hostname or "", url.port or DEFAULT_PORTS[origin.scheme]
+        addresses = allowed_addresses(host, port, settings, resolve)
+    except UsageError as error:
+        raise NotAtOrigin(f"{origin.url} is not fetched: {error}") from None
+    listed = ",".join(f"[{one}]" if ipaddress.ip_address(one).version == 6 else one for one in addresses)
+    return {"http.curloptResolve": f"{host}:{port}:{listed}"}

@@ -1,0 +1,61 @@
+"""Where an origin went that answers with a redirection: on the same host it is followed, elsewhere it is only named.
+
+Git itself would follow the first one to any host, with whatever that host answers.
+"""
+
+import ssl
+from contextlib import suppress
+from dataclasses import replace
+from http.client import HTTPException
+from urllib.error import HTTPError, URLError
+from urllib.parse import urljoin, urlsplit
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
+
+from codequarry.ingest.git.origins import Origin
+from codequarry.shared.config import GitSettings
+from codequarry.shared.errors import GitError
+
+ANSWER_SECONDS = 20.0
+# What git says where it may not follow, by the status: moved for good or for now.
+REDIRECTED = tuple(f"returned error: {status}" for status in (301, 302, 303, 307, 308))
+_ASKED = "/info/refs?service=git-upload-pack"
+
+
+class _Stay(HTTPRedirectHandler):
+    def redirect_request(self, *_: object) -> None:
+        """Follow nothing."""
+
+
+def is_redirected(error: GitError) -> bool:
+    """Tell whether git failed since the origin sent it elsewhere."""
+    return any(symptom in str(error) for symptom in REDIRECTED)
+
+
+def moved_origin(origin: Origin, settings: GitSettings) -> Origin:
+    """Return where an origin went on its own host; GitError names another host, which is not asked."""
+    target = _target(origin, settings)
+    if target is None:
+        raise GitError(f"{origin.url} redirects, and does not say to which repository; give the address it moved to")
+    here, there = urlsplit(origin.url), urlsplit(target)
+    if (here.scheme, here.hostname, here.port) != (there.scheme, there.hostname, there.port):
+        raise GitError(f"{origin.url} moved to {target}; give that address, it is not followed to another host")
+    return replace(origin, url=target)
+
+
+def _target(origin: Origin, settings: GitSettings) -> str | None:
+    asked = origin.url.rstrip("/") + _ASKED
+    with suppress(URLError, OSError, HTTPException, ValueError):
+        try:
+            _opener(settings).open(Request(asked, headers={"User-Agent": "git/2"}), timeout=ANSWER_SECONDS).close()
+        except HTTPError as answer:
+            with answer:
+                location = answer.headers.get("Location")
+            if location and _ASKED in (target := urljoin(asked, location)):
+                return target.removesuffix(_ASKED)
+    return None
+
+
+def _opener(settings: GitSettings) -> OpenerDirector:
+    context = ssl.create_default_context(cafile=str(settings.ca_file) if settings.ca_file else None)
+    proxies = ProxyHandler({"http": settings.proxy, "https": settings.proxy} if settings.proxy else None)
+    return build_opener(_Stay(), HTTPSHandler(context=context), proxies)
