@@ -42,6 +42,10 @@ class LocalIndexer:
         self.start()
         return job
 
+    def wake(self, job: Job) -> None:
+        """Look for jobs at once: this one waits again."""
+        self.start()
+
     def start(self) -> None:
         """Begin to work, on what an earlier process left too."""
         with self._lock:

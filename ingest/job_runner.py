@@ -27,7 +27,7 @@ from codequarry.shared.errors import (
 from codequarry.shared.job_list import change_job
 from codequarry.shared.jobs import Job, beaten, ended, failed_once, given_back
 from codequarry.shared.logs import logger
-from codequarry.shared.refs import Ref
+from codequarry.shared.refs import Ref, is_null_commit
 from codequarry.shared.repositories import Progress
 
 # A job shows that it lives much oftener than it is taken for lost.
@@ -60,7 +60,7 @@ def run_job(job: Job, holder: str, open_workshop: OpenWorkshop) -> Job | None:
     except RemovedMeanwhile as error:
         return sign.fail(error)
     except BUSY:
-        return sign.close(lambda now: given_back(now, holder, BUSY_SECONDS))
+        return sign.close(lambda now: _stopped(now, holder, BUSY_SECONDS))
     except NotAtOrigin as error:
         return sign.fail(error)
     except PASSING as error:
@@ -76,8 +76,8 @@ def run_job(job: Job, holder: str, open_workshop: OpenWorkshop) -> Job | None:
     return sign.close(lambda now: ended(now, holder, "done", commit=commit))
 
 
-def _stopped(job: Job, holder: str) -> Job:
-    return ended(job, holder, "cancelled") if job.stopping else given_back(job, holder)
+def _stopped(job: Job, holder: str, pause: float = 0.0) -> Job:
+    return ended(job, holder, "cancelled") if job.stopping else given_back(job, holder, pause)
 
 
 def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
@@ -87,7 +87,9 @@ def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
         if not job.refs:
             remove_repository(job.repo, store, settings)
         for ref in job.refs:
-            remove_version(job.repo, ref, store, settings)
+            # What is gone already is as it was asked for.
+            with suppress(NotIndexed):
+                remove_version(job.repo, ref, store, settings)
         return ""
     refused: CodequarryError | None = None
     candidates: tuple[Ref | None, ...] = job.refs or (None,)
@@ -98,6 +100,8 @@ def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
         except (NotAtOrigin, NotIndexed, UsageError) as error:
             refused = refused or error
     assert refused is not None, "there is at least one candidate"
+    if isinstance(refused, NotAtOrigin) and is_null_commit(job.wanted_commit):
+        return ""  # it was deleted, which is why the job was asked for
     raise refused
 
 

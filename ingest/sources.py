@@ -14,7 +14,6 @@ from codequarry.ingest.git.objects import BlobReader, Mirror, TreeEntry, list_tr
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.redirects import is_redirected, moved_origin
 from codequarry.ingest.git.remote import HEAD, Listing, complain
-from codequarry.ingest.naming import claim
 from codequarry.ingest.report import IndexRequest
 from codequarry.ingest.transaction.target import Target
 from codequarry.ingest.wanted import Wanted, other_versions
@@ -22,6 +21,7 @@ from codequarry.ingest.watch import Watch, now
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import GitError, LimitExceeded
 from codequarry.shared.ledger import read_head
+from codequarry.shared.naming import claim
 from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Repository, update_repository
 from codequarry.shared.store.port import Store

@@ -4,15 +4,14 @@ from dataclasses import dataclass
 
 from codequarry.ingest.git.checkout import checkout_of, origin_of_checkout
 from codequarry.ingest.git.origins import Origin, parse_origin
-from codequarry.ingest.git.remote import NAMED_KINDS, check_ref
-from codequarry.ingest.naming import check_name, find_repository
 from codequarry.ingest.presence import RemovedMeanwhile
 from codequarry.ingest.report import IndexRequest
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import Conflict
 from codequarry.shared.head import Head
 from codequarry.shared.ledger import read_head
-from codequarry.shared.refs import Ref
+from codequarry.shared.naming import check_name, find_repository
+from codequarry.shared.refs import NAMED_KINDS, Ref, check_ref
 from codequarry.shared.repositories import Repository
 from codequarry.shared.store.port import Store
 

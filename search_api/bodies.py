@@ -93,10 +93,12 @@ class JobBody(Open):
     repo: str
     ref: str = Field(description="the version that is indexed, as it was asked for")
     trigger: Trigger = Field(description="who asked for it")
+    priority: int = Field(description="the lowest goes first")
     state: JobState
     attempts: int = Field(description="how often it was begun; after a failure that may pass it is tried again")
     progress: JobProgress | None
     error: str | None
+    failures: list[str] = Field(description="why the attempts before failed, the last one last")
     commit: str | None = Field(description="what was indexed, once the job is done")
     created_at: str
     updated_at: str

@@ -14,3 +14,7 @@ class Indexer(Protocol):
         StoreUnavailable where no more jobs are taken, or the store does not answer.
         """
         ...
+
+    def wake(self, job: Job) -> None:
+        """Have a job looked at soon that waits again; it would be found later all the same."""
+        ...

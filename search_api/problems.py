@@ -20,6 +20,7 @@ from codequarry.shared.errors import (
     Unauthorized,
     UnknownName,
     UsageError,
+    WrongState,
 )
 from codequarry.shared.metrics import Outcome
 
@@ -28,6 +29,7 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = 5
 
 _STATUSES: tuple[tuple[type[CodequarryError], HTTPStatus, Outcome], ...] = (
+    (WrongState, HTTPStatus.CONFLICT, "refused"),
     (UsageError, HTTPStatus.BAD_REQUEST, "refused"),
     (NotIndexed, HTTPStatus.NOT_FOUND, "not_indexed"),
     (NotReached, HTTPStatus.GATEWAY_TIMEOUT, "not_indexed"),

@@ -8,7 +8,15 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
-from codequarry.search_api.bodies import Freshness, HealthBody, JobBody, Open, PendingBody, Problem, RepositoriesBody
+from codequarry.search_api.bodies import (
+    Freshness,
+    HealthBody,
+    JobBody,
+    Open,
+    PendingBody,
+    Problem,
+    RepositoriesBody,
+)
 from codequarry.search_api.comparison import Change
 from codequarry.search_api.request import (
     CLOSED_VALUES,
@@ -23,6 +31,7 @@ from codequarry.search_api.request import (
     MAX_VALUE_CHARACTERS,
     MAX_WAIT_MS,
 )
+from codequarry.search_api.work_bodies import WORK_MODELS
 from codequarry.shared.model import KindOfFile, SymbolType
 from codequarry.shared.refs import MIN_COMMIT_DIGITS
 from codequarry.shared.store.filters import BOOLEANS
@@ -267,6 +276,7 @@ class DiffAnswerBody(Open):
 
 MODELS: tuple[type[BaseModel], ...] = (
     SearchBody, AnswerBody, DiffBody, DiffAnswerBody, RepositoriesBody, JobBody, PendingBody, HealthBody, Problem,
+    *WORK_MODELS,
 )  # fmt: skip
 
 

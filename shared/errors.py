@@ -5,7 +5,8 @@
     CodequarryError              the command line prints it in one line and exits with 1
     ├── UsageError               the request itself is wrong: exit 2, HTTP 400
     │   ├── UnknownName          an unknown field, filter, setting or value; names it
-    │   └── AmbiguousCommit      a short commit that fits several; carries the candidates
+    │   ├── AmbiguousCommit      a short commit that fits several; carries the candidates
+    │   └── WrongState           what is asked for does not go together with how far things are: HTTP 409
     ├── NotIndexed               a repository or version that the index does not have: HTTP 404
     ├── NotReached               a commit did not come into the index in the time given: HTTP 504
     ├── Unauthorized             no key, or one that is not valid: HTTP 401
@@ -69,6 +70,10 @@ class AmbiguousCommit(UsageError):
     def __init__(self, short: str, candidates: Sequence[str]) -> None:
         super().__init__(f"commit '{short}' is ambiguous: {', '.join(candidates)}")
         self.candidates = tuple(candidates)
+
+
+class WrongState(UsageError):
+    """What is asked for does not go together with how far things are: a job that ended can't be cancelled."""
 
 
 class NotIndexed(CodequarryError):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from uuid import uuid4
 
-from codequarry.shared.errors import Conflict, NotIndexed, StoreUnavailable
+from codequarry.shared.errors import Conflict, NotIndexed, StoreUnavailable, WrongState
 from codequarry.shared.jobs import (
     UNFINISHED,
     Job,
@@ -102,6 +102,13 @@ def list_jobs(store: Store, states: Collection[JobState] | None = None) -> list[
     return sorted(kept, key=lambda job: (job.is_finished, job.state != "running", job.priority, job.created_at))
 
 
+def shown_jobs(store: Store, states: Collection[JobState] | None = None, repo: str | None = None) -> list[Job]:
+    """Return the jobs as somebody looks at them: who runs or goes first, then those that ended, the latest first."""
+    jobs = [job for job in list_jobs(store, states) if repo is None or job.repo == repo]
+    ended = sorted((job for job in jobs if job.is_finished), key=lambda job: job.updated_at, reverse=True)
+    return [job for job in jobs if not job.is_finished] + ended
+
+
 def change_job(store: Store, job_id: str, change: Callable[[Job], Job]) -> Job:
     """Apply a rule of ``jobs.py`` and return the job; NotIndexed if there is none, and what the rule raises."""
     key = JOB_PREFIX + job_id
@@ -163,6 +170,14 @@ def _lost(job: Job, seen: Job) -> Job:
 
 def _age_seconds(job: Job) -> float:
     return (datetime.now(UTC) - datetime.fromisoformat(job.updated_at)).total_seconds()
+
+
+def cancel_jobs_of(store: Store, repo: str) -> None:
+    """Cancel what waits or runs to index a repository that is to go, lest it comes back by that."""
+    for job in list_jobs(store, UNFINISHED):
+        if job.repo == repo and job.kind == "index":
+            with suppress(WrongState, NotIndexed):
+                change_job(store, job.id, cancelled)
 
 
 def forget_job(store: Store, job_id: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from codequarry.shared.errors import Conflict, UsageError
+from codequarry.shared.errors import Conflict, WrongState
 from codequarry.shared.refs import Ref
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -116,10 +116,12 @@ class Job:
             "repo": self.repo,
             "ref": self.ref,
             "trigger": self.trigger,
+            "priority": self.priority,
             "state": self.state,
             "progress": progress if self.phase else None,
             "attempts": self.attempts,
             "error": self.error or None,
+            "failures": list(self.failures),
             "commit": self.commit or None,
             "created_at": self.created_at,
             "updated_at": self.updated_at,
@@ -209,16 +211,16 @@ def given_back(job: Job, holder: str, pause: float = 0.0) -> Job:
 
 
 def retried(job: Job) -> Job:
-    """Return a job that failed or was cancelled as one that waits again; UsageError for any other."""
+    """Return a job that failed or was cancelled as one that waits again; WrongState for any other."""
     if job.state not in ("failed", "cancelled"):
-        raise UsageError(f"job {job.id} is {job.state}; only one that failed or was cancelled can be retried")
+        raise WrongState(f"job {job.id} is {job.state}; only one that failed or was cancelled can be retried")
     return replace(job, state="queued", error="", attempts=0, not_before="", stopping=False)
 
 
 def cancelled(job: Job) -> Job:
-    """Return a job that waits as cancelled, and one that runs as asked to stop; UsageError for one that ended."""
+    """Return a job that waits as cancelled, and one that runs as asked to stop; WrongState for one that ended."""
     if job.is_finished:
-        raise UsageError(f"job {job.id} has ended: {job.state}")
+        raise WrongState(f"job {job.id} has ended: {job.state}")
     if job.state == "running":
         return replace(job, stopping=True)
     return replace(job, state="cancelled")

@@ -1,12 +1,101 @@
-"""When two spellings of a repository's origin mean the same place."""
+"""Where a repository is: what git is given, what the catalog stores, and what makes two spellings the same place.
+
+Nothing here looks at the disk; ``ingest/git/origins.py`` reads folders of this machine.
+"""
 
 import os.path
 import re
-from urllib.parse import unquote, urlsplit
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, unquote, urlsplit
 
+from codequarry.shared.errors import UsageError
+
+SCHEMES = ("https", "http", "ssh", "git", "file")
 DEFAULT_PORTS = {"https": 443, "http": 80, "ssh": 22, "git": 9418}
 # user@host:path, as ssh takes it. A second colon right after the first would name a remote helper.
 SCP_LIKE = re.compile(r"^(?:(?P<user>[^@/:\s]+)@)?(?P<host>\[[0-9a-fA-F:]+\]|[^/:@\s\[\]]{2,}):(?P<path>[^:\s].*)$")
+
+_UNFIT_FOR_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """A user and a secret for one host; the secret never leaves this object but for git's environment."""
+
+    user: str
+    secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A place to fetch from.
+
+    ``url`` is what git is given and the catalog stores, without any secret. ``parts`` are the words of its path, the
+    last of which names the repository. ``host`` is empty for a folder of this machine.
+    """
+
+    url: str
+    parts: tuple[str, ...]
+    host: str = ""
+    scheme: str = "file"
+    credentials: Credentials | None = field(default=None, repr=False)
+
+    @property
+    def identity(self) -> str:
+        """What is equal for two spellings of this place."""
+        return origin_identity(self.url)
+
+    @property
+    def name(self) -> str:
+        """The base name, fit for a URL and a file name."""
+        return self.parts[-1]
+
+
+def origin_of_url(text: str) -> Origin:
+    """Read the URL of a repository on another machine; UsageError in one line if it can't be one."""
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except ValueError:
+        # The text is not repeated: what looks like a wrong port may be the rest of a password.
+        raise UsageError("the URL of the repository cannot be read: its host or port is malformed") from None
+    scheme = url.scheme.lower()
+    if scheme not in DEFAULT_PORTS:
+        raise UsageError(f"'{scheme}://' cannot be fetched from; known: {', '.join(SCHEMES)}")
+    host = (url.hostname or "").lower()
+    if not host or host.startswith("-") or _CONTROL.search(text):
+        raise UsageError("the URL of the repository names no host")
+    if url.query or url.fragment:
+        raise UsageError("the URL of a repository has no '?' or '#'; give a token as CODEQUARRY_GIT__TOKEN")
+    parts = path_words(url.path)
+    if not parts:
+        raise UsageError(f"{scheme}://{host} names a host but no repository")
+    shown_host = f"[{host}]" if ":" in host else host
+    place = shown_host if port in (None, DEFAULT_PORTS[scheme]) else f"{shown_host}:{port}"
+    user = f"{url.username}@" if scheme == "ssh" and url.username else ""
+    return Origin(
+        url=f"{scheme}://{user}{place}{url.path}",
+        parts=parts,
+        host=place,
+        scheme=scheme,
+        credentials=_credentials(url) if scheme in ("https", "http") else None,
+    )
+
+
+def origin_of_scp(match: re.Match[str]) -> Origin:
+    """Return the origin of ``user@host:path``, as ``SCP_LIKE`` found it."""
+    host = match["host"].lower()
+    if host.startswith("-"):
+        raise UsageError("the name of a host does not begin with '-'")
+    user = f"{match['user']}@" if match["user"] else ""
+    path = match["path"]
+    return Origin(
+        url=f"{user}{host}:{path}",
+        parts=path_words(path) or ("repository",),
+        host=host,
+        scheme="ssh",
+    )
 
 
 def origin_identity(origin: str) -> str:
@@ -36,3 +125,20 @@ def without_suffix(path: str) -> str:
 
 def _folder(path: str) -> str:
     return f"file:{os.path.normpath(path).removesuffix('/.git')}"
+
+
+def _credentials(url: SplitResult) -> Credentials | None:
+    if url.username is None:
+        return None
+    return Credentials(unquote(url.username), unquote(url.password or ""))
+
+
+def path_words(path: str) -> tuple[str, ...]:
+    """Return the words of a path that fit into names, without ``.git``."""
+    words = (fit_name(word) for word in re.split(r"[/\\:]", without_suffix(path)))
+    return tuple(word for word in words if word)
+
+
+def fit_name(text: str) -> str:
+    """Return ``text`` with what does not fit into a repository's name replaced; perhaps empty."""
+    return _UNFIT_FOR_NAME.sub("-", text).strip("-.")[:100]

@@ -29,6 +29,13 @@ KIND_NAMES: Mapping[RefKind, str] = {
 # Fewer digits are an accident, as in git.
 MIN_COMMIT_DIGITS = 7
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
+# The kinds of versions that an origin has under a name, and may take back.
+NAMED_KINDS: tuple[RefKind, ...] = ("branch", "tag", "pull")
+# What `git check-ref-format` refuses, but for our own \xNN. A leading hyphen is harmless: git is given names in full.
+_NO_NAME = re.compile(
+    r"^/|^$|[/.]$|\.lock$|\.\.|//|/\.|^\.|@\{|[\x00-\x20\x7f*?\[~^:\ud800-\udfff]|\\(?!x[89a-f][0-9a-f])"
+)
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +74,17 @@ def commit_digits(asked: str) -> str:
     if not _COMMIT.fullmatch(digits):
         raise UsageError(f"commit '{asked}' must be {MIN_COMMIT_DIGITS} to 64 hexadecimal digits")
     return digits
+
+
+def check_ref(ref: Ref) -> None:
+    """Refuse what can't be the name of a branch or tag, or the number of a pull request."""
+    if ref.kind == "pull":
+        if not _NUMBER.fullmatch(ref.value):
+            raise UsageError(f"'{ref.value}' is not the number of a pull request")
+    elif ref.kind in NAMED_KINDS and _NO_NAME.search(ref.value):
+        raise UsageError(f"'{ref.value}' is not the name of a {ref.kind}")
+
+
+def is_null_commit(commit: str) -> bool:
+    """Tell whether git means by this commit that there is none: a branch or tag was deleted."""
+    return bool(commit) and not commit.strip("0")

@@ -13,9 +13,9 @@ from codequarry.ingest.git.mirrors import open_environment
 from codequarry.ingest.git.objects import SYMLINK
 from codequarry.ingest.git.origins import Origin, origin_of_record, parse_origin
 from codequarry.ingest.git.process import run_git
-from codequarry.ingest.naming import find_repository
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import CodequarryError, GitError
+from codequarry.shared.naming import find_repository
 from codequarry.shared.refs import Ref
 from codequarry.shared.store.port import Store
 

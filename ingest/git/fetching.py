@@ -14,14 +14,13 @@ from codequarry.ingest.git.remote import (
     HEADS,
     Listing,
     ask,
-    check_ref,
     complain,
     default_branch,
     git_name,
     pulls_at,
 )
 from codequarry.shared.errors import AmbiguousCommit, GitError, NotAtOrigin
-from codequarry.shared.refs import Ref, commit_digits
+from codequarry.shared.refs import Ref, check_ref, commit_digits
 
 # Where the mirror keeps what it fetched. Flat names: the origin may replace a branch `a` by one called `a/b`.
 VERSIONS = "refs/codequarry/versions/"

@@ -1,18 +1,17 @@
-r"""Asking an origin which versions it has; every name that reaches git is checked here.
+r"""Asking an origin which versions it has; every name that reaches git was checked by ``check_ref``.
 
 Names are bytes to git and text to us: what is not UTF-8 is written as ``\xNN``. No name of git's has a backslash.
 """
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from codequarry.ingest.git.mirrors import Access
 from codequarry.ingest.git.paths import printable, raw
-from codequarry.shared.errors import NotAtOrigin, UsageError
-from codequarry.shared.refs import Ref
+from codequarry.shared.errors import NotAtOrigin
+from codequarry.shared.refs import NAMED_KINDS, Ref
 
 # A server that has not listed its branches by then does not answer; a clone may take much longer.
 ANSWER_SECONDS = 60.0
@@ -21,13 +20,6 @@ SHOWN_DIGITS = 12
 HEAD = "HEAD"
 HEADS = "refs/heads/"
 PEELED = "^{}"
-# What `git check-ref-format` refuses, but for our own \xNN. A leading hyphen is harmless: git is given names in full.
-_NO_NAME = re.compile(
-    r"^/|^$|[/.]$|\.lock$|\.\.|//|/\.|^\.|@\{|[\x00-\x20\x7f*?\[~^:\ud800-\udfff]|\\(?!x[89a-f][0-9a-f])"
-)
-_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
-# The kinds of versions that an origin has under a name, and may take back.
-NAMED_KINDS = ("branch", "tag", "pull")
 PULL_PATTERNS = ("refs/pull/*/head", "refs/merge-requests/*/head")
 
 
@@ -57,15 +49,6 @@ def origin_refs(ref: Ref) -> tuple[str, ...]:
     if ref.kind == "pull":
         return f"refs/pull/{ref.value}/head", f"refs/merge-requests/{ref.value}/head"
     return (ref.key,) if ref.kind in NAMED_KINDS else ()
-
-
-def check_ref(ref: Ref) -> None:
-    """Refuse what can't be the name of a branch or tag, or the number of a pull request."""
-    if ref.kind == "pull":
-        if not _NUMBER.fullmatch(ref.value):
-            raise UsageError(f"'{ref.value}' is not the number of a pull request")
-    elif ref.kind in NAMED_KINDS and _NO_NAME.search(ref.value):
-        raise UsageError(f"'{ref.value}' is not the name of a {ref.kind}")
 
 
 def git_name(name: str) -> str:

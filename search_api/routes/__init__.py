@@ -16,10 +16,11 @@ INDEXER = "codequarry.indexer"
 _PROBLEMS = {
     400: "The request is wrong: what and why stands in detail",
     404: "A repository or version that the index does not have",
+    409: "It does not go together with how far things are",
     413: "The body is too large",
     415: "The body is not JSON",
     500: "An error of the service",
-    501: "?index=true where nothing indexes",
+    501: "Something is to be indexed where nothing indexes",
     503: "The store does not answer; Retry-After says when to ask again",
     504: "min_commit did not come in wait_ms; freshness says where the index stands",
 }

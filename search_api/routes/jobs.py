@@ -1,20 +1,69 @@
-"""`GET /jobs/<id>`."""
+"""`GET /jobs` and `/jobs/<id>`, `POST /jobs/<id>/retry` and `/cancel`."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import get_args
 
 from apiflask import APIBlueprint
-from flask import Response, current_app, jsonify
+from flask import Response, current_app, jsonify, request
 
 from codequarry.search_api.backend import Backend
 from codequarry.search_api.bodies import JobBody
-from codequarry.search_api.routes import EXTENSION, answer_response, problem_responses
+from codequarry.search_api.indexing import Indexer
+from codequarry.search_api.parameters import integer_parameter, listed_parameter, refuse_unknown_parameters
+from codequarry.search_api.routes import EXTENSION, INDEXER, answer_response, problem_responses
+from codequarry.search_api.work_bodies import JobsBody
 from codequarry.shared.errors import NotIndexed
-from codequarry.shared.job_list import read_job
+from codequarry.shared.job_list import change_job, read_job, shown_jobs
+from codequarry.shared.jobs import Job, JobState, cancelled, retried
+
+DEFAULT_LIMIT = 100
+MAX_LIMIT = 1_000
+STATES: tuple[JobState, ...] = get_args(JobState)
 
 blueprint = APIBlueprint("jobs", __name__, tag="Repositories")
+
+_PARAMETERS = [
+    {
+        "name": "state",
+        "in": "query",
+        "schema": {"type": "array", "items": {"type": "string", "enum": list(STATES)}, "minItems": 1},
+        "style": "form",
+        "explode": True,
+        "description": "only jobs in this state; given several times, in any of them",
+    },
+    {"name": "repo", "in": "query", "schema": {"type": "string", "minLength": 1}, "description": "only of this one"},
+    {
+        "name": "limit",
+        "in": "query",
+        "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+        "description": "most jobs in the answer",
+    },
+]
+
+
+@blueprint.get("/jobs")
+@blueprint.doc(
+    summary="List jobs",
+    description="What runs, then what goes first, then what ended, the latest first. The dead-letter list is "
+    "`?state=failed`: what failed for good, with the reason of every attempt in `failures`.",
+    operation_id="list_jobs",
+    responses=answer_response(JobsBody, "Jobs") | problem_responses(400, 500, 503),
+    extensions={"parameters": _PARAMETERS},
+)
+def list_jobs() -> Response:
+    """Return the jobs that are known."""
+    backend: Backend = current_app.extensions[EXTENSION]
+    refuse_unknown_parameters("state", "repo", "limit")
+    states = listed_parameter("state", STATES)
+    limit = integer_parameter("limit", DEFAULT_LIMIT, MAX_LIMIT)
+    jobs = shown_jobs(backend.engine().store, states or None, request.args.get("repo"))
+    return jsonify({"jobs": [job.to_json() for job in jobs[:limit]], "total": len(jobs)})
 
 
 @blueprint.get("/jobs/<job_id>")
 @blueprint.doc(
-    summary="How far an import is",
+    summary="How far a job is",
     description="What was asked to be indexed or removed. Ended jobs are kept for a day, failed ones for two weeks.",
     operation_id="get_job",
     responses=answer_response(JobBody, "The job") | problem_responses(404, 500, 503),
@@ -26,3 +75,45 @@ def get_job(job_id: str) -> Response:
     if job is None:
         raise NotIndexed(f"there is no job '{job_id}'; jobs that ended are kept for a day")
     return jsonify(job.to_json())
+
+
+@blueprint.post("/jobs/<job_id>/retry")
+@blueprint.doc(
+    summary="Try a job again",
+    description="One that failed for good or was cancelled waits again, as if it had never been tried.",
+    operation_id="retry_job",
+    responses=answer_response(JobBody, "The job, which waits") | problem_responses(404, 409, 500, 503),
+)
+def retry_job(job_id: str) -> Response:
+    """Let a job wait again."""
+    job = _changed(job_id, retried)
+    indexer: Indexer | None = current_app.extensions[INDEXER]
+    if indexer:
+        indexer.wake(job)
+    return jsonify(job.to_json())
+
+
+@blueprint.post("/jobs/<job_id>/cancel")
+@blueprint.doc(
+    summary="Cancel a job",
+    description="One that waits is cancelled at once; one that runs is asked to stop, publishes nothing and is "
+    "cancelled within seconds.",
+    operation_id="cancel_job",
+    responses=answer_response(JobBody, "The job as it is now") | problem_responses(404, 409, 500, 503),
+)
+def cancel_job(job_id: str) -> Response:
+    """Cancel a job."""
+    return jsonify(_changed(job_id, cancelled).to_json())
+
+
+def accepted(job: Job) -> Response:
+    """Return the answer to a request that has become a job."""
+    response = jsonify(job.to_json())
+    response.status_code = HTTPStatus.ACCEPTED
+    response.headers["Location"] = f"/jobs/{job.id}"
+    return response
+
+
+def _changed(job_id: str, change: Callable[[Job], Job]) -> Job:
+    backend: Backend = current_app.extensions[EXTENSION]
+    return change_job(backend.engine().store, job_id, change)

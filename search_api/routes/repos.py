@@ -1,12 +1,17 @@
-"""`GET /repos`."""
+"""`GET /repos`, `POST /repos` and `DELETE /repos/<name>`."""
 
 from apiflask import APIBlueprint
 from flask import Response, current_app, jsonify
 
+from codequarry.search_api.adding import add_repository, parse_add, remove_repository
 from codequarry.search_api.backend import Backend
-from codequarry.search_api.bodies import RepositoriesBody
+from codequarry.search_api.bodies import JobBody, RepositoriesBody
 from codequarry.search_api.repositories import describe
-from codequarry.search_api.routes import EXTENSION, answer_response, problem_responses
+from codequarry.search_api.routes import EXTENSION, INDEXER, answer_response, problem_responses
+from codequarry.search_api.routes.jobs import accepted
+from codequarry.search_api.routes.search import JSON, json_body
+from codequarry.search_api.schemas import reference
+from codequarry.search_api.work_bodies import RepositoryToAdd
 
 blueprint = APIBlueprint("repos", __name__, tag="Repositories")
 
@@ -23,3 +28,35 @@ def list_repos() -> Response:
     backend: Backend = current_app.extensions[EXTENSION]
     engine = backend.engine()
     return jsonify({"repos": describe(engine.store, backend.settings, engine.catalog)})
+
+
+@blueprint.post("/repos")
+@blueprint.doc(
+    summary="Add a repository",
+    description="Takes a name in the catalog and asks for the repository, or one version of it, to be indexed. "
+    "One that is known is brought up to date.",
+    operation_id="add_repo",
+    responses=answer_response(JobBody, "What will index it: GET /jobs/ID tells how far it is", 202)
+    | problem_responses(400, 413, 415, 500, 501, 503),
+    extensions={"requestBody": {"required": True, "content": {JSON: {"schema": reference(RepositoryToAdd)}}}},
+)
+def add_repo() -> Response:
+    """Have a repository indexed."""
+    backend: Backend = current_app.extensions[EXTENSION]
+    asked = parse_add(json_body())
+    return accepted(add_repository(backend.engine(), current_app.extensions[INDEXER], asked, backend.settings))
+
+
+@blueprint.delete("/repos/<name>")
+@blueprint.doc(
+    summary="Remove a repository",
+    description="Its chunks, versions and mirror go, with the vectors that no other repository uses; what waited "
+    "or ran to index it is cancelled.",
+    operation_id="remove_repo",
+    responses=answer_response(JobBody, "What will remove it: GET /jobs/ID tells how far it is", 202)
+    | problem_responses(404, 500, 501, 503),
+)
+def remove_repo(name: str) -> Response:
+    """Have a repository removed."""
+    backend: Backend = current_app.extensions[EXTENSION]
+    return accepted(remove_repository(backend.engine(), current_app.extensions[INDEXER], name))

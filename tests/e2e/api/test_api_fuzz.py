@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
+from hypothesis import settings as generated
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
@@ -14,6 +15,11 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+
+from codequarry.search_api.app import create_app
+from codequarry.shared.job_list import submit
+from codequarry.shared.jobs import Job, JobRequest
+from codequarry.shared.store.port import Store
 
 CHECKS = [
     not_a_server_error,
@@ -27,16 +33,35 @@ OPERATIONS = [
     ("POST", "/search-code"),
     ("POST", "/diff-search"),
     ("GET", "/repos"),
+    ("POST", "/repos"),
+    ("DELETE", "/repos/{name}"),
+    ("GET", "/jobs"),
     ("GET", "/jobs/{job_id}"),
+    ("POST", "/jobs/{job_id}/retry"),
+    ("POST", "/jobs/{job_id}/cancel"),
     ("GET", "/healthz"),
     ("GET", "/readyz"),
     ("GET", "/metrics"),
 ]
 
 
+class Waiting:
+    """Takes jobs, and leaves them to workers of which there are none: nothing is fetched from made-up origins."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def submit(self, request: JobRequest) -> Job:
+        return submit(self._store, request)[0]
+
+    def wake(self, job: Job) -> None:
+        pass
+
+
 @pytest.fixture(scope="module")
-def api(app: Any, indexed: Any) -> Any:
-    """Give the schema as the application serves it."""
+def api(settings: Any, store: Store, embedder: Any, indexed: Any) -> Any:
+    """Give the schema as an application serves it that takes jobs."""
+    app = create_app(settings, store, embedder, lambda _: Waiting(store))
     return schemathesis.openapi.from_wsgi("/openapi.json", app)
 
 
@@ -44,7 +69,7 @@ def fuzz(api: Any, method: str, path: str, mode: GenerationMode) -> int:
     """Send generated requests, the same ones in every run, and return how many."""
     sent = 0
 
-    @settings(
+    @generated(
         max_examples=40,
         derandomize=True,
         deadline=None,
@@ -66,7 +91,7 @@ def test_what_the_description_allows_is_answered_as_it_says(api: Any, method: st
     assert fuzz(api, method, path, GenerationMode.POSITIVE) > 0
 
 
-@pytest.mark.parametrize("path", ["/search-code", "/diff-search"])
+@pytest.mark.parametrize("path", ["/search-code", "/diff-search", "/repos"])
 def test_what_the_description_forbids_is_refused(api: Any, path: str) -> None:
     assert fuzz(api, "POST", path, GenerationMode.NEGATIVE) > 10
 

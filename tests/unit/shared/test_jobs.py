@@ -2,7 +2,7 @@
 
 import pytest
 
-from codequarry.shared.errors import Conflict, UsageError
+from codequarry.shared.errors import Conflict, WrongState
 from codequarry.shared.jobs import (
     MAX_ATTEMPTS,
     MAX_RETRY_SECONDS,
@@ -93,7 +93,7 @@ def test_a_request_that_joins_brings_the_newest_commit_and_its_priority():
 def test_what_waits_is_cancelled_and_what_runs_is_asked_to_stop():
     assert cancelled(new_job("1", REQUEST)).state == "cancelled"
     assert cancelled(running()).stopping
-    with pytest.raises(UsageError, match="ended: done"):
+    with pytest.raises(WrongState, match="ended: done"):
         cancelled(ended(running(), "me", "done"))
-    with pytest.raises(UsageError, match="is done"):
+    with pytest.raises(WrongState, match="is done"):
         retried(ended(running(), "me", "done"))

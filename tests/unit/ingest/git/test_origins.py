@@ -1,8 +1,8 @@
 import pytest
 
 from codequarry.ingest.git.origins import fit_name, origin_of_record, parse_origin
-from codequarry.ingest.naming import NAME
 from codequarry.shared.errors import CodequarryError, GitError, UsageError
+from codequarry.shared.naming import NAME
 from codequarry.shared.origins import origin_identity
 
 SPELLINGS = [

@@ -1,8 +1,8 @@
 import pytest
 
-from codequarry.ingest.git.remote import Listing, check_ref, origin_refs
+from codequarry.ingest.git.remote import Listing, origin_refs
 from codequarry.shared.errors import UsageError
-from codequarry.shared.refs import Ref
+from codequarry.shared.refs import Ref, check_ref
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 import pytest
 
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.ingest.naming import check_name, claim, find_repository
 from codequarry.shared.errors import UsageError
+from codequarry.shared.naming import check_name, claim, find_repository
 from codequarry.shared.repositories import access_labels, list_repositories
 
 

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-from codequarry.ingest.git.origins import Origin
 from codequarry.shared.errors import Conflict, UsageError
-from codequarry.shared.origins import origin_identity
+from codequarry.shared.origins import Origin, origin_identity
 from codequarry.shared.repositories import Repository, claim_repository, list_repositories
 from codequarry.shared.store.port import Store
 
@@ -33,12 +32,12 @@ def check_name(store: Store, origin: Origin, asked: str | None) -> None:
     known = find_repository(store, origin)
     if known and known.name != asked:
         raise UsageError(
-            f"{origin.url} is indexed as '{known.name}'; leave out --name, or remove it first: "
-            f"codequarry repos rm {known.name}"
+            f"{origin.url} is indexed as '{known.name}'; leave out the name, or rename it: "
+            f"codequarry repos rename {known.name} {asked}"
         )
     taken = next((other for other in list_repositories(store) if other.name == asked), None)
     if taken and known is None:
-        raise UsageError(f"'{asked}' is the name of {taken.origin}; choose another --name")
+        raise UsageError(f"'{asked}' is the name of {taken.origin}; choose another name")
 
 
 def claim(
@@ -59,7 +58,7 @@ def claim(
         known = find_repository(store, origin)
         if known:
             return known, ""
-    raise Conflict(f"no name is left for {origin.url}; choose one with --name")
+    raise Conflict(f"no name is left for {origin.url}; choose one (--name)")
 
 
 def _candidates(origin: Origin) -> Iterator[str]:

@@ -1,0 +1,102 @@
+"""Repositories that a request has added to the index, or removed from it: each a job at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from codequarry.search_api.engine import SearchEngine
+from codequarry.search_api.indexing import Indexer
+from codequarry.search_api.request import MAX_VALUE_CHARACTERS
+from codequarry.search_api.versions import Asked
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.errors import IndexingOff, NotIndexed, UnknownName, UsageError
+from codequarry.shared.job_list import cancel_jobs_of
+from codequarry.shared.jobs import PRIORITIES, Job, JobRequest
+from codequarry.shared.naming import claim
+from codequarry.shared.refs import Ref, check_ref
+from codequarry.shared.repositories import list_repositories, read_repository
+from codequarry.shared.requested_origins import accept_origin
+
+ADD_FIELDS: tuple[str, ...] = ("origin", "name", "ref")
+
+
+@dataclass(frozen=True, slots=True)
+class AddRequest:
+    """Where a repository comes from, its name if that is not to be the origin's, and a version ("": the default)."""
+
+    origin: str
+    name: str | None = None
+    ref: str = ""
+
+
+def parse_add(body: object) -> AddRequest:
+    """Check a JSON body and return the request; UnknownName and UsageError say what is wrong."""
+    if not isinstance(body, Mapping):
+        raise UsageError("the body must be a JSON object")
+    for name in body:
+        if name not in ADD_FIELDS:
+            raise UnknownName("field", str(name), ADD_FIELDS)
+    texts = {name: _text(body, name) for name in ADD_FIELDS}
+    if not texts["origin"]:
+        raise UsageError("'origin' is missing: the URL of a git repository")
+    return AddRequest(texts["origin"], texts["name"] or None, texts["ref"])
+
+
+def add_repository(
+    engine: SearchEngine, indexer: Indexer | None, asked: AddRequest, settings: SettingsModel, by: str = ""
+) -> Job:
+    """Take a name in the catalog for a repository and ask for a version of it; one that is known is brought up to date.
+
+    IndexingOff where nothing indexes, UsageError where origin, name or version is none.
+    """
+    if indexer is None:
+        raise IndexingOff("this service does not index: run codequarry repos add")
+    candidates = candidates_of(asked.ref)
+    origin = accept_origin(asked.origin, settings.api.local_roots)
+    repository, _ = claim(engine.store, origin, asked.name, "")
+    is_indexed = repository.name in engine.head().defaults
+    return indexer.submit(
+        JobRequest(
+            repository.name,
+            repository.origin,
+            asked.ref,
+            candidates,
+            priority=PRIORITIES["change" if is_indexed else "import"],
+            requested_by=by,
+        )
+    )
+
+
+def remove_repository(engine: SearchEngine, indexer: Indexer | None, name: str, by: str = "") -> Job:
+    """Ask for a repository to be removed, whatever waits or runs for it; NotIndexed where there is none."""
+    if indexer is None:
+        raise IndexingOff("this service does not index: run codequarry repos rm")
+    repository = read_repository(engine.store, name)
+    if repository is None and name not in engine.head().defaults:
+        known = ", ".join(other.name for other in list_repositories(engine.store)) or "nothing yet"
+        raise NotIndexed(f"'{name}' is not indexed; there is {known}")
+    cancel_jobs_of(engine.store, name)
+    origin = repository.origin if repository else ""
+    request = JobRequest(name, origin, kind="remove", priority=PRIORITIES["change"], requested_by=by)
+    return indexer.submit(request)
+
+
+def candidates_of(text: str) -> tuple[Ref, ...]:
+    """Return what a version may be, likeliest first; UsageError where it can be none, or is of this machine."""
+    if not text:
+        return ()
+    found: list[Ref] = []
+    for ref in Asked("ref", text).candidates():
+        if ref.kind == "workspace":
+            raise UsageError("a working tree is indexed where it is: codequarry index --workspace PATH")
+        check_ref(ref)
+        found.append(ref)
+    return tuple(found)
+
+
+def _text(body: Mapping[str, object], name: str) -> str:
+    value = body.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_VALUE_CHARACTERS:
+        raise UsageError(f"'{name}' must be a text of 1 to {MAX_VALUE_CHARACTERS:,} characters")
+    return value.strip()

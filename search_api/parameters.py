@@ -1,0 +1,38 @@
+"""Parameters of an address (`?state=failed`), checked like the fields of a body: unknown ones are refused by name."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from flask import request
+
+from codequarry.shared.errors import UnknownName, UsageError
+
+Value = TypeVar("Value", bound=str)
+
+
+def refuse_unknown_parameters(*known: str) -> None:
+    """Raise UnknownName for a parameter that the address does not have."""
+    for name in request.args:
+        if name not in known:
+            raise UnknownName("parameter", name, known)
+
+
+def listed_parameter(name: str, known: Sequence[Value]) -> tuple[Value, ...]:
+    """Return the values of a parameter that may be given several times; UnknownName for one that is not known."""
+    by_name = {value: value for value in known}
+    asked = request.args.getlist(name)
+    for value in asked:
+        if value not in by_name:
+            raise UnknownName(name, value, known)
+    return tuple(by_name[value] for value in asked)
+
+
+def integer_parameter(name: str, default: int, most: int) -> int:
+    """Return a parameter that is a number from 1 to ``most``."""
+    text = request.args.get(name)
+    if text is None:
+        return default
+    # A longer number is above any limit, and costly to read.
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and 1 <= int(text) <= most):
+        raise UsageError(f"?{name} is a number from 1 to {most:,}, not '{text[:20]}'")
+    return int(text)
