@@ -13,6 +13,7 @@ from codequarry.cli import (
     failures,
     fsck,
     index,
+    jobs,
     mcp,
     migrate,
     models,
@@ -73,6 +74,7 @@ _add("chunks", contents.chunks, "chunks codequarry shared/ledger.py", "chunks co
 _add("fsck", fsck.fsck, "fsck codequarry", "fsck codequarry --branch dev --repair", "fsck codequarry --commit 1f2e3d4")
 _add("migrate", migrate.migrate, "migrate --model minilm", "migrate --model minilm --dry-run")
 app.add_typer(repos.app, name="repos")
+app.add_typer(jobs.app, name="jobs")
 app.add_typer(models.app, name="models")
 app.add_typer(opensearch.app, name="opensearch")
 _add("status", status.status, "status --json")

@@ -58,7 +58,8 @@ def run_job(job: Job, holder: str, open_workshop: OpenWorkshop) -> Job | None:
     except Stopped:
         return sign.close(lambda now: _stopped(now, holder))
     except RemovedMeanwhile as error:
-        return sign.fail(error)
+        removed = str(error)
+        return sign.close(lambda now: _stopped(now, holder) if now.stopping else _failed(now, holder, removed))
     except BUSY:
         return sign.close(lambda now: _stopped(now, holder, BUSY_SECONDS))
     except NotAtOrigin as error:
@@ -84,11 +85,11 @@ def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
     """Do what a job asks for and return the commit that is published then."""
     store, settings = workshop.store, workshop.settings
     if job.kind == "remove":
-        if not job.refs:
-            remove_repository(job.repo, store, settings)
-        for ref in job.refs:
-            # What is gone already is as it was asked for.
-            with suppress(NotIndexed):
+        # What is gone already is as it was asked for.
+        with suppress(NotIndexed):
+            if not job.refs:
+                remove_repository(job.repo, store, settings)
+            for ref in job.refs:
                 remove_version(job.repo, ref, store, settings)
         return ""
     refused: CodequarryError | None = None

@@ -12,9 +12,10 @@ from codequarry.shared.errors import IndexingOff, NotIndexed, UnknownName, Usage
 from codequarry.shared.job_list import cancel_jobs_of
 from codequarry.shared.jobs import PRIORITIES, Job, JobRequest
 from codequarry.shared.naming import claim
+from codequarry.shared.origin_rules import accepted_origin
+from codequarry.shared.origins import read_origin
 from codequarry.shared.refs import Ref, check_ref
 from codequarry.shared.repositories import list_repositories, read_repository
-from codequarry.shared.requested_origins import accept_origin
 
 ADD_FIELDS: tuple[str, ...] = ("origin", "name", "ref")
 
@@ -51,7 +52,7 @@ def add_repository(
     if indexer is None:
         raise IndexingOff("this service does not index: run codequarry repos add")
     candidates = candidates_of(asked.ref)
-    origin = accept_origin(asked.origin, settings.api.local_roots)
+    origin = read_origin(accepted_origin(asked.origin, settings))
     repository, _ = claim(engine.store, origin, asked.name, "")
     is_indexed = repository.name in engine.head().defaults
     return indexer.submit(

@@ -52,6 +52,14 @@ class Origin:
         return self.parts[-1]
 
 
+def read_origin(text: str) -> Origin:
+    """Read an origin as the catalog stores it; whether it is still there is not asked."""
+    if "://" in text:
+        return origin_of_url(text)
+    match = None if text.startswith("/") else SCP_LIKE.match(text)
+    return origin_of_scp(match) if match else Origin(url=text, parts=path_words(text) or ("repository",))
+
+
 def origin_of_url(text: str) -> Origin:
     """Read the URL of a repository on another machine; UsageError in one line if it can't be one."""
     try:

@@ -5,10 +5,20 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from codequarry.shared.errors import NotAtOrigin, UsageError
-from codequarry.shared.origins import SCP_LIKE, Credentials, Origin, fit_name, origin_of_scp, origin_of_url, path_words
+from codequarry.shared.origins import (
+    SCP_LIKE,
+    Credentials,
+    Origin,
+    fit_name,
+    origin_of_scp,
+    origin_of_url,
+    path_words,
+    read_origin,
+)
 
 __all__ = ["Credentials", "Origin", "fit_name", "origin_of_record", "parse_origin"]
 
+FILE_SCHEME = "file://"
 _HOST_AND_PATH = re.compile(r"^[\w-]+(?:\.[\w-]+)+/\S+$")
 
 
@@ -32,10 +42,7 @@ def parse_origin(text: str) -> Origin:
 
 def origin_of_record(url: str) -> Origin:
     """Return the origin that the catalog stored, whether or not it is still there."""
-    if "://" in url:
-        return _from_url(url)
-    match = None if url.startswith("/") else SCP_LIKE.match(url)
-    return origin_of_scp(match) if match else Origin(url=url, parts=path_words(url) or ("repository",))
+    return _from_url(url) if url.lower().startswith(FILE_SCHEME) else read_origin(url)
 
 
 def _existing(text: str) -> Path | None:
@@ -47,7 +54,7 @@ def _existing(text: str) -> Path | None:
 
 
 def _from_url(text: str) -> Origin:
-    if text.lower().startswith("file://"):
+    if text.lower().startswith(FILE_SCHEME):
         return _from_folder(Path(unquote(urlsplit(text).path)))
     return origin_of_url(text)
 

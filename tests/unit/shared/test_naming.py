@@ -46,7 +46,7 @@ def test_a_name_that_another_place_has_is_refused(store):
 
 def test_a_place_is_not_indexed_under_a_second_name(store):
     claim(store, parse_origin("https://host/one/project"), None, "main")
-    with pytest.raises(UsageError, match=r"is indexed as 'project'; .* codequarry repos rm project"):
+    with pytest.raises(UsageError, match=r"is indexed as 'project'; .* codequarry repos rename project other"):
         check_name(store, parse_origin("git@host:one/project.git"), "other")
 
 
