@@ -1,6 +1,7 @@
 """`POST /search-code`."""
 
 import json
+import re
 from http import HTTPStatus
 
 from apiflask import APIBlueprint
@@ -20,6 +21,10 @@ from codequarry.shared.metrics import count_degraded, count_search, observe_stag
 from codequarry.shared.store.filters import BOOLEANS
 
 JSON = "application/json"
+# The deepest request, filters inside of one of several repositories, has five levels.
+MAX_JSON_DEPTH = 32
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKETS = re.compile(rb"[\[\]{}]")
 blueprint = APIBlueprint("search", __name__, tag="Search")
 
 _DESCRIPTION = """Hybrid search: the meaning of the query, its words, and the names and paths in it.
@@ -98,10 +103,22 @@ def json_body() -> object:
     """Return the parsed body; JSON alone is read, and none of what only looks like it."""
     if not request.is_json:
         raise UnsupportedMediaType(f"send the body as {JSON}")
+    text = request.get_data()
+    _check_depth(text)
     try:
-        return json.loads(request.get_data(), parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"the body is not valid JSON: {error}") from None
+
+
+def _check_depth(text: bytes) -> None:
+    """Raise UsageError for JSON that is nested deeper than any request is: the parser goes a step down for each."""
+    deepest = depth = 0
+    for bracket in _BRACKETS.findall(_STRINGS.sub(b"", text)):
+        depth += 1 if bracket in b"[{" else -1
+        deepest = max(deepest, depth)
+    if deepest > MAX_JSON_DEPTH:
+        raise UsageError(f"the body is nested deeper than {MAX_JSON_DEPTH} levels")
 
 
 def _no_constant(name: str) -> object:

@@ -1,5 +1,6 @@
 """The command line as a person runs it: a process, a data folder of its own, real git repositories."""
 
+import base64
 import json
 import os
 import subprocess
@@ -12,8 +13,22 @@ from typing import Any
 import pytest
 
 GIT = ("git", "-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false")
+# Secrets that every user of these tests has configured; they begin alike, so that a leak of any is found.
+PLANTED = "planted-secret"
+# The same, as the account of a user "someone" goes over the wire: in whole groups of three bytes.
+ENCODED = base64.b64encode(f"someone:{PLANTED}"[:21].encode()).decode()
+SECRETS = {
+    "CODEQUARRY_GIT__TOKEN": f"{PLANTED}-of-git",
+    "CODEQUARRY_EMBEDDING__API_KEY": f"{PLANTED}-of-the-model",
+    "CODEQUARRY_OPENSEARCH__PASSWORD": f"{PLANTED}-of-the-cluster",
+}
 # A hanging command fails its test instead of the whole run.
 TIMEOUT_SECONDS = 120
+
+
+def says_a_secret(text: str) -> bool:
+    """Tell whether a text holds something that was planted."""
+    return PLANTED in text or ENCODED in text
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +92,10 @@ class Workspace:
         """The environment of that user."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("CODEQUARRY_", "GIT_"))}
         own = {"HOME": str(self.folder), "CODEQUARRY_HOME": str(self.folder / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
-        return kept | own
+        return kept | own | SECRETS
 
     def run(self, *arguments: object, variables: Mapping[str, str] | None = None) -> Outcome:
-        """Run the command line in the folder."""
+        """Run the command line in the folder; whatever it says, it must not say a secret."""
         done = subprocess.run(
             [sys.executable, "-m", "codequarry.cli.main", *map(str, arguments)],
             cwd=self.folder,
@@ -90,6 +105,7 @@ class Workspace:
             text=True,
             timeout=TIMEOUT_SECONDS,
         )
+        assert not says_a_secret(done.stdout + done.stderr)
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     def work_tree(self, name: str) -> Repository:

@@ -183,3 +183,13 @@ def test_an_index_of_another_model_is_refused_with_what_to_do(settings, store, e
     response = create_app(settings, store, Other(embedder)).test_client().post("/search-code", json={"query": "x"})
     assert response.status_code == 500
     assert "this index was made with model" in response.get_json()["detail"]
+
+
+@pytest.mark.parametrize("depth", [33, 200_000 // 10])
+def test_a_body_that_is_nested_too_deep_is_refused(refused, depth):
+    body = '{"query": "x", "filters": ' + "[" * depth + "]" * depth + "}"
+    assert "deeper than 32" in refused(400, data=body, content_type="application/json")["detail"]
+
+
+def test_brackets_in_a_text_are_no_nesting(search):
+    assert search('"\\[' + "[" * 100)
