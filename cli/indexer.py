@@ -12,6 +12,7 @@ from codequarry.shared.logs import logger
 if TYPE_CHECKING:
     from codequarry.ingest.report import Workshop
     from codequarry.search_api.backend import Backend
+    from codequarry.shared.store.port import Store
 
 # Beyond so many jobs that wait, a request is told to come again later.
 MAX_WAITING = 50
@@ -62,7 +63,7 @@ class LocalIndexer:
             self._thread.join()
 
     def _work(self) -> None:
-        from codequarry.ingest.transaction.holder import is_gone, new_holder
+        from codequarry.ingest.transaction.holder import new_holder
 
         holder = new_holder()
         tidied = float("-inf")
@@ -70,7 +71,7 @@ class LocalIndexer:
             try:
                 store = self._backend.engine().store
                 if monotonic() - tidied > TIDY_SECONDS:
-                    tidy(store, lambda job: is_gone(job.holder), KEPT_SECONDS, FAILED_KEPT_SECONDS)
+                    self._tidy(store, holder)
                     tidied = monotonic()
                 if job := claim_next(store, holder):
                     self._run(job, holder)
@@ -82,6 +83,15 @@ class LocalIndexer:
                 log.error("job failed", exc_info=error)
             self._asked.wait(LOOK_SECONDS)
             self._asked.clear()
+
+    def _tidy(self, store: "Store", holder: str) -> None:
+        from codequarry.ingest.transaction.holder import is_gone
+
+        def is_lost(job: Job) -> bool:
+            # Between two jobs this thread has none: what it still seems to run, it could not write the end of.
+            return job.holder == holder or is_gone(job.holder)
+
+        tidy(store, is_lost, KEPT_SECONDS, FAILED_KEPT_SECONDS)
 
     def _run(self, job: Job, holder: str) -> None:
         from codequarry.ingest.job_runner import run_job

@@ -1,14 +1,18 @@
 """`?index=true`: what a search names and the index lacks is indexed first."""
 
+import threading
 import time
 
 import pytest
 
+from codequarry.cli import indexer
 from codequarry.cli.indexer import LocalIndexer
 from codequarry.ingest import job_runner
 from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.search_api.app import create_app
+from codequarry.shared import jobs
+from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.repositories import Repository, save_repository
 
 pytestmark = pytest.mark.usefixtures("indexed")
@@ -24,15 +28,15 @@ def worker(settings, store, embedder):
         return made[-1]
 
     yield create_app(settings, store, embedder, make).test_client()
-    for indexer in made:
-        indexer.close()
+    for one in made:
+        one.close()
 
 
 @pytest.fixture(scope="module")
 def branches(indexed):
     """Put branches and a tag into `core` that nobody has indexed."""
     core = indexed["core"]
-    for name in ("fast", "slow", "third", "fourth"):
+    for name in ("fast", "slow", "third", "fourth", "fifth"):
         core.git("checkout", "--quiet", "-b", name, "main")
         core.commit({f"{name}.py": f"def only_on_{name}():\n    return '{name}'\n"})
     core.git("tag", "v1")
@@ -154,3 +158,21 @@ def test_the_flag_is_true_or_false(client):
 
 def test_an_unknown_job_is_a_404(client):
     assert client.get("/jobs/nope").status_code == 404
+
+
+def test_a_job_whose_end_could_not_be_written_is_done_again(worker, branches, monkeypatch):
+    """It would run for ever to whoever asks for the same version: its holder lives."""
+    for name, value in (("TIDY_SECONDS", 0.0), ("LOOK_SECONDS", 0.02)):
+        monkeypatch.setattr(indexer, name, value)
+    monkeypatch.setattr(jobs, "RETRY_SECONDS", 0.0)
+    change, failures = job_runner.change_job, [StoreUnavailable("it restarts")]
+
+    def at_first_unavailable(store, job_id, rule):
+        if failures and threading.current_thread().name == "indexer":
+            raise failures.pop()
+        return change(store, job_id, rule)
+
+    monkeypatch.setattr(job_runner, "change_job", at_first_unavailable)
+    lost = ask(worker, filters={"repo": "core", "branch": "fifth"}, wait_ms=0).get_json()["job_id"]
+    body = follow(worker, lost, lambda body: body["state"] in ("done", "failed"))
+    assert (body["state"], body["attempts"], failures) == ("done", 2, [])
