@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from codequarry.cli import (
+    beat,
     contents,
     diff_search,
     doctor,
@@ -23,6 +24,7 @@ from codequarry.cli import (
     serve,
     settings,
     status,
+    worker,
 )
 from codequarry.cli.invocation import examples
 from codequarry.shared.processors import use_one_blas_thread
@@ -68,6 +70,8 @@ _add(
     "diff-search parse_request --from main --to dev --json",
 )
 _add("serve", serve.serve, "serve --port 9000")
+_add("worker", worker.worker, "worker", "worker --concurrency 4", "worker --queues control,scan")
+_add("beat", beat.beat, "beat")
 _add("mcp", mcp.mcp, "mcp")
 _add("files", contents.files, "files codequarry", "files codequarry --tag v1.0 --json")
 _add("chunks", contents.chunks, "chunks codequarry shared/ledger.py", "chunks codequarry shared/ledger.py --branch dev")

@@ -28,6 +28,10 @@ def serve(
 
 
 def _make_indexer(backend: "Backend") -> "Indexer":
+    if backend.settings.queue.url:
+        from codequarry.search_api.dispatch import QueueIndexer
+
+        return QueueIndexer(backend)
     from codequarry.cli.indexer import LocalIndexer
 
     indexer = LocalIndexer(backend)

@@ -16,6 +16,7 @@ from codequarry.shared.errors import (
     EmbedderUnavailable,
     GitError,
     IndexMoved,
+    Interrupted,
     LeaseHeld,
     NotAtOrigin,
     NotIndexed,
@@ -43,20 +44,28 @@ BUSY = (LeaseHeld, IndexMoved, Conflict)
 log = logger("codequarry.jobs")
 
 OpenWorkshop = Callable[[], Workshop]
+Attend = Callable[[Job, Progress], None]
+"""Is called at every step of a job: it may do something else first, or raise Interrupted."""
 
 
-def run_job(job: Job, holder: str, open_workshop: OpenWorkshop) -> Job | None:
+def keep_at_it(_: Job, __: Progress) -> None:
+    """Attend to nothing else."""
+
+
+def run_job(job: Job, holder: str, open_workshop: OpenWorkshop, attend: Attend = keep_at_it) -> Job | None:
     """Do a job that ``holder`` has claimed and return it as it is then; None where it was lost to somebody else.
 
     StoreUnavailable where even that can't be written down: whoever looks after lost jobs will find it silent.
     """
     workshop = open_workshop()
-    sign = _Sign(workshop, job, holder)
+    sign = _Sign(workshop, job, holder, attend)
     try:
         with sign.shown():
             commit = _perform(job, workshop, sign)
     except Stopped:
         return sign.close(lambda now: _stopped(now, holder))
+    except Interrupted:
+        return sign.close(lambda now: given_back(now, holder))
     except RemovedMeanwhile as error:
         removed = str(error)
         return sign.close(lambda now: _stopped(now, holder) if now.stopping else _failed(now, holder, removed))
@@ -109,8 +118,8 @@ def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
 class _Sign:
     """The job as others see it, written anew while it runs."""
 
-    def __init__(self, workshop: Workshop, job: Job, holder: str) -> None:
-        self._store, self._id, self._holder = workshop.store, job.id, holder
+    def __init__(self, workshop: Workshop, job: Job, holder: str, attend: Attend) -> None:
+        self._store, self._job, self._holder, self._attend = workshop.store, job, holder, attend
         self._progress: dict[str, str | int] = {}
         self._stop: str | None = None
         self._ended = threading.Event()
@@ -136,6 +145,7 @@ class _Sign:
             "files_total": progress.files_total,
             "chunks_done": progress.chunks_done,
         }
+        self._attend(self._job, progress)
 
     def fail(self, error: CodequarryError) -> Job | None:
         """Write that the job failed for good."""
@@ -149,7 +159,7 @@ class _Sign:
             return change(beaten(job, self._holder, self._progress))
 
         with suppress(Conflict, NotIndexed):
-            return change_job(self._store, self._id, last)
+            return change_job(self._store, self._job.id, last)
         return None
 
     def _run(self) -> None:
@@ -157,7 +167,7 @@ class _Sign:
         while not self._ended.wait(wait):
             wait = BEAT_SECONDS
             try:
-                job = change_job(self._store, self._id, lambda job: beaten(job, self._holder, self._progress))
+                job = change_job(self._store, self._job.id, lambda job: beaten(job, self._holder, self._progress))
             except (Conflict, NotIndexed):
                 self._stop = "somebody else took the job over"
                 return

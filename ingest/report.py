@@ -12,15 +12,18 @@ from codequarry.shared.store.port import Store
 
 Kind = Literal["default", "overlay", "full", "gone"]
 Observe = Callable[[Progress], None]
+CallHelpers = Callable[[int, int, int], None]
+"""Ask other processes to take part in writing a transaction: its timeline, its number, how many of them can."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What a run works with."""
+    """What a run works with; without ``call_helpers`` it works alone."""
 
     store: Store
     embedder: Embedder
     settings: SettingsModel
+    call_helpers: CallHelpers | None = None
 
 
 @dataclass(frozen=True, slots=True)

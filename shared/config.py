@@ -151,6 +151,9 @@ class GitSettings(Section):
     user: str = Field(default="x-access-token", description="user name sent with the token")
     ssh_command: str | None = None
     tokens: dict[str, SecretStr] = Field(default={}, description="tokens by host, before `token`")
+    mirror_cache_bytes: int | None = Field(
+        default=None, ge=0, description="workers remove the mirrors that were used longest ago beyond so much"
+    )
     allowed_schemes: tuple[str, ...] = Field(
         default=("https", "ssh"), description="how repositories may be reached that requests name"
     )
@@ -219,6 +222,34 @@ class RetentionSettings(Section):
     repositories: dict[str, KeptHistory] = {}
 
 
+class QueueSettings(Section):
+    """The queue that wakes workers; without its URL the service does the jobs itself."""
+
+    url: SecretStr | None = Field(default=None, description="redis:// or rediss://, with an account if it needs one")
+    ca_file: Path | None = Field(default=None, description="PEM file of the CA that signed the server's certificate")
+    verify_certificates: bool = True
+    concurrency: int = Field(default=1, ge=1, le=256, description="jobs and batches at once in one worker")
+    soft_limit_seconds: float = Field(default=21_600, gt=0, description="a job that takes longer is tried again")
+    hard_limit_seconds: float = Field(default=22_200, gt=0, description="a process that takes longer is ended")
+    visibility_seconds: float = Field(
+        default=25_200, gt=0, description="a message that nobody acknowledged for so long is delivered again"
+    )
+    max_waiting: int = Field(default=1_000, ge=1, description="beyond so many waiting jobs requests come again later")
+
+    @field_validator("url")
+    @classmethod
+    def _is_redis(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value().startswith(("redis://", "rediss://")):
+            raise ValueError("it begins with redis:// or rediss://")
+        return value
+
+    @model_validator(mode="after")
+    def _limits_fit(self) -> Self:
+        if not self.soft_limit_seconds < self.hard_limit_seconds < self.visibility_seconds:
+            raise ValueError("soft_limit_seconds must be below hard_limit_seconds, and that below visibility_seconds")
+        return self
+
+
 class SettingsModel(Section):
     """Everything that can be set, with its default."""
 
@@ -235,6 +266,7 @@ class SettingsModel(Section):
     api: ApiSettings = ApiSettings()
     indexing: IndexingSettings = IndexingSettings()
     retention: RetentionSettings = RetentionSettings()
+    queue: QueueSettings = QueueSettings()
 
 
 @dataclass(frozen=True, slots=True)

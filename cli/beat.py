@@ -1,0 +1,19 @@
+"""`codequarry beat`: reminds the workers of what is to be done every few seconds."""
+
+import typer
+
+from codequarry.cli.invocation import load
+
+
+def beat(context: typer.Context) -> None:
+    """Remind the workers of lost jobs, of those that nobody was told of, and of old ones.
+
+    Needs [queue] url. Run one; while none runs, jobs are done, but lost ones wait.
+    """
+    settings = load(context).settings
+    from codequarry.shared.logs import configure_logs
+
+    configure_logs()
+    from codequarry.ingest.app import run_beat
+
+    run_beat(settings)

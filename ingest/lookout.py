@@ -1,0 +1,41 @@
+"""Looking after jobs: those whose holder is lost wait again, those that nobody was told of are told again."""
+
+from collections.abc import Callable
+from time import monotonic
+
+from codequarry.ingest.transaction.holder import is_gone
+from codequarry.shared.job_list import FAILED_KEPT_SECONDS, KEPT_SECONDS, due_jobs, tidy
+from codequarry.shared.jobs import Job
+from codequarry.shared.store.port import Store
+
+
+class Lookout:
+    """What one observer has seen of the jobs that run, by its own clock: clocks of two machines are never compared."""
+
+    def __init__(self, silent_seconds: float, clock: Callable[[], float] = monotonic) -> None:
+        """Take a job for lost when it has shown no sign of life for ``silent_seconds``."""
+        self._silent_seconds, self._clock = silent_seconds, clock
+        self._seen: dict[str, tuple[str, int, float]] = {}
+
+    def look(self, store: Store) -> list[Job]:
+        """Tidy the jobs; return those that were lost and wait again, or have failed for good."""
+        before, self._seen = self._seen, {}
+
+        def is_lost(job: Job) -> bool:
+            holder, beats, since = before.get(job.id, ("", -1, 0.0))
+            if (holder, beats) != (job.holder, job.beats):
+                since = self._clock()
+            self._seen[job.id] = (job.holder, job.beats, since)
+            return is_gone(job.holder) or self._clock() - since >= self._silent_seconds
+
+        return tidy(store, is_lost, KEPT_SECONDS, FAILED_KEPT_SECONDS)
+
+
+def untold(store: Store, messages: int) -> list[Job]:
+    """Return the jobs for which a message is missing, where so many ``messages`` wait.
+
+    A message says only that there is work; which job goes first is decided when somebody takes it. So it is enough
+    that there are as many messages as jobs.
+    """
+    due = due_jobs(store)
+    return due[: max(0, len(due) - messages)]

@@ -1,0 +1,52 @@
+"""The tasks by name: each only hands on what its message names."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from codequarry.ingest.worker import Messages, Worker
+from codequarry.ingest.workplace import Workplace
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.errors import CodequarryError
+from codequarry.shared.jobs import PRIORITIES
+from codequarry.shared.logs import logger
+from codequarry.shared.messages import CONTROL, LOOK_AFTER_JOBS, RUN_JOB
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+# How soon a job that was lost, or whose pause after a failure is over, is taken up again.
+LOOK_SECONDS = 2.0
+# Where no worker is free, looking later is as good: such messages must not pile up.
+LOOK_EXPIRES_SECONDS = 5 * LOOK_SECONDS
+
+SCHEDULE: dict[str, dict[str, Any]] = {
+    "look after jobs": {
+        "task": LOOK_AFTER_JOBS,
+        "schedule": LOOK_SECONDS,
+        "options": {"queue": CONTROL, "priority": PRIORITIES["urgent"], "expires": LOOK_EXPIRES_SECONDS},
+    },
+}
+
+log = logger("codequarry.worker")
+
+
+def register(app: "Celery", settings: SettingsModel, messages: Messages, is_ending: Callable[[], bool]) -> None:
+    """Give an application its tasks; what they work with is opened in the process that runs the first one."""
+    worker = Worker(Workplace(settings), messages, is_ending)
+
+    def run_job(_: str) -> None:
+        _told(worker.do_next)
+
+    def look_after_jobs() -> None:
+        _told(worker.look_after_jobs)
+
+    for name, task in ((RUN_JOB, run_job), (LOOK_AFTER_JOBS, look_after_jobs)):
+        app.task(name=name)(task)
+
+
+def _told(do: Callable[[], None]) -> None:
+    """Tell in one line what a message could not be done for: the job is in the catalog and waits."""
+    try:
+        do()
+    except CodequarryError as error:
+        log.warning("jobs wait", error=type(error).__name__, detail=str(error))

@@ -1,0 +1,104 @@
+"""One process of a worker: takes a job at a time, looks after those of others, and ends when it is told to."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from codequarry.ingest.job_runner import BEAT_SECONDS, run_job
+from codequarry.ingest.lookout import Lookout, untold
+from codequarry.ingest.report import CallHelpers
+from codequarry.ingest.transaction.holder import new_holder, retire_holder
+from codequarry.ingest.workplace import Workplace
+from codequarry.shared.errors import Interrupted
+from codequarry.shared.job_list import claim_next
+from codequarry.shared.jobs import Job
+from codequarry.shared.logs import logger
+from codequarry.shared.repositories import Progress
+
+# A job beats so many times before it counts as lost, so that a slow store costs nothing.
+BEATS_UNTIL_LOST = 6
+
+log = logger("codequarry.worker")
+
+
+class Messages(Protocol):
+    """The queue as a worker sees it; QueueUnavailable where it does not answer."""
+
+    def tell(self, job: Job) -> None:
+        """Tell some worker that there is a job."""
+        ...
+
+    def call_helper(self, timeline: int, number: int, priority: int) -> None:
+        """Ask some worker to take part in writing a transaction."""
+        ...
+
+    def waiting_jobs(self) -> int:
+        """Return how many messages about jobs nobody has taken."""
+        ...
+
+    def waiting_calls(self) -> int:
+        """Return how many calls for help nobody has taken."""
+        ...
+
+
+class Worker:
+    """What the tasks of one process do; not for threads."""
+
+    def __init__(self, workplace: Workplace, messages: Messages, is_ending: Callable[[], bool]) -> None:
+        """Work at ``workplace`` until ``is_ending``: then what is under way is left for others to go on with."""
+        self._workplace, self._messages, self._is_ending = workplace, messages, is_ending
+        lease_seconds = workplace.settings.indexing.lease_seconds
+        self._lookout = Lookout(max(lease_seconds, BEATS_UNTIL_LOST * BEAT_SECONDS))
+        self._doing: list[Job] = []
+
+    def do_next(self) -> None:
+        """Do the job that goes first, if there is one."""
+        store = self._workplace.workshop().store
+        if not self._is_ending():
+            self._take(lambda holder: claim_next(store, holder))
+
+    def look_after_jobs(self) -> None:
+        """Let lost jobs wait again, and tell of those that nobody was told of."""
+        store = self._workplace.workshop().store
+        for job in self._lookout.look(store):
+            log.warning("job lost", id=job.id, repo=job.repo, ref=job.ref, state=job.state, attempts=job.attempts)
+        for job in untold(store, self._messages.waiting_jobs()):
+            self._messages.tell(job)
+
+    def _take(self, claim: Callable[[str], Job | None]) -> None:
+        holder = new_holder()
+        try:
+            job = claim(holder)
+            if job is None:
+                return
+            self._doing.append(job)
+            try:
+                self._run(job, holder)
+            finally:
+                self._doing.pop()
+        finally:
+            retire_holder(holder)
+
+    def _run(self, job: Job, holder: str) -> None:
+        outermost = len(self._doing) == 1
+        log.info("job begins", id=job.id, repo=job.repo, ref=job.ref, attempt=job.attempts)
+        workshop = self._workplace.workshop(self._helpers_of(job), anew=outermost)
+        ended = run_job(job, holder, lambda: workshop, self._attend)
+        if ended is not None:
+            log.info("job", id=job.id, repo=job.repo, ref=job.ref, state=ended.state, commit=ended.commit or None)
+
+    def _attend(self, job: Job, progress: Progress) -> None:
+        """Leave a job between two of its steps where the process is to end; let one that is more urgent go first."""
+        if self._is_ending():
+            raise Interrupted("the worker is to end; another one goes on with this")
+        if progress.phase != "indexing" or not progress.files_total:
+            return
+        store = self._workplace.workshop(anew=False).store
+        passed_over = {one.repo for one in self._doing}
+        self._take(lambda holder: claim_next(store, holder, job.priority, passed_over))
+
+    def _helpers_of(self, job: Job) -> CallHelpers:
+        def call(timeline: int, number: int, most: int) -> None:
+            for _ in range(most - self._messages.waiting_calls()):
+                self._messages.call_helper(timeline, number, job.priority)
+
+        return call

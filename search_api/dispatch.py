@@ -1,0 +1,52 @@
+"""Asking for work where workers do it: the job goes into the catalog, and a message tells a worker of it."""
+
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from codequarry.search_api.backend import Backend
+from codequarry.shared.job_list import submit_within
+from codequarry.shared.jobs import Job, JobRequest
+from codequarry.shared.logs import logger
+from codequarry.shared.messages import APP, RUN_JOB, SCAN, celery_options
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+log = logger("codequarry.dispatch")
+
+
+class QueueIndexer:
+    """Has workers do the jobs; where the queue does not answer they are told later, by whoever looks after jobs."""
+
+    def __init__(self, backend: Backend) -> None:
+        """Ask for work on the index that ``backend`` searches."""
+        self._backend = backend
+        self._lock = Lock()
+        self._app: Celery | None = None
+
+    def submit(self, request: JobRequest) -> Job:
+        """Ask for a version and return its job, or the one that waits for the same; StoreUnavailable if too many do."""
+        store, most = self._backend.engine().store, self._backend.settings.queue.max_waiting
+        job, is_new = submit_within(store, request, most)
+        # Whoever gets a message takes the most urgent job there is, so one that was joined needs no second one.
+        if is_new:
+            self._tell(job)
+        return job
+
+    def _tell(self, job: Job) -> None:
+        from kombu.exceptions import OperationalError
+
+        try:
+            self._celery().send_task(RUN_JOB, (job.id,), queue=SCAN, priority=job.priority, retry=False)
+        except OperationalError as error:
+            log.warning("the queue does not answer; the job waits", job=job.id, detail=str(error))
+
+    def _celery(self) -> "Celery":
+        """Return the application that sends, made at the first use: importing Celery takes a quarter of a second."""
+        from celery import Celery
+
+        with self._lock:
+            if self._app is None:
+                self._app = Celery(APP, set_as_current=False)
+                self._app.conf.update(celery_options(self._backend.settings))
+            return self._app

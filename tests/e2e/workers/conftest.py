@@ -1,0 +1,146 @@
+"""Workers as an operator runs them: processes over one index, woken by a real queue."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from codequarry.ingest.report import Workshop
+from codequarry.search_api.backend import Backend
+from codequarry.search_api.dispatch import QueueIndexer
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.job_list import list_jobs, read_job
+from codequarry.shared.jobs import Job, JobRequest
+from codequarry.shared.opening import open_index
+from codequarry.shared.settings_sources import variable_of
+from codequarry.shared.store.factory import editions_of
+from codequarry.shared.store.port import Store
+
+# Something that hangs fails its test instead of the whole run.
+TIMEOUT_SECONDS = 90
+
+
+class Crew:
+    """An index, the service's way of asking for work, and the processes that do it."""
+
+    def __init__(self, folder: Path, url: str, embedder: Embedder, settings: Mapping[str, object]) -> None:
+        self.folder = folder
+        self._variables = {
+            "home": folder / "home",
+            "queue.url": url,
+            "indexing.processes": 1,
+            "indexing.grace_seconds": 0,
+            "indexing.lease_seconds": 3,
+        } | dict(settings)
+        tables: dict[str, dict[str, object]] = {}
+        for key, value in self._variables.items():
+            table, _, name = key.partition(".")
+            if name:
+                tables.setdefault(table, {})[name] = value
+        plain = {key: value for key, value in self._variables.items() if "." not in key}
+        self.settings = SettingsModel.model_validate(plain | tables)
+        self.embedder = embedder
+        editions = editions_of(self.settings)
+        self._index = open_index(self.settings, editions)
+        editions.close()
+        self.store: Store = self._index.store
+        self.indexer = QueueIndexer(Backend(self.settings, self.store, embedder))
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def workshop(self) -> Workshop:
+        """What the test itself works with."""
+        return Workshop(self.store, self.embedder, self.settings)
+
+    def start(self, *arguments: object, **variables: object) -> subprocess.Popen[bytes]:
+        """Start a command as a process group of its own; keywords are settings, with two underscores for the dot."""
+        named = {key.replace("__", "."): value for key, value in variables.items()}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("CODEQUARRY_", "GIT_"))}
+        own = {variable_of(key): str(value) for key, value in (self._variables | named).items()}
+        with open(self.folder / f"log-{len(self.processes)}", "wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "codequarry.cli.main", *map(str, arguments)],
+                cwd=self.folder,
+                env=kept | own | {"HOME": str(self.folder), "GIT_CONFIG_GLOBAL": os.devnull},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.processes.append(process)
+        return process
+
+    def start_worker(self, **variables: object) -> subprocess.Popen[bytes]:
+        """Start a worker with one process for jobs."""
+        return self.start("worker", **variables)
+
+    def start_beat(self) -> subprocess.Popen[bytes]:
+        """Start beat."""
+        return self.start("beat")
+
+    def submit(self, request: JobRequest) -> Job:
+        """Ask for work as the service does."""
+        return self.indexer.submit(request)
+
+    def until(self, what: Callable[[], object], why: str) -> None:
+        """Wait until something is so."""
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while not what():
+            assert time.monotonic() < deadline, f"{why}; {list_jobs(self.store)}\n{self.logs()}"
+            time.sleep(0.05)
+
+    def ended(self, jobs: Sequence[Job]) -> list[Job]:
+        """Wait until jobs have ended, and return them."""
+        found = list(jobs)
+
+        def have() -> bool:
+            found[:] = [read_job(self.store, job.id) or job for job in jobs]
+            return all(job.is_finished for job in found)
+
+        self.until(have, "the jobs did not end")
+        return found
+
+    def logs(self) -> str:
+        """Return what all processes have said."""
+        return "\n".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("log-*")))
+
+    def stop(self) -> None:
+        """Kill what still runs."""
+        for process in self.processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def holders_pid(job: Job) -> int:
+    """Return the process that has a job."""
+    return int(job.holder.split(" ")[2])
+
+
+@pytest.fixture
+def make_crew(tmp_path: Path, queue_server, embedder: Embedder) -> Iterator[Callable[..., Crew]]:
+    """Give a function that opens an index whose work is done by workers; arguments are settings by their keys."""
+    made: list[Crew] = []
+
+    def make(settings: Mapping[str, object] = {}) -> Crew:
+        folder = tmp_path / f"crew-{len(made)}"
+        folder.mkdir()
+        made.append(Crew(folder, queue_server.url, embedder, settings))
+        return made[-1]
+
+    yield make
+    for crew in made:
+        crew.stop()
+        crew.store.close()
+
+
+@pytest.fixture
+def crew(make_crew: Callable[..., Crew]) -> Crew:
+    """Give such an index in a folder."""
+    return make_crew()

@@ -1,0 +1,121 @@
+"""Jobs done by worker processes, whatever dies meanwhile."""
+
+import os
+import signal
+
+import pytest
+
+from codequarry.ingest.fsck.versions import check_version
+from codequarry.shared.job_list import list_jobs, read_job
+from codequarry.shared.jobs import PRIORITIES, JobRequest
+from codequarry.shared.ledger import read_head, read_transaction
+
+FILES = {f"src/d{number % 7}/f{number}.py": f"def step_{number}(x):\n    return x + {number}\n" for number in range(40)}
+# Long enough to be met in the middle: many batches of few files.
+MANY = {
+    f"src/d{number % 17}/f{number}.py": f"def step_{number}(x):\n    return x + {number}\n" for number in range(500)
+}
+SLOWLY = {"indexing.batch_files": 2}
+
+
+def request(repository, **fields) -> JobRequest:
+    return JobRequest(repository.folder.name, repository.origin, **fields)
+
+
+def in_the_middle(crew, repo: str):
+    """Return a condition: an import of a repository has written some batches and not all."""
+
+    def look() -> bool:
+        head = read_head(crew.store)
+        open_ = [(timeline, number) for number, timeline in head.open.items() if head.timelines[timeline].repo == repo]
+        return any(len(list(crew.store.written_files(*place))) >= 4 for place in open_)
+
+    return look
+
+
+def check_clean(crew, repo: str) -> None:
+    """Compare the default branch with git, as fsck does."""
+    head = read_head(crew.store)
+    timeline = head.defaults[repo]
+    record = read_transaction(crew.store, timeline, head.timelines[timeline].published)
+    assert check_version(record, crew.workshop).problems == ()
+    assert not head.open
+    assert crew.store.list_documents("batch:") == crew.store.list_documents("chore:") == []
+
+
+def test_workers_do_what_the_service_was_asked_for(crew, make_repository):
+    repositories = [make_repository(name, FILES | {"only.py": f"{name} = 1\n"}) for name in ("core", "site", "tool")]
+    jobs = [crew.submit(request(one)) for one in repositories]
+    crew.start_worker()
+    done = crew.ended(jobs)
+    assert [(job.state, job.percent) for job in done] == [("done", 100)] * 3
+    assert [job.commit for job in done] == [one.git("rev-parse", "HEAD").decode().strip() for one in repositories]
+    assert set(read_head(crew.store).defaults) == {"core", "site", "tool"}
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["its-process", "the-whole-worker"])
+def test_a_job_whose_worker_is_killed_is_finished_by_another(make_crew, make_repository, whole):
+    crew = make_crew(SLOWLY)
+    repository = make_repository("core", MANY)
+    crew.start_beat()
+    crew.start_worker()
+    job = crew.submit(request(repository))
+    crew.until(in_the_middle(crew, "core"), "the import did not begin")
+    holder = int(read_job(crew.store, job.id).holder.split(" ")[2])
+    if whole:
+        os.killpg(crew.processes[1].pid, signal.SIGKILL)
+        crew.start_worker()
+    else:
+        os.kill(holder, signal.SIGKILL)
+    [done] = crew.ended([job])
+    assert (done.state, done.attempts) == ("done", 2)
+    assert done.failures == ("whoever ran it ended without a word",)
+    check_clean(crew, "core")
+
+
+def test_a_worker_that_is_told_to_end_gives_its_job_back_and_another_goes_on(make_crew, make_repository):
+    """Nothing that was written is thrown away, and it does not count as a failure."""
+    crew = make_crew(SLOWLY)
+    repository = make_repository("core", MANY)
+    worker = crew.start_worker()
+    job = crew.submit(request(repository))
+    crew.until(in_the_middle(crew, "core"), "the import did not begin")
+    os.killpg(worker.pid, signal.SIGTERM)
+    assert worker.wait(timeout=60) == 0
+    left = read_job(crew.store, job.id)
+    assert (left.state, left.attempts, left.holder) == ("queued", 0, "")
+    [number] = read_head(crew.store).open
+    crew.start_beat()
+    crew.start_worker()
+    [done] = crew.ended([job])
+    assert (done.state, done.failures) == ("done", ())
+    head = read_head(crew.store)
+    assert head.timelines[head.defaults["core"]].published == number
+    check_clean(crew, "core")
+
+
+def test_the_queue_may_go_and_come_back_and_no_job_is_lost(crew, make_repository, queue_server):
+    repositories = [make_repository(name, FILES) for name in ("core", "site", "tool")]
+    crew.start_beat()
+    crew.start_worker()
+    jobs = [crew.submit(request(repositories[0]))]
+    crew.ended(jobs)
+    queue_server.stop()
+    jobs += [crew.submit(request(one)) for one in repositories[1:]]
+    assert [job.state for job in list_jobs(crew.store, ("queued",))] == ["queued"] * 2
+    queue_server.start()
+    assert [job.state for job in crew.ended(jobs)] == ["done"] * 3
+
+
+def test_a_push_overtakes_a_running_import_with_one_worker_process(make_crew, make_repository):
+    crew = make_crew(SLOWLY)
+    big, small = make_repository("big", MANY), make_repository("small", FILES)
+    crew.start_worker()
+    first = crew.submit(request(big))
+    crew.until(in_the_middle(crew, "big"), "the import did not begin")
+    pushed = crew.submit(request(small, trigger="webhook", priority=PRIORITIES["change"]))
+    crew.ended([pushed])
+    assert read_job(crew.store, first.id).state == "running"
+    assert [job.state for job in crew.ended([first, pushed])] == ["done", "done"]
+    assert read_job(crew.store, first.id).attempts == 1
+    check_clean(crew, "big")
