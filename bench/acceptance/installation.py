@@ -141,11 +141,17 @@ class Installation:
     @contextmanager
     def service(self) -> Iterator[Service]:
         """Run `codequarry serve` and connect to it."""
+        with self.running() as (_, port):
+            yield Service("127.0.0.1", port)
+
+    @contextmanager
+    def running(self) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+        """Run `codequarry serve` and give its process and its port."""
         port = free_port()
         process = self.start("serve", "--port", str(port))
         try:
             _await_ready(process, port)
-            yield Service("127.0.0.1", port)
+            yield process, port
         finally:
             os.killpg(process.pid, signal.SIGTERM)
             process.wait()
