@@ -136,10 +136,12 @@ def _undo(run: Run, held: Held) -> LeaseHeld | None:
 
 def _lost(run: Run, held: Held) -> Conflict | LeaseHeld:
     """Say why the timeline is gone, and have the chores delete what was written after that."""
-    store, repo = run.workshop.store, run.repository.name
+    store, repo, key = run.workshop.store, run.repository.name, run.source.key
     note_purge(store, held.timeline)
     if not has_timelines(store, repo):
         return RemovedMeanwhile(repo)
+    if not timelines_of(read_head(store), repo, key):
+        clear_progress(store, repo, key)  # the version was removed, and nobody is at it again
     return _taken(run)
 
 

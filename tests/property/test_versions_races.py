@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from codequarry.ingest import watch
 from codequarry.ingest.fsck.catalog import check_catalog
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.removal import remove_repository
 from codequarry.ingest.transaction.chores import CHORES, finish_chores, note_purge
+from codequarry.ingest.transaction.placement import timelines_of
 from codequarry.ingest.versions import drop_version
 from codequarry.shared.errors import Conflict, LeaseHeld, NotIndexed, StoreError
 from codequarry.shared.ledger import HEAD_KEY, read_head, read_transaction
@@ -79,6 +81,7 @@ class World:
         assert ("project" in head.defaults) == any(head.timelines[one].published for one in mine)
         assert check_catalog(self.store, "project") == []
         assert self.store.list_documents(CHORES) == []
+        assert list_progress(self.store) == []
         for timeline in set(range(1, head.counter + 1)) - mine:
             assert list(self.store.history(timeline)) == []
             assert self.store.list_documents(f"transaction:{timeline:010d}:") == []
@@ -91,7 +94,8 @@ class World:
 
 
 @pytest.fixture
-def world(make_repository, make_workshop) -> World:
+def world(make_repository, make_workshop, monkeypatch) -> World:
+    monkeypatch.setattr(watch, "SAVE_SECONDS", 0.0)
     repository = make_repository(files={"a.py": "a = 1\n", "b.py": "b = 1\n"})
     return World(repository, make_workshop(indexing={"lease_seconds": 0.2}))
 
@@ -138,6 +142,24 @@ def test_a_run_during_a_removal_leaves_the_repository_there_whole_or_not_at_all(
         meddled = Meddled(world.store, turn, world.index)
         world.remove(meddled)
         outcomes.add(world.check())
+        if meddled.writes < turn:
+            break
+    assert outcomes == {True, False}
+
+
+def test_a_version_that_is_removed_during_its_run_is_there_whole_or_not_at_all(world):
+    world.repository.git("checkout", "--quiet", "-b", "a")
+    world.change()
+    world.repository.git("checkout", "--quiet", "main")
+    world.index()
+    outcomes = set()
+    for turn in range(1, 50):
+        meddled = Meddled(world.store, turn, lambda: drop_version(world.store, "project", A))
+        with suppress(Conflict, LeaseHeld):
+            world.index(meddled, ref=A)
+        assert world.check()
+        outcomes.add(bool(timelines_of(read_head(world.store), "project", A.key)))
+        drop_version(world.store, "project", A)
         if meddled.writes < turn:
             break
     assert outcomes == {True, False}
@@ -256,6 +278,7 @@ def _check_both(world, *refs) -> None:
         assert record.commit == commit
         assert world.files(version_snapshot(head, record)) == world.repository.listing(commit)
         indexed[record.ref] = timeline
+    assert list_progress(world.store) == []
     known = read_repository(world.store, "project")
     assert indexed[known.branch] == head.defaults["project"]
     assert known.head_commit == head.timelines[head.defaults["project"]].commit
