@@ -126,8 +126,15 @@ def note_fetched(fetched: Repository, store: Store) -> None:
 
 
 def adopt_branch(repository: Repository, store: Store) -> None:
-    """Write what the default branch is called now that it is published."""
-    update_repository(store, repository.name, lambda known: _adopted(known, repository))
+    """Write what the default branch is called now that it is published; who has published since writes that."""
+
+    def change(known: Repository) -> Repository:
+        head = read_head(store)
+        default = head.timelines.get(head.defaults.get(repository.name, -1))
+        is_mine = default and (default.branch, default.commit) == (repository.branch, repository.head_commit)
+        return _adopted(known, repository) if is_mine else known
+
+    update_repository(store, repository.name, change)
 
 
 def _adopted(known: Repository, new: Repository) -> Repository:

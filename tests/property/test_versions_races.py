@@ -285,6 +285,29 @@ def _check_both(world, *refs) -> None:
     assert {ref.value for ref in refs if ref} <= indexed.keys()
 
 
+def test_a_run_that_is_overtaken_after_its_publication_does_not_take_the_catalog_back(world):
+    def published() -> str:
+        head = read_head(world.store)
+        return head.timelines[head.defaults["project"]].commit
+
+    def overtake() -> None:
+        if published() == world.repository.git("rev-parse", "main").decode().strip():
+            overtaken.append(turn)
+            world.change()
+            world.index()
+
+    overtaken = []
+    world.index()
+    for turn in range(1, 60):
+        world.change()
+        meddled = Meddled(world.store, turn, overtake)
+        world.index(meddled)
+        assert read_repository(world.store, "project").head_commit == published()
+        if meddled.writes < turn:
+            break
+    assert overtaken
+
+
 def test_the_chore_of_a_branch_that_vanished_is_done_by_the_run_that_noticed(world):
     world.repository.git("branch", "a")
     world.index()
