@@ -1,13 +1,18 @@
 """What a fetch has seen of the versions of a repository, written down for every answer's freshness."""
 
+from contextlib import suppress
+from datetime import UTC, datetime
+
 from codequarry.ingest.git.ancestry import count_behind
 from codequarry.ingest.run import Run
 from codequarry.ingest.sources import Source, note_fetched
 from codequarry.ingest.transaction.placement import current_timeline
 from codequarry.ingest.wanted import other_versions
 from codequarry.ingest.watch import now
+from codequarry.shared.errors import StoreError
 from codequarry.shared.head import Head
 from codequarry.shared.ledger import read_head
+from codequarry.shared.metrics import observe_lag
 from codequarry.shared.repositories import RefHead, read_ref_head, save_ref_head
 from codequarry.shared.store.port import Store
 
@@ -21,6 +26,18 @@ def note_fetch(run: Run) -> None:
     if not run.source.key:
         note_fetched(run.repository, store)
     _note_seen(store, run.repository.name, run.source)
+
+
+def observe_published(run: Run) -> None:
+    """Record how long the commit that a run has just published took since it was seen first."""
+    seen_at = [run.request.seen_at] if run.request.seen_at else []
+    with suppress(StoreError):  # the run has published; what can't be read now is only not counted
+        known = read_ref_head(run.workshop.store, run.repository.name, run.source.key)
+        if known and known.commit == run.source.commit and known.seen_at:
+            seen_at.append(known.seen_at)
+    if seen_at:
+        seen = min(map(datetime.fromisoformat, seen_at))
+        observe_lag((datetime.now(UTC) - seen).total_seconds(), first=run.is_first)
 
 
 def _note_seen(store: Store, repo: str, source: Source) -> None:

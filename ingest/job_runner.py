@@ -5,6 +5,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from time import monotonic
+
+from structlog.contextvars import bound_contextvars
 
 from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.presence import RemovedMeanwhile
@@ -28,6 +31,7 @@ from codequarry.shared.errors import (
 from codequarry.shared.job_list import change_job
 from codequarry.shared.jobs import Job, beaten, ended, failed_once, given_back
 from codequarry.shared.logs import logger
+from codequarry.shared.metrics import count_job, count_job_failure
 from codequarry.shared.refs import Ref, is_null_commit
 from codequarry.shared.repositories import Progress
 
@@ -40,6 +44,8 @@ BUSY_SECONDS = 1.0
 # These may pass by themselves.
 PASSING = (StoreUnavailable, EmbedderUnavailable, GitError)
 BUSY = (LeaseHeld, IndexMoved, Conflict)
+# What is counted for a job that somebody else had taken over when its turn here ended.
+LOST = "lost"
 
 log = logger("codequarry.jobs")
 
@@ -57,7 +63,11 @@ def run_job(job: Job, holder: str, open_workshop: OpenWorkshop, attend: Attend =
 
     StoreUnavailable where even that can't be written down: whoever looks after lost jobs will find it silent.
     """
-    workshop = open_workshop()
+    with bound_contextvars(job_id=job.id, repo=job.repo, ref=job.ref):
+        return _run_job(job, holder, open_workshop(), attend)
+
+
+def _run_job(job: Job, holder: str, workshop: Workshop, attend: Attend) -> Job | None:
     sign = _Sign(workshop, job, holder, attend)
     try:
         with sign.shown():
@@ -68,21 +78,21 @@ def run_job(job: Job, holder: str, open_workshop: OpenWorkshop, attend: Attend =
         return sign.close(lambda now: given_back(now, holder))
     except RemovedMeanwhile as error:
         removed = str(error)
-        return sign.close(lambda now: _stopped(now, holder) if now.stopping else _failed(now, holder, removed))
+        return sign.close(lambda now: _stopped(now, holder) if now.stopping else _failed(now, holder, removed), error)
     except BUSY:
         return sign.close(lambda now: _stopped(now, holder, BUSY_SECONDS))
     except NotAtOrigin as error:
         return sign.fail(error)
     except PASSING as error:
-        log.warning("job failed, will be tried again", job=job.id, repo=job.repo, ref=job.ref, detail=str(error))
+        log.warning("job failed, will be tried again", detail=str(error))
         message = str(error)
-        return sign.close(lambda now: failed_once(now, holder, message, random.random()))
+        return sign.close(lambda now: failed_once(now, holder, message, random.random()), error)
     except CodequarryError as error:
         return sign.fail(error)
     except Exception as error:
-        log.error("job failed unexpectedly", exc_info=error, job=job.id, repo=job.repo, ref=job.ref)
+        log.error("job failed unexpectedly", exc_info=error)
         message = f"an unexpected error ({type(error).__name__}); the log has it under job {job.id}"
-        return sign.close(lambda now: failed_once(now, holder, message, random.random()))
+        return sign.close(lambda now: failed_once(now, holder, message, random.random()), error)
     return sign.close(lambda now: ended(now, holder, "done", commit=commit))
 
 
@@ -103,9 +113,11 @@ def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
         return ""
     refused: CodequarryError | None = None
     candidates: tuple[Ref | None, ...] = job.refs or (None,)
+    # Somebody told of a new commit: it was seen then, before any fetch.
+    seen_at = job.created_at if job.wanted_commit else ""
     for candidate in candidates:
         try:
-            request = IndexRequest(job.origin, name=job.repo, ref=candidate, guarded=job.guarded)
+            request = IndexRequest(job.origin, name=job.repo, ref=candidate, guarded=job.guarded, seen_at=seen_at)
             return index_repository(request, workshop, sign.observe).commit
         except (NotAtOrigin, NotIndexed, UsageError) as error:
             refused = refused or error
@@ -120,6 +132,7 @@ class _Sign:
 
     def __init__(self, workshop: Workshop, job: Job, holder: str, attend: Attend) -> None:
         self._store, self._job, self._holder, self._attend = workshop.store, job, holder, attend
+        self._began = monotonic()
         self._progress: dict[str, str | int] = {}
         self._stop: str | None = None
         self._ended = threading.Event()
@@ -150,17 +163,21 @@ class _Sign:
     def fail(self, error: CodequarryError) -> Job | None:
         """Write that the job failed for good."""
         message = str(error)
-        return self.close(lambda now: _failed(now, self._holder, message))
+        return self.close(lambda now: _failed(now, self._holder, message), error)
 
-    def close(self, change: Callable[[Job], Job]) -> Job | None:
-        """Write how the job ended; None where somebody else has it."""
+    def close(self, change: Callable[[Job], Job], error: Exception | None = None) -> Job | None:
+        """Write how the job ended, with the ``error`` that ended it; None where somebody else has it."""
 
         def last(job: Job) -> Job:
             return change(beaten(job, self._holder, self._progress))
 
+        left: Job | None = None
         with suppress(Conflict, NotIndexed):
-            return change_job(self._store, self._job.id, last)
-        return None
+            left = change_job(self._store, self._job.id, last)
+        count_job(self._job.kind, self._job.trigger, left.state if left else LOST, monotonic() - self._began)
+        if error is not None and left and left.state != "cancelled":
+            count_job_failure(error)
+        return left
 
     def _run(self) -> None:
         wait = min(FIRST_BEAT_SECONDS, BEAT_SECONDS)

@@ -34,7 +34,8 @@ class IndexRequest:
     ``full`` starts over beside what is there. More than ``max_chunks`` chunks or ``max_tokens`` tokens to embed stop
     the run with LimitExceeded, and nothing is published. ``forced`` paths are written anew although nothing about them
     has changed: something is wrong with them (``codequarry fsck --repair``). A repository that is new and was named by
-    somebody else's request is ``guarded`` (``git/guard.py``).
+    somebody else's request is ``guarded`` (``git/guard.py``). ``seen_at`` (ISO 8601) is when somebody told that there
+    is something new, where that was before the fetch.
     """
 
     origin: str
@@ -46,6 +47,7 @@ class IndexRequest:
     default: bool = False
     forced: frozenset[str] = frozenset()
     guarded: bool = False
+    seen_at: str = ""
 
 
 @dataclass(frozen=True, slots=True)

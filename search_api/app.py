@@ -16,13 +16,14 @@ from codequarry.search_api.backend import Backend
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.problems import problem, problem_of
 from codequarry.search_api.request import SearchRequest
-from codequarry.search_api.routes import EXTENSION, INDEXER, comparison, health, jobs, repos, search
+from codequarry.search_api.routes import CATALOG_METRICS, EXTENSION, INDEXER, comparison, health, jobs, repos, search
 from codequarry.search_api.schemas import component_schemas
+from codequarry.search_api.watching import catalog_metrics
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.logs import logger
-from codequarry.shared.metrics import count_request
+from codequarry.shared.metrics import count_request, start_counting
 from codequarry.shared.store.port import Store
 
 TITLE = "Codequarry"
@@ -58,8 +59,12 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined]  # of the default provider, which is not the declared type
     app.extensions[EXTENSION] = backend = Backend(settings, store, embedder)
     app.extensions[INDEXER] = make_indexer(backend) if make_indexer else None
+    start_counting()
     for room in (search, comparison, repos, jobs, health):
         app.register_blueprint(room.blueprint)
+    app.extensions[CATALOG_METRICS] = catalog_metrics(backend)
+    if settings.metrics.port is None:
+        app.register_blueprint(health.metrics_blueprint)
     _watch_requests(app)
     _answer_errors(app)
     _complete_spec(app)
@@ -95,8 +100,9 @@ def _watch_requests(app: APIFlask) -> None:
     def end(response: Response) -> Response:
         route = request.url_rule.rule if request.url_rule else UNMATCHED_ROUTE
         response.headers[REQUEST_ID_HEADER] = g.request_id
-        count_request(route, request.method if request.url_rule else "any", response.status_code)
-        duration = round((perf_counter() - g.started) * 1000, 1)
+        seconds = perf_counter() - g.started
+        count_request(route, request.method if request.url_rule else "any", response.status_code, seconds)
+        duration = round(seconds * 1000, 1)
         log.info("request", route=route, method=request.method, status=response.status_code, ms=duration)
         return response
 

@@ -7,6 +7,7 @@ from codequarry.search_api.terms import MAX_TERMS, index_terms
 from codequarry.shared.embedding.port import Embedder, Vector
 from codequarry.shared.errors import EmbeddingError
 from codequarry.shared.identifiers import iter_tokens
+from codequarry.shared.metrics import embedding_timed
 from codequarry.shared.model import Snapshot
 from codequarry.shared.store.port import RecallQuery
 
@@ -61,6 +62,7 @@ def near_spellings(word: str) -> Iterator[str]:
 def embed(embedder: Embedder, text: str) -> Vector | None:
     """Return the vector of a query, or None where the model fails: then the search goes on lexically."""
     try:
-        return embedder.embed_query(text)
+        with embedding_timed("query"):
+            return embedder.embed_query(text)
     except EmbeddingError:
         return None

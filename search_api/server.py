@@ -43,6 +43,7 @@ def serve(settings: SettingsModel, announce: Announce | None = None, make_indexe
     check_index(settings)
     configure_logs()
     if settings.api.workers == 1:
+        # One worker after another may be there, but never two: each counts for itself.
         _Server(settings, announce or _to_stderr, make_indexer).run()
         return
     with tempfile.TemporaryDirectory(prefix="codequarry-metrics-") as folder:
@@ -105,8 +106,10 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def load(self) -> Any:  # noqa: ANN401  # gunicorn's own signature
         """Return the application; called in each worker process, so that no connection is shared by a fork."""
         from codequarry.search_api.app import create_app, warm_up
+        from codequarry.search_api.watching import serve_metrics
 
         app = create_app(self._settings, make_indexer=self._make_indexer)
+        serve_metrics(app, self._settings)
         warm_up(app)
         return app
 

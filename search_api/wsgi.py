@@ -20,9 +20,12 @@ def __getattr__(name: str) -> "APIFlask":
 
         use_one_blas_thread()
         from codequarry.search_api.app import create_app
+        from codequarry.search_api.watching import serve_metrics
         from codequarry.shared.config import load_settings
         from codequarry.shared.logs import configure_logs
 
         configure_logs()
-        _apps.append(create_app(load_settings().settings))
+        settings = load_settings().settings
+        _apps.append(create_app(settings))
+        serve_metrics(_apps[0], settings)
     return _apps[0]

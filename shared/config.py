@@ -250,6 +250,16 @@ class QueueSettings(Section):
         return self
 
 
+class MetricsSettings(Section):
+    """Where metrics are served, and how much they name."""
+
+    port: int | None = Field(default=None, ge=1, le=65535, description="/metrics on a port of its own, without a key")
+    host: str = "127.0.0.1"
+    worst_repositories: int = Field(
+        default=0, ge=0, le=100, description="so many repositories are named, those furthest behind"
+    )
+
+
 class SettingsModel(Section):
     """Everything that can be set, with its default."""
 
@@ -267,6 +277,7 @@ class SettingsModel(Section):
     indexing: IndexingSettings = IndexingSettings()
     retention: RetentionSettings = RetentionSettings()
     queue: QueueSettings = QueueSettings()
+    metrics: MetricsSettings = MetricsSettings()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from codequarry.shared.jobs import (
     new_job,
     now,
 )
+from codequarry.shared.metrics import count_job_lost
 from codequarry.shared.store.port import Store
 
 JOB_PREFIX = "job:"
@@ -160,6 +161,7 @@ def tidy(store: Store, is_lost: Callable[[Job], bool], kept_seconds: float, fail
         if job.state == "running" and is_lost(job):
             with suppress(Conflict, NotIndexed):
                 lost.append(change_job(store, job.id, partial(_lost, seen=job)))
+                count_job_lost()
     return lost
 
 

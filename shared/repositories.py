@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from codequarry.shared.errors import Conflict
@@ -36,6 +37,7 @@ class RefHead:
     """The newest commit of a version that a fetch has seen; ``ref`` is its key, empty for the default branch.
 
     It had ``behind`` commits that ``behind_of``, the commit published then, had not; None where that is unknown.
+    ``seen_at`` is when this very commit was seen first, "" in what was written before this was noted.
     """
 
     repo: str
@@ -44,6 +46,7 @@ class RefHead:
     fetched_at: str
     behind_of: str = ""
     behind: int | None = None
+    seen_at: str = ""
 
     @property
     def document_key(self) -> str:
@@ -196,8 +199,15 @@ def read_summary(store: Store, timeline: int, number: int) -> Summary | None:
 
 
 def save_ref_head(store: Store, head: RefHead) -> None:
-    """Write what a fetch has seen of a version; the last writer wins."""
-    put_document(store, head.document_key, asdict(head))
+    """Write what a fetch has seen of a version; the last writer wins, but when a commit was seen first stays."""
+    known = read_ref_head(store, head.repo, head.ref)
+    same = known if known and known.commit == head.commit else None
+    seen_at = (same.seen_at or same.fetched_at) if same else head.seen_at or _now()
+    put_document(store, head.document_key, asdict(replace(head, seen_at=seen_at)))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def read_ref_head(store: Store, repo: str, ref: str) -> RefHead | None:

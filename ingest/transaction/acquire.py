@@ -12,6 +12,7 @@ from codequarry.ingest.transaction.target import Target
 from codequarry.shared.errors import Conflict, LeaseHeld
 from codequarry.shared.head import Head, Lease
 from codequarry.shared.ledger import change_head, read_head, read_transaction
+from codequarry.shared.metrics import count_transaction
 from codequarry.shared.store.port import Store
 from codequarry.shared.transactions import begin, new_timeline
 
@@ -94,6 +95,7 @@ def give_up(store: Store, held: Held) -> None:
         discard(store, held.timeline, held.number, held.holder)
     else:
         abandon(store, held.timeline, held.number, held.holder)
+    count_transaction("aborted")
 
 
 def _is_ours(store: Store, held: Held, target: Target, placer: Placer) -> bool:

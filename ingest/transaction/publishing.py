@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager, suppress
 
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.workers import BATCH_FILES, open_readers
-from codequarry.ingest.freshness import note_fetch
+from codequarry.ingest.freshness import note_fetch, observe_published
 from codequarry.ingest.git.ancestry import lost_commits, new_commits
 from codequarry.ingest.presence import RemovedMeanwhile, ensure_entry, has_timelines, retract_entry, retract_identity
 from codequarry.ingest.run import Run, Work
@@ -29,6 +29,7 @@ from codequarry.shared.errors import (
 )
 from codequarry.shared.head import Head
 from codequarry.shared.ledger import read_head, record_transaction
+from codequarry.shared.metrics import count_transaction
 from codequarry.shared.model import INDEXED, Filters
 from codequarry.shared.processors import processor_count
 from codequarry.shared.refs import Ref
@@ -74,6 +75,8 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[Work, Written, Summa
         ensure_entry(run.repository, run.workshop)
         heartbeat.check()
         _publish(run, held)
+    count_transaction("published")
+    observe_published(run)
     return work, done, summary
 
 

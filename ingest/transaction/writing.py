@@ -13,6 +13,7 @@ from codequarry.shared.embedding.port import Embedder, Window
 from codequarry.shared.embedding.strides import strides
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import LimitExceeded, TextsRefused
+from codequarry.shared.metrics import count_written
 from codequarry.shared.model import ChunkRow, FileRecord, StrideInfo, Tokens
 from codequarry.shared.repositories import access_labels
 
@@ -73,7 +74,9 @@ class Writer:
         total.embedded += made.embedded
         total.reused += made.reused
         total.tokens += made.tokens
-        total.verdicts.update(file.verdict for file in batch)
+        verdicts = Counter(file.verdict for file in batch)
+        total.verdicts += verdicts
+        count_written(sum(len(file.pieces) for file in batch), verdicts)
 
     def _embed(self, batch: list[ReadFile]) -> tuple[list[ReadFile], list[Text], CachedEmbeddings]:
         """Embed a batch; a file with a text that the model refuses for good is skipped, the others go on."""

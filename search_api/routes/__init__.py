@@ -10,6 +10,8 @@ from codequarry.search_api.schemas import reference
 
 EXTENSION = "codequarry"
 """Where the application keeps its backend."""
+CATALOG_METRICS = "codequarry.catalog_metrics"
+"""Where it keeps what reads metrics from the catalog."""
 INDEXER = "codequarry.indexer"
 """Where it keeps what indexes for it; None where nothing does."""
 

@@ -8,11 +8,13 @@ from flask import Response, current_app, jsonify
 from codequarry.search_api.backend import Backend
 from codequarry.search_api.bodies import HealthBody
 from codequarry.search_api.problems import RETRY_AFTER_SECONDS
-from codequarry.search_api.routes import EXTENSION, Responses, answer_response
+from codequarry.search_api.routes import CATALOG_METRICS, EXTENSION, Responses, answer_response
 from codequarry.search_api.schemas import reference
 from codequarry.shared.metrics import CONTENT_TYPE, render
 
 blueprint = APIBlueprint("health", __name__, tag="Operation")
+# Not there where metrics have a port of their own.
+metrics_blueprint = APIBlueprint("metrics", __name__, tag="Operation")
 
 _UNAVAILABLE: Responses = {
     503: {
@@ -54,12 +56,12 @@ def readyz() -> Response:
     return response
 
 
-@blueprint.get("/metrics")
-@blueprint.doc(
+@metrics_blueprint.get("/metrics")
+@metrics_blueprint.doc(
     summary="Metrics for Prometheus",
     operation_id="metrics",
     responses=_METRICS,
 )
 def metrics() -> Response:
-    """Return the metrics of the service."""
-    return Response(render(), content_type=CONTENT_TYPE)
+    """Return the metrics of the service, and what the catalog says of jobs and versions."""
+    return Response(render(current_app.extensions[CATALOG_METRICS]), content_type=CONTENT_TYPE)

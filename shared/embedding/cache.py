@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from codequarry.shared.embedding.port import Embedder, Vector
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import TextsRefused
+from codequarry.shared.metrics import count_embeddings, embedding_timed
 from codequarry.shared.store.port import Store
 
 # Texts between two writes to the cache, for an embedder that names no number of its own.
@@ -58,13 +59,16 @@ def embed_with_cache(texts: Sequence[str], embedder: Embedder, store: Store) -> 
         fresh = {index: vectors[keys[index]] for index in missing if keys[index] in vectors}
         raise TextsRefused({index: refused[key] for index, key in enumerate(keys) if key in refused}, fresh)
     tokens = sum(estimate_tokens(embedder, texts[index]) for index in missing)
+    count_embeddings(len(missing), len(keys) - len(missing), tokens)
     return CachedEmbeddings(keys, vectors, len(keys) - len(missing), len(missing), tokens)
 
 
 def _embed(texts: Sequence[str], keys: Sequence[str], embedder: Embedder, refused: dict[str, str]) -> dict[str, Vector]:
     """Embed one batch; put the texts that the model refuses into ``refused`` and return the others' vectors."""
     try:
-        return dict(zip(keys, embedder.embed_documents(texts), strict=True))
+        with embedding_timed("chunks"):
+            made = embedder.embed_documents(texts)
+        return dict(zip(keys, made, strict=True))
     except TextsRefused as error:
         refused.update((keys[index], reason) for index, reason in error.reasons.items())
         return {keys[index]: vector for index, vector in error.vectors.items()}

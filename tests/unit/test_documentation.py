@@ -5,8 +5,16 @@ import re
 from pathlib import Path
 
 from codequarry.shared.config import LEAVES, SettingsModel
+from codequarry.shared.instruments import METRICS
 
 DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_operators_page_lists_every_metric_with_its_labels_and_meaning() -> None:
+    page = (DOCS / "operators.md").read_text()
+    rows = re.findall(r"^\| `(codequarry_\w+)` \| (\w+) \| ([^|]*) \| ([^|]*) \|$", page, re.M)
+    documented = [(name, kind, tuple(re.findall(r"`(\w+)`", labels)), meaning) for name, kind, labels, meaning in rows]
+    assert documented == [(one.exported, one.kind, one.labels, one.meaning) for one in METRICS]
 
 
 def test_the_configuration_page_lists_every_setting_with_its_default() -> None:

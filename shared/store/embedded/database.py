@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 
 from codequarry.shared.errors import StoreError, StoreFull, StoreUnavailable
+from codequarry.shared.metrics import count_store_error
 from codequarry.shared.store.embedded.path_names import path_allowed
 from codequarry.shared.store.embedded.schema import prepare
 
@@ -116,6 +117,7 @@ class Database:
             translated = self._explain(error, number)
             if translated is None:
                 raise
+            count_store_error(translated)
             raise translated from error
 
     def _explain(self, error: Exception, number: int | None) -> StoreError | None:

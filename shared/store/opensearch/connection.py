@@ -21,6 +21,7 @@ from codequarry.shared.errors import (
     StoreUnavailable,
     UsageError,
 )
+from codequarry.shared.metrics import count_store_error
 
 # Statuses of a cluster that is busy or starting, not of a request that is wrong.
 PASSING_STATUSES = frozenset({429, 502, 503, 504})
@@ -128,7 +129,13 @@ def _is_passing(exc: Exception) -> bool:
 
 
 def store_error(exc: TransportError, settings: OpenSearchSettings) -> CodequarryError:
-    """Return our error for one of the client's; it says what to do and names no password."""
+    """Return our error for one of the client's, and count it; it says what to do and names no password."""
+    error = _explained(exc, settings)
+    count_store_error(error)
+    return error
+
+
+def _explained(exc: TransportError, settings: OpenSearchSettings) -> CodequarryError:
     place = f"OpenSearch at {shown_urls(settings)}"
     if isinstance(exc, SSLError):
         return StoreUnavailable(

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from codequarry.search_api.request import FIELDS, FILTERS
+from codequarry.shared.instruments import METRICS
 from codequarry.shared.repositories import Progress, Repository, clear_progress, save_progress, save_repository
 
 
@@ -79,7 +80,8 @@ def test_metric_labels_are_bounded(client, indexed):
     assert "secret-path" not in text
     assert "PROPFIND" not in text
     labels = set(re.findall(r"(\w+)=\"", text))
-    assert labels <= {"outcome", "stage", "route", "method", "status", "le"}
+    assert labels - {"le"} <= {label for metric in METRICS for label in metric.labels}
+    assert "repo" not in labels
 
 
 def test_the_api_describes_itself(client):

@@ -3,11 +3,13 @@
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.error import HTTPError
 
 import pytest
 
@@ -71,6 +73,24 @@ def test_several_workers_count_together(place, indexed):
             ask(address, "/search-code", {"query": "retry"})
         counts = {ask(address, "/metrics")[1] for _ in range(3)}
     assert all('codequarry_searches_total{outcome="found"} 12.0' in text for text in counts)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_metrics_may_have_a_port_of_their_own(place, indexed, workers):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = (f"metrics.port={port}", f"api.workers={workers}", "metrics.worst_repositories=3")
+    with served(place, *(part for one in settings for part in ("--set", one))) as (_, address):
+        for _ in range(6):
+            ask(address, "/search-code", {"query": "retry"})
+        counts = {ask(f"http://127.0.0.1:{port}", "/metrics")[1] for _ in range(3)}
+        assert all('codequarry_searches_total{outcome="found"} 6.0' in text for text in counts)
+        assert all("codequarry_catalog_up 1.0" in text for text in counts)
+        assert ask(f"http://127.0.0.1:{port}", "/healthz")[0] == 200
+        with pytest.raises(HTTPError, match="404"):
+            ask(address, "/metrics")
+        assert "/metrics" not in json.loads(ask(address, "/openapi.json")[1])["paths"]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
