@@ -5,7 +5,8 @@ import mmap
 import os
 import signal
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -19,6 +20,8 @@ from codequarry.shared.errors import QueueUnavailable, UsageError
 from codequarry.shared.jobs import Job
 from codequarry.shared.logs import logger
 from codequarry.shared.messages import APP, RUN_JOB, SCAN, WRITE_BATCH, batch_queue, celery_options
+from codequarry.shared.metrics import counted_together, start_counting
+from codequarry.shared.metrics_server import MetricsServer
 from codequarry.shared.processors import processor_count
 
 log = logger("codequarry.worker")
@@ -120,8 +123,20 @@ def run_worker(settings: SettingsModel, queues: Sequence[str], concurrency: int)
     }
     worker = app.Worker(**options)
     log.info("worker begins", queues=list(queues), concurrency=concurrency)
-    worker.start()
+    with _metrics_served(settings):
+        worker.start()
     return int(worker.exitcode or 0)
+
+
+@contextmanager
+def _metrics_served(settings: SettingsModel) -> Iterator[None]:
+    """Count what the children do, which are forked in the block, and serve it where the settings name a port."""
+    if settings.metrics.port is None:
+        yield
+        return
+    with counted_together(), closing(MetricsServer(settings.metrics.host, settings.metrics.port)):
+        start_counting()
+        yield
 
 
 def run_beat(settings: SettingsModel) -> None:

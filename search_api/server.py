@@ -1,9 +1,7 @@
 """The service under gunicorn: threads in one or a few worker processes, each with its own store and model."""
 
 import ipaddress
-import os
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
@@ -46,12 +44,8 @@ def serve(settings: SettingsModel, announce: Announce | None = None, make_indexe
         # One worker after another may be there, but never two: each counts for itself.
         _Server(settings, announce or _to_stderr, make_indexer).run()
         return
-    with tempfile.TemporaryDirectory(prefix="codequarry-metrics-") as folder:
-        os.environ[metrics.MULTIPROCESS_FOLDER] = folder
-        try:
-            _Server(settings, announce or _to_stderr, make_indexer).run()
-        finally:
-            os.environ.pop(metrics.MULTIPROCESS_FOLDER, None)
+    with metrics.counted_together():
+        _Server(settings, announce or _to_stderr, make_indexer).run()
 
 
 def check_host(settings: SettingsModel) -> None:

@@ -7,6 +7,7 @@ processes set it.
 """
 
 import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -54,6 +55,17 @@ _switch = _Switch()
 def start_counting() -> None:
     """Count from now on; called by whoever answers when metrics are asked for."""
     _switch.on = True
+
+
+@contextmanager
+def counted_together() -> Iterator[None]:
+    """Have this process and those that it starts in the block count together, in a folder that goes with it."""
+    with tempfile.TemporaryDirectory(prefix="codequarry-metrics-") as folder:
+        os.environ[MULTIPROCESS_FOLDER] = folder
+        try:
+            yield
+        finally:
+            os.environ.pop(MULTIPROCESS_FOLDER, None)
 
 
 @lru_cache(maxsize=1)

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import socket
+import urllib.request
 
 import pytest
 
@@ -51,6 +53,27 @@ def test_workers_do_what_the_service_was_asked_for(crew, make_repository):
     assert [(job.state, job.percent) for job in done] == [("done", 100)] * 3
     assert [job.commit for job in done] == [one.git("rev-parse", "HEAD").decode().strip() for one in repositories]
     assert set(read_head(crew.store).defaults) == {"core", "site", "tool"}
+
+
+def test_a_worker_serves_what_its_processes_count(crew, make_repository):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    crew.start("worker", metrics__port=port, queue__concurrency=2)
+    jobs = [
+        crew.submit(request(make_repository(name, {"a.py": "def a():\n    return 1\n"}))) for name in ("one", "two")
+    ]
+    assert [job.state for job in crew.ended(jobs)] == ["done", "done"]
+    address = f"http://127.0.0.1:{port}/metrics"
+    wanted = 'codequarry_jobs_ended_total{kind="index",state="done",trigger="request"} 2.0'
+
+    def text():
+        with urllib.request.urlopen(address, timeout=30) as answer:
+            return answer.read().decode()
+
+    crew.until(lambda: wanted in text(), "the jobs were not counted")
+    assert 'codequarry_files_total{verdict="indexed"} 2.0' in text()
+    assert 'codequarry_index_lag_seconds_count{run="import"} 2.0' in text()
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["its-process", "the-whole-worker"])
