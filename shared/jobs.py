@@ -194,10 +194,12 @@ def ended(job: Job, holder: str, state: JobState, *, commit: str = "", error: st
 def failed_once(job: Job, holder: str, error: str, share: float) -> Job:
     """Return a job after a failure that may pass: it waits again, or has failed for good after MAX_ATTEMPTS.
 
-    ``share`` (0 to 1) is random; it spreads the pauses of many jobs.
+    One that was asked to stop has ended with that. ``share`` (0 to 1) is random; it spreads the pauses of many jobs.
     """
     _check_holder(job, holder)
     failures = (*job.failures, error)[-MAX_ATTEMPTS:]
+    if job.stopping:
+        return replace(job, state="cancelled", error=error, failures=failures, holder="", stopping=False)
     if job.attempts >= MAX_ATTEMPTS:
         return replace(job, state="failed", error=error, failures=failures, holder="")
     pause = min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (job.attempts - 1)) * (0.5 + share / 2)

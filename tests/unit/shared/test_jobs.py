@@ -97,3 +97,9 @@ def test_what_waits_is_cancelled_and_what_runs_is_asked_to_stop():
         cancelled(ended(running(), "me", "done"))
     with pytest.raises(WrongState, match="is done"):
         retried(ended(running(), "me", "done"))
+
+
+def test_a_failure_of_a_job_that_was_cancelled_ends_it():
+    running = cancelled(begun(new_job("1", JobRequest("core", "https://example.org/core")), "me", now()))
+    failed = failed_once(running, "me", "the network is down", 0.0)
+    assert (failed.state, failed.stopping, failed.failures) == ("cancelled", False, ("the network is down",))
