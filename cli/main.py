@@ -9,6 +9,7 @@ import typer
 from codequarry.cli import (
     beat,
     contents,
+    deliveries,
     diff_search,
     doctor,
     failures,
@@ -81,6 +82,7 @@ app.add_typer(repos.app, name="repos")
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(models.app, name="models")
 app.add_typer(opensearch.app, name="opensearch")
+_add("deliveries", deliveries.deliveries, "deliveries", "deliveries --limit 10 --json")
 _add("status", status.status, "status --json")
 _add("doctor", doctor.doctor, "doctor", "doctor --json")
 _add("config", settings.config, "config --json", "--set embedding.model=minilm config")

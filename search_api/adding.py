@@ -53,7 +53,7 @@ def add_repository(
         raise IndexingOff("this service does not index: run codequarry repos add")
     candidates = candidates_of(asked.ref)
     origin = read_origin(accepted_origin(asked.origin, settings))
-    repository, _ = claim(engine.store, origin, asked.name, "")
+    repository, _ = claim(engine.store, origin, asked.name, "", guarded=True)
     is_indexed = repository.name in engine.head().defaults
     return indexer.submit(
         JobRequest(
@@ -63,6 +63,7 @@ def add_repository(
             candidates,
             priority=PRIORITIES["change" if is_indexed else "import"],
             requested_by=by,
+            guarded=repository.guarded,
         )
     )
 

@@ -16,9 +16,21 @@ from codequarry.search_api.backend import Backend
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.problems import problem, problem_of
 from codequarry.search_api.request import SearchRequest
-from codequarry.search_api.routes import CATALOG_METRICS, EXTENSION, INDEXER, comparison, health, jobs, repos, search
+from codequarry.search_api.routes import (
+    CATALOG_METRICS,
+    EXTENSION,
+    INDEXER,
+    RECEIVER,
+    comparison,
+    health,
+    jobs,
+    repos,
+    search,
+    webhooks,
+)
 from codequarry.search_api.schemas import component_schemas
 from codequarry.search_api.watching import catalog_metrics
+from codequarry.search_api.webhooks.receiving import Receiver
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError
@@ -59,8 +71,9 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined]  # of the default provider, which is not the declared type
     app.extensions[EXTENSION] = backend = Backend(settings, store, embedder)
     app.extensions[INDEXER] = make_indexer(backend) if make_indexer else None
+    app.extensions[RECEIVER] = Receiver(settings)
     start_counting()
-    for room in (search, comparison, repos, jobs, health):
+    for room in (search, comparison, repos, jobs, webhooks, health):
         app.register_blueprint(room.blueprint)
     app.extensions[CATALOG_METRICS] = catalog_metrics(backend)
     if settings.metrics.port is None:

@@ -33,6 +33,10 @@ class QueueIndexer:
             self._tell(job)
         return job
 
+    def wake(self, job: Job) -> None:
+        """Have some worker look at a job that waits again."""
+        self._tell(job)
+
     def _tell(self, job: Job) -> None:
         from kombu.exceptions import OperationalError
 

@@ -19,7 +19,7 @@ def refuse_unknown_parameters(*known: str) -> None:
 
 def listed_parameter(name: str, known: Sequence[Value]) -> tuple[Value, ...]:
     """Return the values of a parameter that may be given several times; UnknownName for one that is not known."""
-    by_name = {value: value for value in known}
+    by_name: dict[str, Value] = {value: value for value in known}
     asked = request.args.getlist(name)
     for value in asked:
         if value not in by_name:

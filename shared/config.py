@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 
 from codequarry.shared.errors import UnknownName, UsageError
+from codequarry.shared.settings_section import Section
 from codequarry.shared.settings_sources import (
     Given,
     from_environment,
@@ -24,12 +25,7 @@ from codequarry.shared.settings_sources import (
     nested,
     without_accounts,
 )
-
-
-class Section(BaseModel):
-    """A table of the settings file; a key that it does not know is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from codequarry.shared.trigger_settings import PollingSettings, Repositories, RepositoryGroup, WebhookSettings
 
 
 class OpenSearchSettings(Section):
@@ -116,7 +112,7 @@ class ChunkingSettings(Section):
 class LanguageSettings(Section):
     """``map`` sends an extension (with its dot) or a file name to a language; ``only`` switches the others off."""
 
-    map: dict[str, str] = {}
+    map: dict[str, str] = Field(default={})
     only: tuple[str, ...] = ()
 
 
@@ -219,7 +215,7 @@ class RetentionSettings(Section):
     grace_seconds: float = Field(
         default=60, ge=0, description="longer than any request: collected rows stay for so long"
     )
-    repositories: dict[str, KeptHistory] = {}
+    repositories: dict[str, KeptHistory] = Field(default={})
 
 
 class QueueSettings(Section):
@@ -278,6 +274,10 @@ class SettingsModel(Section):
     retention: RetentionSettings = RetentionSettings()
     queue: QueueSettings = QueueSettings()
     metrics: MetricsSettings = MetricsSettings()
+    repositories: Repositories = ()
+    repository_groups: tuple[RepositoryGroup, ...] = ()
+    webhooks: WebhookSettings = WebhookSettings()
+    polling: PollingSettings = PollingSettings()
 
 
 @dataclass(frozen=True, slots=True)

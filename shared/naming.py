@@ -1,15 +1,13 @@
 """The name of a repository in the catalog: one a place, whatever the spelling of its URL."""
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 
 from codequarry.shared.errors import Conflict, UsageError
-from codequarry.shared.origins import Origin, origin_identity
+from codequarry.shared.origins import NAME, Origin, origin_identity
 from codequarry.shared.repositories import Repository, claim_repository, list_repositories
 from codequarry.shared.store.port import Store
 
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 # More repositories of one owner and one base name than anybody has.
 MOST_NUMBERED = 1000
 

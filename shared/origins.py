@@ -14,6 +14,8 @@ SCHEMES = ("https", "http", "ssh", "git", "file")
 DEFAULT_PORTS = {"https": 443, "http": 80, "ssh": 22, "git": 9418}
 # user@host:path, as ssh takes it. A second colon right after the first would name a remote helper.
 SCP_LIKE = re.compile(r"^(?:(?P<user>[^@/:\s]+)@)?(?P<host>\[[0-9a-fA-F:]+\]|[^/:@\s\[\]]{2,}):(?P<path>[^:\s].*)$")
+# The name of a repository in the index.
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 
 _UNFIT_FOR_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

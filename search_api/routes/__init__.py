@@ -14,9 +14,13 @@ CATALOG_METRICS = "codequarry.catalog_metrics"
 """Where it keeps what reads metrics from the catalog."""
 INDEXER = "codequarry.indexer"
 """Where it keeps what indexes for it; None where nothing does."""
+RECEIVER = "codequarry.receiver"
+"""Where it keeps what deals with the deliveries of code hosts."""
 
 _PROBLEMS = {
     400: "The request is wrong: what and why stands in detail",
+    401: "The signature is missing or fits no secret",
+    403: "It is switched off, or not allowed",
     404: "A repository or version that the index does not have",
     409: "It does not go together with how far things are",
     413: "The body is too large",

@@ -103,12 +103,17 @@ def json_body() -> object:
     """Return the parsed body; JSON alone is read, and none of what only looks like it."""
     if not request.is_json:
         raise UnsupportedMediaType(f"send the body as {JSON}")
-    text = request.get_data()
+    return parse_json(request.get_data())
+
+
+def parse_json(text: bytes) -> object:
+    """Return what JSON says; UsageError for what is none, or is nested too deep."""
     _check_depth(text)
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        parsed: object = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"the body is not valid JSON: {error}") from None
+    return parsed
 
 
 def _check_depth(text: bytes) -> None:

@@ -1,0 +1,117 @@
+"""Dealing with one delivery that is known to be genuine: once, whatever its sender repeats."""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from threading import Lock
+
+from codequarry.search_api.engine import SearchEngine
+from codequarry.search_api.indexing import Indexer
+from codequarry.search_api.webhooks.decision import Known, decide
+from codequarry.search_api.webhooks.events import Event, Parsed, Place, Unconcerned
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.deliveries import Delivery, begin_delivery, end_delivery, tidy_deliveries
+from codequarry.shared.errors import CodequarryError
+from codequarry.shared.following import rules_of
+from codequarry.shared.jobs import JobRequest
+from codequarry.shared.naming import claim
+from codequarry.shared.origin_rules import accepted_origin
+from codequarry.shared.origins import origin_identity, read_origin
+from codequarry.shared.polls import note_hooked
+from codequarry.shared.repositories import Repository, list_repositories
+from codequarry.shared.store.port import Store
+
+# How often a process forgets old deliveries.
+TIDY_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What became of a delivery; ``repeated`` where it was dealt with before and nothing was done now."""
+
+    delivery: Delivery
+    repeated: bool = False
+
+
+class Receiver:
+    """Deals with deliveries for one service."""
+
+    def __init__(self, settings: SettingsModel, clock: Callable[[], float] = time.monotonic) -> None:
+        """Follow the settings of the service."""
+        self._settings = settings
+        self._clock = clock
+        self._lock = Lock()
+        self._tidied = float("-inf")
+
+    def receive(self, engine: SearchEngine, indexer: Indexer, delivery: Delivery, parsed: Parsed) -> Received:
+        """Do what a delivery asks for, unless that was done before; it is in the log in any case."""
+        self._tidy(engine.store)
+        known = begin_delivery(engine.store, delivery)
+        if known:
+            return Received(known, repeated=True)
+        try:
+            done = self._deal(engine, indexer, replace(delivery, event=parsed.name), parsed)
+        except CodequarryError as error:
+            with suppress(CodequarryError):
+                end_delivery(engine.store, replace(delivery, event=parsed.name, reason=str(error)))
+            raise
+        end_delivery(engine.store, done)
+        return Received(done)
+
+    def _deal(self, engine: SearchEngine, indexer: Indexer, delivery: Delivery, parsed: Parsed) -> Delivery:
+        if isinstance(parsed, Unconcerned):
+            return replace(delivery, result="ignored", reason=parsed.reason)
+        store = engine.store
+        seen = replace(delivery, ref=parsed.ref.key if parsed.ref else "", commit=parsed.commit)
+        repository = find(parsed.place, {one.name: one for one in list_repositories(store)})
+        is_new = repository is None and self._may_add(parsed)
+        if is_new:
+            repository = self._added(store, parsed.place)
+        if repository is None:
+            named = parsed.place.name or next(map(_shown, parsed.place.origins), "of no origin")
+            return replace(seen, result="ignored", reason=f"the repository {named} is not in the index")
+        seen = replace(seen, repo=repository.name)
+        note_hooked(store, repository.name)
+        known = Known(repository, engine.head(), rules_of(self._settings, repository.origin))
+        # Of a new repository the default branch comes first, whatever was pushed: all other versions lie over it.
+        event = replace(parsed, ref=None, alternatives=()) if is_new else parsed
+        wish = decide(event, known, f"webhook {delivery.provider}")
+        if not isinstance(wish, JobRequest):
+            return replace(seen, result="ignored", reason=wish)
+        job = indexer.submit(wish)
+        return replace(seen, result="accepted", job=job.id, ref=wish.ref)
+
+    def _may_add(self, event: Event) -> bool:
+        return self._settings.webhooks.add_unknown and bool(event.place.origins) and event.change == "moved"
+
+    def _added(self, store: Store, place: Place) -> Repository:
+        origin = read_origin(accepted_origin(place.origins[0], self._settings))
+        return claim(store, origin, None, place.default_branch, guarded=True)[0]
+
+    def _tidy(self, store: Store) -> None:
+        with self._lock:
+            if self._clock() - self._tidied < TIDY_SECONDS:
+                return
+            self._tidied = self._clock()
+        tidy_deliveries(store, self._settings.webhooks.keep_deliveries, self._settings.webhooks.keep_days)
+
+
+def find(place: Place, catalog: Mapping[str, Repository]) -> Repository | None:
+    """Return the repository of the catalog that a delivery is about; case does not count, as on code hosts."""
+    if place.name:
+        return catalog.get(place.name)
+    identities = {identity for origin in place.origins if (identity := _identity(origin))}
+    return next((one for one in catalog.values() if _identity(one.origin) in identities), None)
+
+
+def _identity(origin: str) -> str:
+    try:
+        return origin_identity(origin).casefold()
+    except ValueError:
+        return ""
+
+
+def _shown(origin: str) -> str:
+    """Return what the log calls an origin: never a user or a password of its URL."""
+    return _identity(origin) or "of an origin that can't be read"

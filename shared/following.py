@@ -1,0 +1,97 @@
+"""Which versions of a repository are kept up to date: what the settings name, and what is indexed already."""
+
+import os
+from fnmatch import fnmatchcase
+
+from pydantic import SecretStr
+
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.errors import UsageError
+from codequarry.shared.head import Head
+from codequarry.shared.jobs import JobRequest, Trigger
+from codequarry.shared.origins import origin_identity
+from codequarry.shared.refs import NAMED_KINDS, Ref
+from codequarry.shared.repositories import Repository
+from codequarry.shared.trigger_settings import RepositoryGroup, RepositorySettings, TokenReference
+
+
+def rules_of(settings: SettingsModel, origin: str) -> RepositorySettings | None:
+    """Return what the settings say of the repository at an origin, if they name it."""
+    identity = _identity(origin)
+    return next((one for one in settings.repositories if one.identity == identity), None)
+
+
+def _identity(origin: str) -> str:
+    try:
+        return origin_identity(origin)
+    except ValueError:
+        return ""
+
+
+def is_named(rules: RepositorySettings | RepositoryGroup | None, ref: Ref) -> bool:
+    """Tell whether the settings of a repository name a version."""
+    if rules is None:
+        return False
+    if ref.kind == "pull":
+        return rules.pulls
+    if ref.kind not in ("branch", "tag"):
+        return False
+    return any(fnmatchcase(ref.key if pattern.startswith("refs/") else ref.value, pattern) for pattern in rules.refs)
+
+
+def indexed_refs(head: Head, repo: str) -> frozenset[Ref]:
+    """Return the versions of a repository that are indexed beside its default branch and have a name at the origin."""
+    states = (head.timelines[one] for one in head.of_repo(repo))
+    refs = (Ref.of_key(state.ref) for state in states if state.ref and not state.gone)
+    return frozenset(ref for ref in refs if ref.kind in NAMED_KINDS)
+
+
+def default_branch(head: Head, repository: Repository) -> str:
+    """Return what a default branch is called: as it was published, before that as the catalog expects it, or ""."""
+    return head.default_branch(repository.name) or repository.branch
+
+
+def version_request(
+    repository: Repository, ref: Ref | None, trigger: Trigger, priority: int, commit: str = "", by: str = ""
+) -> JobRequest:
+    """Return the request for a version, None being the default branch."""
+    return JobRequest(
+        repository.name,
+        repository.origin,
+        ref.key if ref else "",
+        (ref,) if ref else (),
+        trigger=trigger,
+        priority=priority,
+        commit=commit,
+        requested_by=by,
+        guarded=repository.guarded,
+    )
+
+
+def settings_for(settings: SettingsModel, origin: str, host: str) -> SettingsModel:
+    """Return the settings as they are for one repository: its own patterns and its own token."""
+    rules = rules_of(settings, origin)
+    if rules is None:
+        return settings
+    include = settings.scan.include if rules.include is None else rules.include
+    scan = settings.scan.model_copy(update={"include": include, "exclude": (*settings.scan.exclude, *rules.exclude)})
+    token = read_token(rules)
+    git = settings.git
+    if token:
+        git = git.model_copy(update={"tokens": {**git.tokens, host: token}})
+    return settings.model_copy(update={"scan": scan, "git": git})
+
+
+def read_token(reference: TokenReference) -> SecretStr | None:
+    """Return the token that a setting refers to, None where it refers to none; UsageError where it is not there."""
+    if reference.token_variable:
+        value = os.environ.get(reference.token_variable, "")
+        if not value:
+            raise UsageError(f"token_variable names {reference.token_variable}, which is not set")
+        return SecretStr(value)
+    if reference.token_file:
+        try:
+            return SecretStr(reference.token_file.read_text(encoding="utf-8").strip())
+        except (OSError, UnicodeDecodeError):
+            raise UsageError(f"token_file names {reference.token_file}, which cannot be read") from None
+    return None

@@ -1,0 +1,329 @@
+"""Webhooks: from a signed delivery to a searchable commit, with the real pipeline behind it."""
+
+import hmac
+import json
+import os
+import re
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from werkzeug.serving import make_server
+
+from codequarry.cli.indexer import LocalIndexer
+from codequarry.ingest import job_runner
+from codequarry.search_api.app import create_app
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.job_list import list_jobs
+from codequarry.shared.trigger_settings import WebhookSettings
+
+PAGE = Path(__file__).parents[3] / "docs" / "webhooks.md"
+SECRET = "a secret of these tests"
+GONE = "0" * 40
+FINAL = ("done", "failed", "cancelled")
+
+
+@pytest.fixture(scope="module")
+def settings(settings, place):
+    """Configure a secret for each kind of webhook, and let requests name the repositories of this module."""
+    secrets = {f"{one}_secrets": ["an older secret", SECRET] for one in ("github", "gitlab", "gitea", "generic")}
+    webhooks = WebhookSettings.model_validate(secrets | {"max_body_bytes": 90_000})
+    api = settings.api.model_copy(update={"local_roots": (place.folder,)})
+    return settings.model_copy(update={"webhooks": webhooks, "api": api})
+
+
+@pytest.fixture(scope="module")
+def application(settings, store, embedder, indexed):
+    """Give a service that indexes."""
+    made = []
+
+    def make(backend):
+        made.append(LocalIndexer(backend))
+        return made[-1]
+
+    yield create_app(settings, store, embedder, make)
+    for indexer in made:
+        indexer.close()
+
+
+@pytest.fixture(scope="module")
+def service(application):
+    """Give its client."""
+    return application.test_client()
+
+
+@pytest.fixture
+def core(indexed):
+    """Give the work tree of `core`, which is indexed, on its default branch."""
+    indexed["core"].git("checkout", "--quiet", "main")
+    return indexed["core"]
+
+
+def sign(body):
+    return "sha256=" + hmac.new(SECRET.encode(), body, sha256).hexdigest()
+
+
+def github(client, event, body, delivery="", **headers):
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    given = {"X-GitHub-Event": event, "X-Hub-Signature-256": sign(raw), **headers}
+    if delivery:
+        given["X-GitHub-Delivery"] = delivery
+    return client.post("/webhooks/github", data=raw, headers=given, content_type="application/json")
+
+
+def push(client, repository, branch, commit="", **fields):
+    after = commit or repository.git("rev-parse", branch)
+    body = {"ref": f"refs/heads/{branch}", "after": after, "repository": {"clone_url": str(repository.folder)}}
+    return github(client, "push", body, **fields)
+
+
+def accepted(response):
+    assert response.status_code == 202, response.text
+    body = response.get_json()
+    assert body["result"] == "accepted", body
+    return body
+
+
+def ignored(response):
+    assert response.status_code == 202, response.text
+    body = response.get_json()
+    assert (body["result"], body["job_id"]) == ("ignored", None)
+    return body["reason"]
+
+
+def ended(client, job_id):
+    deadline = time.monotonic() + 60
+    while (body := client.get(f"/jobs/{job_id}").get_json())["state"] not in FINAL:
+        assert time.monotonic() < deadline, body
+        time.sleep(0.02)
+    return body
+
+
+def versions(client, repo="core"):
+    [one] = [one for one in client.get("/repos").get_json()["repos"] if one["name"] == repo]
+    return {version["ref"]: version["indexed_commit"] for version in one["versions"]}
+
+
+def test_a_push_to_the_default_branch_is_searchable_when_its_job_is_done(service, core):
+    commit = core.commit({"pushed.py": "def only_in_the_push():\n    return 1\n"})
+    response = push(service, core, "main", delivery="first")
+    body = accepted(response)
+    assert response.headers["Location"] == f"/jobs/{body['job_id']}"
+    job = ended(service, body["job_id"])
+    assert (job["state"], job["commit"], job["trigger"], job["priority"]) == ("done", commit, "webhook", 3)
+    asked = {"query": "only_in_the_push", "filters": {"repo": "core"}, "min_commit": commit}
+    hit = service.post("/search-code", json=asked).get_json()
+    assert hit["results"][0]["path"] == "pushed.py"
+
+
+def test_a_delivery_that_comes_again_begins_nothing(service, store, core):
+    first = accepted(push(service, core, "main", delivery="again"))
+    ended(service, first["job_id"])
+    jobs = len(list_jobs(store))
+    for count in (1, 2):
+        again = accepted(push(service, core, "main", delivery="again"))
+        assert (again["job_id"], again["repeated"], again["repeats"]) == (first["job_id"], True, count)
+    assert len(list_jobs(store)) == jobs
+
+
+def test_a_branch_is_followed_once_it_is_indexed_until_it_is_deleted(service, core):
+    core.git("checkout", "--quiet", "-b", "topic", "main")
+    core.commit({"topic.py": "x = 1\n"})
+    assert "neither the default branch nor indexed" in ignored(push(service, core, "topic"))
+    assert ended(service, accepted(generic(service, repo="core", ref="topic"))["job_id"])["state"] == "done"
+
+    moved = core.commit({"topic.py": "x = 2\n"})
+    assert ended(service, accepted(push(service, core, "topic"))["job_id"])["commit"] == moved
+    assert versions(service)["topic"] == moved
+
+    core.git("checkout", "--quiet", "main")
+    core.git("branch", "-D", "topic")
+    assert ended(service, accepted(push(service, core, "topic", GONE))["job_id"])["state"] == "done"
+    assert "topic" not in versions(service)
+    body = {"ref": "topic", "ref_type": "branch", "repository": {"clone_url": str(core.folder)}}
+    assert "is not indexed" in ignored(github(service, "delete", body))
+
+
+def test_what_is_deleted_twice_is_done_twice(service, store, core):
+    """Code hosts tell of a deletion in two events; the second run finds nothing left to drop."""
+    core.git("branch", "twice", "main")
+    ended(service, accepted(generic(service, repo="core", ref="twice"))["job_id"])
+    first = accepted(push(service, core, "twice", GONE))
+    core.git("branch", "-D", "twice")
+    second = push(service, core, "twice", GONE).get_json()
+    for one in (first, second):
+        if one["job_id"]:
+            assert ended(service, one["job_id"])["state"] == "done"
+
+
+def test_a_pull_request_is_followed_once_it_is_indexed_until_it_is_closed(service, core):
+    core.git("update-ref", "refs/pull/7/head", core.git("rev-parse", "main"))
+
+    def told(action):
+        pull = {"number": 7, "head": {"sha": core.git("rev-parse", "refs/pull/7/head")}}
+        body = {"action": action, "pull_request": pull, "repository": {"clone_url": str(core.folder)}}
+        return github(service, "pull_request", body)
+
+    assert "pull request 7 is neither" in ignored(told("opened"))
+    assert ended(service, accepted(generic(service, repo="core", ref="pull/7"))["job_id"])["state"] == "done"
+    assert ended(service, accepted(told("synchronize"))["job_id"])["state"] == "done"
+    closed = ended(service, accepted(told("closed"))["job_id"])
+    assert (closed["kind"], closed["state"]) == ("remove", "done")
+    assert "pull/7" not in versions(service)
+
+
+def generic(client, **body):
+    raw, identifier, moment = json.dumps(body).encode(), os.urandom(8).hex(), str(int(time.time()))
+    signed = f"{identifier}.{moment}.".encode() + raw
+    headers = {
+        "X-Codequarry-Delivery": identifier,
+        "X-Codequarry-Timestamp": moment,
+        "X-Codequarry-Signature": sign(signed),
+    }
+    return client.post("/webhooks/generic", data=raw, headers=headers, content_type="application/json")
+
+
+def test_gitlab_and_gitea_are_understood(service, core):
+    commit = core.commit({"other_hosts.py": "y = 1\n"})
+    project = {"git_ssh_url": "git@nowhere:x/y.git", "git_http_url": str(core.folder)}
+    body = {"object_kind": "push", "ref": "refs/heads/main", "after": commit, "project": project}
+    response = service.post("/webhooks/gitlab", json=body, headers={"X-Gitlab-Token": SECRET})
+    assert ended(service, accepted(response)["job_id"])["commit"] == commit
+
+    commit = core.commit({"other_hosts.py": "y = 2\n"})
+    raw = json.dumps(
+        {"ref": "refs/heads/main", "after": commit, "repository": {"clone_url": str(core.folder)}}
+    ).encode()
+    headers = {"X-Gitea-Event": "push", "X-Gitea-Signature": sign(raw).removeprefix("sha256=")}
+    response = service.post("/webhooks/gitea", data=raw, headers=headers, content_type="application/json")
+    assert ended(service, accepted(response)["job_id"])["commit"] == commit
+
+
+def test_github_may_send_a_form(service, core):
+    raw = b"payload=%7B%22zen%22%3A%20%22Keep%20it%20simple%22%7D"
+    headers = {"X-GitHub-Event": "ping", "X-Hub-Signature-256": sign(raw)}
+    response = service.post(
+        "/webhooks/github", data=raw, headers=headers, content_type="application/x-www-form-urlencoded"
+    )
+    assert ignored(response) == "the hook works"
+
+
+def test_a_hundred_pushes_within_a_second_make_at_most_two_runs(application, store, core, monkeypatch):
+    begun = []
+    real = job_runner.index_repository
+
+    def counted(request, *rest):
+        begun.append(request)
+        return real(request, *rest)
+
+    monkeypatch.setattr(job_runner, "index_repository", counted)
+    commits = [core.commit({"burst.py": f"burst = {number}\n"}) for number in range(3)]
+
+    def tell(number):
+        return accepted(push(application.test_client(), core, "main", commits[number % 3], delivery=f"burst-{number}"))
+
+    with ThreadPoolExecutor(16) as pool:
+        jobs = {body["job_id"] for body in pool.map(tell, range(100))}
+    client = application.test_client()
+    for job in jobs:
+        assert ended(client, job)["state"] == "done"
+    assert versions(client)["main"] == commits[-1]
+    assert len(begun) <= 2
+    assert len(jobs) <= 2
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b"", "not valid JSON"),
+        (b"{", "not valid JSON"),
+        (b"\xff\xfe\x00", "not valid JSON"),
+        (b"[1]", "JSON object"),
+        (b'"text"', "JSON object"),
+        (b"[" * 40_000, "nested deeper"),
+        (b'{"ref": 3}', "'ref'"),
+        (b'{"ref": "refs/heads/main", "after": NaN}', "not valid JSON"),
+        (b'{"ref": "refs/heads/--x..y", "after": "1", "repository": 7}', "not the name of a branch"),
+    ],
+)
+def test_junk_is_a_400_even_if_it_is_signed(service, body, says):
+    response = github(service, "push", body)
+    assert response.status_code == 400, response.text
+    assert says in response.get_json()["detail"]
+
+
+def test_what_is_not_signed_is_not_read(service, store):
+    before = len(store.list_documents("delivery:"))
+    for headers in ({}, {"X-Hub-Signature-256": "sha256=" + "0" * 64}):
+        response = service.post("/webhooks/github", data=b"{", headers=headers)
+        assert response.status_code == 401
+    assert service.post("/webhooks/gitlab", data=b"{", headers={"X-Gitlab-Token": "guess"}).status_code == 401
+    assert service.post("/webhooks/github", data=b"x" * 90_001).status_code == 413
+    assert len(store.list_documents("delivery:")) == before
+
+
+def test_without_a_secret_an_endpoint_refuses_and_says_what_to_set(settings, store, embedder):
+    bare = create_app(settings.model_copy(update={"webhooks": WebhookSettings()}), store, embedder).test_client()
+    for provider in ("github", "gitlab", "gitea", "generic"):
+        response = bare.post(f"/webhooks/{provider}", json={})
+        assert response.status_code == 403
+        assert f"{provider}_secrets" in response.get_json()["detail"]
+
+
+def test_an_unknown_repository_is_left_alone_unless_the_settings_say_otherwise(
+    service, settings, store, embedder, place, application
+):
+    newcomer = place.repository("newcomer", {"a.py": "x = 1\n"})
+    assert "is not in the index" in ignored(push(service, newcomer, "main"))
+    assert "nothing-such is not in the index" in ignored(generic(service, repo="nothing-such"))
+
+    webhooks = settings.webhooks.model_copy(update={"add_unknown": True})
+    open_settings = settings.model_copy(update={"webhooks": webhooks})
+    indexer = application.extensions["codequarry.indexer"]
+    adding = create_app(open_settings, store, embedder, lambda _: indexer).test_client()
+    assert ended(service, accepted(push(adding, newcomer, "main"))["job_id"])["state"] == "done"
+    assert "newcomer" in {one["name"] for one in service.get("/repos").get_json()["repos"]}
+
+
+def test_the_log_of_deliveries_tells_what_became_of_each(service, core):
+    push(service, core, "main", delivery="logged")
+    push(service, core, "nowhere", "1" * 40, delivery="left-alone")
+    log = service.get("/deliveries?limit=2").get_json()["deliveries"]
+    assert [one["delivery_id"] for one in log] == ["left-alone", "logged"]
+    left, done = log
+    assert (left["result"], left["repo"], left["ref"], left["job_id"]) == (
+        "ignored",
+        "core",
+        "refs/heads/nowhere",
+        None,
+    )
+    assert (done["result"], done["provider"], done["event"], done["ref"]) == ("accepted", "github", "push", None)
+    assert done["job_id"] and done["received_at"]
+    assert service.get("/deliveries?limit=0").status_code == 400
+
+
+def test_the_line_for_ci_systems_works_as_it_stands_in_the_documentation(application, core):
+    [script] = re.findall(r"```bash\n(.*?)```", PAGE.read_text(), re.S)
+    commit = core.commit({"from_ci.py": "z = 1\n"})
+    server = make_server("127.0.0.1", 0, application, threaded=True)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        environment = os.environ | {"CODEQUARRY_URL": f"http://127.0.0.1:{server.port}", "CODEQUARRY_SECRET": SECRET}
+        done = subprocess.run(["bash", "-euc", script], env=environment, capture_output=True, text=True, timeout=60)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    assert done.returncode == 0, done.stderr + done.stdout
+    job = json.loads(done.stdout)["job_id"]
+    assert ended(application.test_client(), job)["commit"] == commit
+
+
+def test_secrets_are_long_enough_to_be_secret():
+    with pytest.raises(ValueError, match="8 characters"):
+        SettingsModel.model_validate({"webhooks": {"github_secrets": [""]}})
