@@ -29,7 +29,7 @@ from codequarry.shared.errors import (
     UsageError,
 )
 from codequarry.shared.job_list import change_job
-from codequarry.shared.jobs import Job, beaten, ended, failed_once, given_back
+from codequarry.shared.jobs import Job, beaten, ended, failed_once, given_back, put_off
 from codequarry.shared.logs import logger
 from codequarry.shared.metrics import count_job, count_job_failure
 from codequarry.shared.refs import Ref, is_null_commit
@@ -42,7 +42,8 @@ FIRST_BEAT_SECONDS = 0.5
 # Somebody else is at the same version, or has just changed it: worth another look after this.
 BUSY_SECONDS = 1.0
 # These may pass by themselves.
-PASSING = (StoreUnavailable, EmbedderUnavailable, GitError)
+OUTAGES = (StoreUnavailable, EmbedderUnavailable)
+PASSING = (GitError,)
 BUSY = (LeaseHeld, IndexMoved, Conflict)
 # What is counted for a job that somebody else had taken over when its turn here ended.
 LOST = "lost"
@@ -83,6 +84,10 @@ def _run_job(job: Job, holder: str, workshop: Workshop, attend: Attend) -> Job |
         return sign.close(lambda now: _stopped(now, holder, BUSY_SECONDS))
     except NotAtOrigin as error:
         return sign.fail(error)
+    except OUTAGES as error:
+        log.warning("job waits for a service", job=job.id, repo=job.repo, ref=job.ref, detail=str(error))
+        down = str(error)
+        return sign.close(lambda now: _put_off(now, holder, down))
     except PASSING as error:
         log.warning("job failed, will be tried again", detail=str(error))
         message = str(error)
@@ -98,6 +103,10 @@ def _run_job(job: Job, holder: str, workshop: Workshop, attend: Attend) -> Job |
 
 def _stopped(job: Job, holder: str, pause: float = 0.0) -> Job:
     return ended(job, holder, "cancelled") if job.stopping else given_back(job, holder, pause)
+
+
+def _put_off(job: Job, holder: str, error: str) -> Job:
+    return ended(job, holder, "cancelled") if job.stopping else put_off(job, holder, error, random.random())
 
 
 def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:

@@ -30,14 +30,11 @@ class QueueIndexer:
         job, is_new = submit_within(store, request, most)
         # Whoever gets a message takes the most urgent job there is, so one that was joined needs no second one.
         if is_new:
-            self._tell(job)
+            self.wake(job)
         return job
 
     def wake(self, job: Job) -> None:
-        """Have some worker look at a job that waits again."""
-        self._tell(job)
-
-    def _tell(self, job: Job) -> None:
+        """Tell a worker of a job; where the queue does not answer it is found later."""
         from kombu.exceptions import OperationalError
 
         try:

@@ -25,6 +25,8 @@ MAX_ATTEMPTS = 5
 # The first pause after a failure; each one more doubles it. A random share keeps many from coming back at once.
 RETRY_SECONDS = 5.0
 MAX_RETRY_SECONDS = 600.0
+# An engine or model that was down is looked for this soon: everything waits for it.
+MAX_OUTAGE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class Job:
 
     ``candidates`` are keys of refs. ``wanted_commit`` is the newest commit that was asked for, ``commit`` what was
     published in the end. ``holder`` runs it, and counts up ``beats`` while it lives. ``percent`` only grows, also over
-    several ``attempts``, whose errors are in ``failures``. ``stopping`` asks the holder to end it.
+    several ``attempts``, whose errors are in ``failures``; those that a service's ``outages`` ended do not count.
+    ``stopping`` asks the holder to end it.
     """
 
     id: str
@@ -86,6 +89,7 @@ class Job:
     failures: tuple[str, ...] = ()
     stopping: bool = False
     guarded: bool = False
+    outages: int = 0
 
     @property
     def is_finished(self) -> bool:
@@ -206,6 +210,17 @@ def failed_once(job: Job, holder: str, error: str, share: float) -> Job:
     return replace(job, state="queued", error=error, failures=failures, holder="", not_before=_in(pause))
 
 
+def put_off(job: Job, holder: str, error: str, share: float) -> Job:
+    """Return a job for which a service is down that it needs: it waits for that, however long, and has lost nothing.
+
+    ``share`` (0 to 1) is random, as in ``failed_once``.
+    """
+    _check_holder(job, holder)
+    pause = min(MAX_OUTAGE_SECONDS, RETRY_SECONDS * 2 ** min(job.outages, 10)) * (0.5 + share / 2)
+    back = given_back(job, holder, pause)
+    return replace(back, error=error, outages=job.outages + 1)
+
+
 def given_back(job: Job, holder: str, pause: float = 0.0) -> Job:
     """Return a job whose holder stops without having failed, or was lost: it waits again, for ``pause`` seconds."""
     _check_holder(job, holder)
@@ -216,7 +231,7 @@ def retried(job: Job) -> Job:
     """Return a job that failed or was cancelled as one that waits again; WrongState for any other."""
     if job.state not in ("failed", "cancelled"):
         raise WrongState(f"job {job.id} is {job.state}; only one that failed or was cancelled can be retried")
-    return replace(job, state="queued", error="", attempts=0, not_before="", stopping=False)
+    return replace(job, state="queued", error="", attempts=0, outages=0, not_before="", stopping=False)
 
 
 def cancelled(job: Job) -> Job:

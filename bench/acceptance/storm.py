@@ -87,7 +87,7 @@ class Machines:
         running = self._running.get(name)
         if running is None or running.poll() is not None:
             self._running[name] = subprocess.Popen(
-                self._command(name), env=self._environment(), cwd=self.installation.home, stdin=subprocess.DEVNULL,
+                self._command(name), env=self._environment(), stdin=subprocess.DEVNULL,
                 stdout=self._log, stderr=self._log, start_new_session=True,
             )  # fmt: skip
 

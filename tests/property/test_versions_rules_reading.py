@@ -9,7 +9,7 @@ from codequarry.shared.ledger import read_head
 from codequarry.shared.model import Filters, PathGlobs
 from codequarry.shared.refs import Ref
 from codequarry.shared.snapshots import head_snapshot
-from codequarry.shared.store.embedded import selection
+from codequarry.shared.store.embedded import path_names
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import RecallQuery
 
@@ -122,7 +122,7 @@ def test_rule_13_what_a_process_keeps_follows_a_transaction_by_what_it_changed(m
     assert library.store.count(library.snapshot(), below) == 3
     with pytest.MonkeyPatch.context() as patched:
         matched = []
-        patched.setattr(selection, "path_matches", lambda _, path: matched.append(path) or path.startswith("src/"))
+        patched.setattr(path_names, "path_matches", lambda _, path: matched.append(path) or path.startswith("src/"))
         known = library.store._columns._columns
         library.add("another", {"src/new.py": "common = 1\n"})
         assert library.store.count(library.snapshot(), below) == 4

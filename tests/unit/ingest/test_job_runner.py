@@ -8,7 +8,7 @@ import pytest
 from codequarry.ingest import job_runner, pipeline
 from codequarry.ingest.job_runner import run_job
 from codequarry.ingest.removal import remove_repository
-from codequarry.shared.errors import EmbedderUnavailable, LeaseHeld, NotIndexed, Stopped
+from codequarry.shared.errors import EmbedderUnavailable, GitError, LeaseHeld, NotIndexed, Stopped
 from codequarry.shared.job_list import change_job, claim, read_job, submit
 from codequarry.shared.jobs import Job, JobRequest, cancelled
 from codequarry.shared.ledger import read_head
@@ -69,7 +69,12 @@ def test_a_repository_is_removed(do, workshop):
 
 @pytest.mark.parametrize(
     ("error", "attempts", "waits"),
-    [(EmbedderUnavailable("it is down"), 1, True), (LeaseHeld("somebody else"), 0, True), (NotIndexed("x"), 1, False)],
+    [
+        (EmbedderUnavailable("it is down"), 0, True),
+        (GitError("no network"), 1, True),
+        (LeaseHeld("somebody else"), 0, True),
+        (NotIndexed("x"), 1, False),
+    ],
 )
 def test_a_failure_is_tried_again_where_that_may_help(do, monkeypatch, error, attempts, waits):
     def fail(*_):

@@ -1,5 +1,7 @@
 """What may become of a job: only its holder ends it, a failure that may pass is tried again, progress only grows."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from codequarry.shared.errors import Conflict, WrongState
@@ -17,6 +19,7 @@ from codequarry.shared.jobs import (
     joined,
     new_job,
     now,
+    put_off,
     retried,
 )
 from codequarry.shared.refs import Ref
@@ -103,3 +106,16 @@ def test_a_failure_of_a_job_that_was_cancelled_ends_it():
     running = cancelled(begun(new_job("1", JobRequest("core", "https://example.org/core")), "me", now()))
     failed = failed_once(running, "me", "the network is down", 0.0)
     assert (failed.state, failed.stopping, failed.failures) == ("cancelled", False, ("the network is down",))
+
+
+def test_an_outage_is_waited_for_however_long_it_lasts():
+    job = new_job("1", REQUEST)
+    for _ in range(3 * MAX_ATTEMPTS):
+        job = put_off(begun(job, "me", LATER), "me", "the engine is down", 0.5)
+        assert (job.state, job.attempts, job.error) == ("queued", 0, "the engine is down")
+    assert job.not_before < in_two_minutes()
+    assert not job.failures
+
+
+def in_two_minutes() -> str:
+    return (datetime.now(UTC) + timedelta(minutes=2)).isoformat()
