@@ -5,14 +5,13 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from codequarry.shared.errors import CodequarryError
-from codequarry.shared.job_list import FAILED_KEPT_SECONDS, KEPT_SECONDS, claim_next, submit_within, tidy
+from codequarry.shared.job_list import claim_next, submit_within
 from codequarry.shared.jobs import Job, JobRequest
 from codequarry.shared.logs import logger
 
 if TYPE_CHECKING:
     from codequarry.ingest.report import Workshop
     from codequarry.search_api.backend import Backend
-    from codequarry.shared.store.port import Store
 
 # Beyond so many jobs that wait, a request is told to come again later.
 MAX_WAITING = 50
@@ -20,6 +19,8 @@ MAX_WAITING = 50
 LOOK_SECONDS = 2.0
 # How often ended jobs are tidied away and lost ones begun anew.
 TIDY_SECONDS = 30.0
+# Whoever runs a job shows every few seconds that it lives; a holder on another machine is given this long.
+SILENT_SECONDS = 60.0
 
 log = logger("codequarry.indexer")
 
@@ -63,15 +64,18 @@ class LocalIndexer:
             self._thread.join()
 
     def _work(self) -> None:
+        from codequarry.ingest.lookout import Lookout
         from codequarry.ingest.transaction.holder import new_holder
 
         holder = new_holder()
+        # Between two jobs this thread has none: what it still seems to run, it could not write the end of.
+        lookout = Lookout(SILENT_SECONDS, mine=holder)
         tidied = float("-inf")
         while not self._closed:
             try:
                 store = self._backend.engine().store
                 if monotonic() - tidied > TIDY_SECONDS:
-                    self._tidy(store, holder)
+                    lookout.look(store)
                     tidied = monotonic()
                 if job := claim_next(store, holder):
                     self._run(job, holder)
@@ -83,15 +87,6 @@ class LocalIndexer:
                 log.error("job failed", exc_info=error)
             self._asked.wait(LOOK_SECONDS)
             self._asked.clear()
-
-    def _tidy(self, store: "Store", holder: str) -> None:
-        from codequarry.ingest.transaction.holder import is_gone
-
-        def is_lost(job: Job) -> bool:
-            # Between two jobs this thread has none: what it still seems to run, it could not write the end of.
-            return job.holder == holder or is_gone(job.holder)
-
-        tidy(store, is_lost, KEPT_SECONDS, FAILED_KEPT_SECONDS)
 
     def _run(self, job: Job, holder: str) -> None:
         from codequarry.ingest.job_runner import run_job

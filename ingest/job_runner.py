@@ -85,9 +85,9 @@ def _run_job(job: Job, holder: str, workshop: Workshop, attend: Attend) -> Job |
     except NotAtOrigin as error:
         return sign.fail(error)
     except OUTAGES as error:
-        log.warning("job waits for a service", job=job.id, repo=job.repo, ref=job.ref, detail=str(error))
+        log.warning("job waits for a service", detail=str(error))
         down = str(error)
-        return sign.close(lambda now: _put_off(now, holder, down))
+        return sign.close(lambda now: _put_off(now, holder, down), error)
     except PASSING as error:
         log.warning("job failed, will be tried again", detail=str(error))
         message = str(error)

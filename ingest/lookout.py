@@ -12,9 +12,9 @@ from codequarry.shared.store.port import Store
 class Lookout:
     """What one observer has seen of the jobs that run, by its own clock: clocks of two machines are never compared."""
 
-    def __init__(self, silent_seconds: float, clock: Callable[[], float] = monotonic) -> None:
-        """Take a job for lost when it has shown no sign of life for ``silent_seconds``."""
-        self._silent_seconds, self._clock = silent_seconds, clock
+    def __init__(self, silent_seconds: float, clock: Callable[[], float] = monotonic, mine: str = "") -> None:
+        """Take a job for lost when it has shown no sign of life for ``silent_seconds``, and one that ``mine`` holds."""
+        self._silent_seconds, self._clock, self._mine = silent_seconds, clock, mine
         self._seen: dict[str, tuple[str, int, float]] = {}
 
     def look(self, store: Store) -> list[Job]:
@@ -26,7 +26,7 @@ class Lookout:
             if (holder, beats) != (job.holder, job.beats):
                 since = self._clock()
             self._seen[job.id] = (job.holder, job.beats, since)
-            return is_gone(job.holder) or self._clock() - since >= self._silent_seconds
+            return job.holder == self._mine or is_gone(job.holder) or self._clock() - since >= self._silent_seconds
 
         return tidy(store, is_lost, KEPT_SECONDS, FAILED_KEPT_SECONDS)
 

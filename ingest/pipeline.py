@@ -21,7 +21,7 @@ from codequarry.ingest.transaction.lease import Held
 from codequarry.ingest.transaction.placement import Placer, current_timeline
 from codequarry.ingest.transaction.publishing import transact
 from codequarry.ingest.versions import adopt_name, drop_vanished, drop_version
-from codequarry.ingest.wanted import DefaultMoved, Wanted, check_default, lacks_default, understand
+from codequarry.ingest.wanted import Overtaken, Wanted, check_overtaken, lacks_default, understand
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import obtain
 from codequarry.shared.ledger import read_head, read_transaction
@@ -31,7 +31,7 @@ from codequarry.shared.store.identity import check_identity, claim_identity
 from codequarry.shared.store.port import Store
 from codequarry.shared.transactions import TransactionRecord
 
-# Every turn but the first begins because another run has published a default branch.
+# Every turn but the first begins because another run was faster.
 MOST_TURNS = 3
 
 __all__ = ["IndexReport", "IndexRequest", "Workshop", "index_repository"]
@@ -43,7 +43,7 @@ def index_repository(request: IndexRequest, workshop: Workshop, observe: Observe
     Readers see either all of it or nothing. What is interrupted, in whatever way, the next call resumes or undoes.
     """
     for _ in range(MOST_TURNS):
-        with suppress(DefaultMoved):
+        with suppress(Overtaken):
             return _index_version(request, workshop, observe)
     return _index_version(request, workshop, observe)
 
@@ -111,7 +111,7 @@ def _index(run: Run, wanted: Wanted) -> IndexReport:
     try:
         seconds, say = indexing.lease_seconds, run.watch.say
         anew = full or bool(run.request.forced)
-        check = partial(check_default, wanted, name)
+        check = partial(check_overtaken, wanted, name)
         held = acquire(store, target, placer, holder, full=anew, lease_seconds=seconds, say=say, check=check)
         return _transact(run, held, placer) if held else _nothing_new(run)
     finally:

@@ -1,6 +1,6 @@
 """Which repository and which version of it a request means."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codequarry.ingest.git.checkout import checkout_of, origin_of_checkout
 from codequarry.ingest.git.origins import Origin, parse_origin
@@ -19,8 +19,8 @@ Default = tuple[int, str]
 """The timeline of a published default branch, and its name."""
 
 
-class DefaultMoved(Conflict):
-    """A default branch was published meanwhile: what was to be one may be a version besides it."""
+class Overtaken(Conflict):
+    """Another run was faster: it may have seen a newer commit, or have published another default branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class Wanted:
     ``is_default`` tells that it is, or becomes, the repository's default branch, since ``default`` was the published
     one (None: there was none), or since the request says so (``demanded``). ``known`` is the catalog's record, None
     for a repository that nobody has indexed yet. ``is_guarded`` where the origin was named by somebody's request.
+    ``published`` is the number of what readers of the version saw before anything was asked of the origin.
     """
 
     origin: Origin
@@ -39,6 +40,7 @@ class Wanted:
     default: Default | None = None
     demanded: bool = False
     is_guarded: bool = False
+    published: int = 0
 
     @property
     def key(self) -> str:
@@ -57,7 +59,8 @@ def understand(request: IndexRequest, settings: SettingsModel, store: Store) -> 
         check_name(store, origin, request.name)
         known = find_repository(store, origin)
         default = _default_of(read_head(store), known)
-        return Wanted(origin, Ref("workspace", str(checkout.folder)), False, known, default)
+        wanted = Wanted(origin, Ref("workspace", str(checkout.folder)), False, known, default)
+        return _as_of(read_head(store), wanted)
     origin = parse_origin(request.origin)
     check_name(store, origin, request.name)
     known = find_repository(store, origin)
@@ -66,8 +69,21 @@ def understand(request: IndexRequest, settings: SettingsModel, store: Store) -> 
     guarded = known.guarded if known else request.guarded
     if ref is None:
         chosen = Ref("branch", default_branch(head, known)) if known and not known.follows_head else None
-        return Wanted(origin, chosen, True, known, default, is_guarded=guarded)
-    return Wanted(origin, ref, _is_default(request, ref, known, head), known, default, request.default, guarded)
+        return _as_of(head, Wanted(origin, chosen, True, known, default, is_guarded=guarded))
+    is_default = _is_default(request, ref, known, head)
+    return _as_of(head, Wanted(origin, ref, is_default, known, default, request.default, guarded))
+
+
+def _as_of(head: Head, wanted: Wanted) -> Wanted:
+    return replace(wanted, published=_published(head, wanted.known.name, wanted.key)) if wanted.known else wanted
+
+
+def _published(head: Head, repo: str, key: str) -> int:
+    """Return the number of what readers of a version see, 0 if there is nothing."""
+    if not key:
+        return head.timelines[head.defaults[repo]].published if repo in head.defaults else 0
+    states = (head.timelines[one] for one in head.of_repo(repo))
+    return max((state.published for state in states if state.ref == key), default=0)
 
 
 def _default_of(head: Head, known: Repository | None) -> Default | None:
@@ -93,16 +109,19 @@ def lacks_default(wanted: Wanted) -> bool:
     return not wanted.is_default and wanted.default is None
 
 
-def check_default(wanted: Wanted, repo: str, head: Head) -> None:
-    """See that a version is still what it was understood to be.
+def check_overtaken(wanted: Wanted, repo: str, head: Head) -> None:
+    """See that a version is still what it was understood to be, and stands where it stood before the fetch.
 
-    DefaultMoved where another branch or timeline is the default one by now, Conflict where there is none any more.
+    Overtaken where another run has published it since, perhaps at a newer commit than was fetched here, or where
+    another branch or timeline is the default one; Conflict where there is none any more.
     """
     default = (head.defaults[repo], head.default_branch(repo)) if repo in head.defaults else None
     if default is None and (wanted.default is not None or not wanted.is_default):
         raise RemovedMeanwhile(repo)
     if default != wanted.default and wanted.is_default and not wanted.demanded:
-        raise DefaultMoved(f"'{repo}' has another default branch since this run began; run again")
+        raise Overtaken(f"'{repo}' has another default branch since this run began; run again")
+    if _published(head, repo, wanted.key) != wanted.published:
+        raise Overtaken(f"another run has indexed '{repo}' since this one asked its origin; run again")
 
 
 def other_versions(head: Head, repo: str, key: str) -> list[Ref]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.ingest import watch
+from codequarry.ingest import pipeline, watch
 from codequarry.ingest.fsck.catalog import check_catalog
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.removal import remove_repository
@@ -341,3 +341,30 @@ def test_a_note_on_a_timeline_that_is_gone_already_is_cleared(world):
     note_purge(world.store, 999)
     finish_chores(world.store)
     assert world.store.list_documents(CHORES) == []
+
+
+@pytest.mark.parametrize("ref", [None, Ref("branch", "first")], ids=["default branch", "version"])
+def test_a_run_that_fetched_an_older_commit_does_not_publish_it_over_a_newer_one(world, monkeypatch, ref):
+    """All of another run, and a commit before it, lie between its fetch and its transaction."""
+    world.index()
+    if ref:
+        world.repository.git("checkout", "--quiet", "-b", ref.value)
+        world.change()
+        world.index(ref=ref)
+    world.change()
+    obtain, runs = pipeline.obtain, []
+
+    def obtain_and_be_overtaken(*arguments):
+        source = obtain(*arguments)
+        runs.append(source.commit)
+        if len(runs) == 1:
+            world.change()
+            world.index(ref=ref)
+        return source
+
+    monkeypatch.setattr(pipeline, "obtain", obtain_and_be_overtaken)
+    report = world.index(ref=ref)
+    tip = world.repository.git("rev-parse", "HEAD").decode().strip()
+    assert (report.commit, report.changed) == (tip, False)
+    assert runs[0] != runs[-1] == tip
+    assert ref or world.check()
