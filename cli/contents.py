@@ -35,9 +35,10 @@ def files(
     """
     version = version_query(branch, tag, commit, pull, workspace)
     with workplace(load(context).settings) as place:
+        from codequarry.search_api.catalog import Catalog
         from codequarry.search_api.locate import one_version
 
-        seen = one_version(place.store, repo, version)
+        seen = one_version(Catalog(place.store), repo, version)
         records = list(place.store.files(seen.snapshot))
     from codequarry.shared.model import INDEXED
 
@@ -79,10 +80,11 @@ def chunks(
     """
     version = version_query(branch, tag, commit, pull, workspace)
     with workplace(load(context).settings) as place:
+        from codequarry.search_api.catalog import Catalog
         from codequarry.search_api.files import file_chunks
         from codequarry.search_api.locate import one_version
 
-        seen = one_version(place.store, repo, version)
+        seen = one_version(Catalog(place.store), repo, version)
         found = file_chunks(place.store, seen, path)
     if as_json:
         from codequarry.search_api.answer import chunk_json

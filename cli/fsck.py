@@ -78,11 +78,12 @@ def _repair(
 
 def _record(store: "Store", repo: str, version: "VersionQuery") -> "TransactionRecord":
     """Return the record of a published version; NotIndexed says what there is."""
+    from codequarry.search_api.catalog import Catalog
     from codequarry.search_api.locate import one_version
     from codequarry.shared.errors import NotIndexed
     from codequarry.shared.ledger import read_transaction
 
-    view = one_version(store, repo, version).view
+    view = one_version(Catalog(store), repo, version).view
     record = read_transaction(store, view.timeline, view.number)
     if record is None:
         raise NotIndexed(f"{repo} at {view.commit} was given up a moment ago")

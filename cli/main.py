@@ -16,6 +16,7 @@ from codequarry.cli import (
     fsck,
     index,
     jobs,
+    keys,
     mcp,
     migrate,
     models,
@@ -80,6 +81,7 @@ _add("fsck", fsck.fsck, "fsck codequarry", "fsck codequarry --branch dev --repai
 _add("migrate", migrate.migrate, "migrate --model minilm", "migrate --model minilm --dry-run")
 app.add_typer(repos.app, name="repos")
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(keys.app, name="keys")
 app.add_typer(models.app, name="models")
 app.add_typer(opensearch.app, name="opensearch")
 _add("deliveries", deliveries.deliveries, "deliveries", "deliveries --limit 10 --json")

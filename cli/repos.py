@@ -23,10 +23,11 @@ app = typer.Typer(
 @app.command("list", epilog=examples("repos list", "repos list --json"))
 def list_repos(context: typer.Context, as_json: Json = False) -> None:
     """List the repositories, their versions and their state."""
+    from codequarry.search_api.catalog import Catalog
     from codequarry.search_api.repositories import describe
 
     with workplace(load(context).settings) as place:
-        described = describe(place.store, place.settings)
+        described = describe(Catalog(place.store))
     if as_json:
         write_json({"repos": described})
         return

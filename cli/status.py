@@ -38,12 +38,13 @@ def _status(place: "Workplace") -> dict[str, Any]:
     from dataclasses import asdict
     from shutil import disk_usage
 
+    from codequarry.search_api.catalog import Catalog
     from codequarry.search_api.repositories import describe
     from codequarry.shared.refs import Ref
     from codequarry.shared.repositories import list_progress
 
     settings = place.settings
-    repos = describe(place.store, settings)
+    repos = describe(Catalog(place.store))
     where = ", ".join(settings.opensearch.urls) if settings.store == "opensearch" else str(settings.home)
     return {
         "home": str(settings.home),

@@ -8,6 +8,7 @@ from codequarry.ingest.versions import drop_version
 from codequarry.ingest.wanted import default_branch
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
+from codequarry.shared.key_list import forget_in_grants
 from codequarry.shared.ledger import read_head
 from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import list_repositories, read_repository
@@ -31,6 +32,8 @@ def remove_repository(name: str, store: Store, settings: SettingsModel) -> None:
         if not has_timelines(store, name):
             remove_mirror(origin_of_record(repository.origin), settings.home)
         retract_entry(store, repository)
+    if not has_timelines(store, name):
+        forget_in_grants(store, name)
     retract_identity(store)
 
 

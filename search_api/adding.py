@@ -1,6 +1,7 @@
 """Repositories that a request has added to the index, or removed from it: each a job at once."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from codequarry.search_api.engine import SearchEngine
@@ -8,14 +9,13 @@ from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.request import MAX_VALUE_CHARACTERS
 from codequarry.search_api.versions import Asked
 from codequarry.shared.config import SettingsModel
-from codequarry.shared.errors import IndexingOff, NotIndexed, UnknownName, UsageError
+from codequarry.shared.errors import Forbidden, IndexingOff, NotIndexed, UnknownName, UsageError
 from codequarry.shared.job_list import cancel_jobs_of
 from codequarry.shared.jobs import PRIORITIES, Job, JobRequest
 from codequarry.shared.naming import claim
 from codequarry.shared.origin_rules import accepted_origin
-from codequarry.shared.origins import read_origin
+from codequarry.shared.origins import Origin, origin_identity, read_origin
 from codequarry.shared.refs import Ref, check_ref
-from codequarry.shared.repositories import list_repositories, read_repository
 
 ADD_FIELDS: tuple[str, ...] = ("origin", "name", "ref")
 
@@ -42,43 +42,61 @@ def parse_add(body: object) -> AddRequest:
     return AddRequest(texts["origin"], texts["name"] or None, texts["ref"])
 
 
-def add_repository(
-    engine: SearchEngine, indexer: Indexer | None, asked: AddRequest, settings: SettingsModel, by: str = ""
-) -> Job:
+def add_repository(engine: SearchEngine, indexer: Indexer | None, asked: AddRequest, settings: SettingsModel) -> Job:
     """Take a name in the catalog for a repository and ask for a version of it; one that is known is brought up to date.
 
-    IndexingOff where nothing indexes, UsageError where origin, name or version is none.
+    IndexingOff where nothing indexes, UsageError where origin, name or version is none, Forbidden where the caller does
+    not see everything and asks for what it does not see: be that hidden or new, which no answer may tell.
     """
     if indexer is None:
         raise IndexingOff("this service does not index: run codequarry repos add")
     candidates = candidates_of(asked.ref)
     origin = read_origin(accepted_origin(asked.origin, settings))
+    _check_adding(engine, origin)
     repository, _ = claim(engine.store, origin, asked.name, "", guarded=True)
     is_indexed = repository.name in engine.head().defaults
-    return indexer.submit(
+    job = indexer.submit(
         JobRequest(
             repository.name,
             repository.origin,
             asked.ref,
             candidates,
             priority=PRIORITIES["change" if is_indexed else "import"],
-            requested_by=by,
+            requested_by=engine.catalog.principal.name,
             guarded=repository.guarded,
         )
     )
+    return engine.catalog.shown(job)
 
 
-def remove_repository(engine: SearchEngine, indexer: Indexer | None, name: str, by: str = "") -> Job:
-    """Ask for a repository to be removed, whatever waits or runs for it; NotIndexed where there is none."""
+def _check_adding(engine: SearchEngine, origin: Origin) -> None:
+    principal = engine.catalog.principal
+    if principal.sees_everything:
+        return
+    for repository in engine.catalog.repositories(engine.head()).values():
+        with suppress(ValueError):
+            if origin_identity(repository.origin) == origin.identity:
+                return
+    raise Forbidden("this key sees some repositories alone: it may have these indexed, and add none")
+
+
+def remove_repository(engine: SearchEngine, indexer: Indexer | None, name: str) -> Job:
+    """Ask for a repository to be removed, whatever waits or runs for it; NotIndexed where the caller sees none.
+
+    Forbidden where the caller sees some paths of it alone.
+    """
     if indexer is None:
         raise IndexingOff("this service does not index: run codequarry repos rm")
-    repository = read_repository(engine.store, name)
-    if repository is None and name not in engine.head().defaults:
-        known = ", ".join(other.name for other in list_repositories(engine.store)) or "nothing yet"
-        raise NotIndexed(f"'{name}' is not indexed; there is {known}")
+    head, principal = engine.head(), engine.catalog.principal
+    known = engine.catalog.repositories(head, [name])
+    repository = known.get(name)
+    if repository is None and name not in head.defaults:
+        raise NotIndexed(f"'{name}' is not indexed; there is {', '.join(known) or 'nothing yet'}")
+    if principal.allowed_paths(name):
+        raise Forbidden(f"this key sees some paths of '{name}' alone; who removes it must see all of it")
     cancel_jobs_of(engine.store, name)
     origin = repository.origin if repository else ""
-    request = JobRequest(name, origin, kind="remove", priority=PRIORITIES["change"], requested_by=by)
+    request = JobRequest(name, origin, kind="remove", priority=PRIORITIES["change"], requested_by=principal.name)
     return indexer.submit(request)
 
 

@@ -8,6 +8,7 @@ from codequarry.search_api.links import blob_url
 from codequarry.search_api.rank import Ranked
 from codequarry.search_api.views import View
 from codequarry.shared.model import Chunk
+from codequarry.shared.store.filters import path_matches
 from codequarry.shared.store.port import Recall
 
 # The fields of a chunk that answers show, in this order; timelines, transactions and permissions are not among them.
@@ -71,11 +72,19 @@ def version_json(chunk: Chunk, view: View | None, origin: str) -> dict[str, Any]
     """Return a chunk's public fields, the version that it is shown at, and its address."""
     return {
         **chunk_json(chunk),
+        "co_change_files": _allowed(chunk.co_change_files, view),
         "ref": view.ref.name if view else None,
         "branch": view.branch if view else None,
         "commit": view.commit if view else None,
         "url": _url(origin, view, chunk) if view else None,
     }
+
+
+def _allowed(paths: Sequence[str], view: View | None) -> Sequence[str]:
+    """Return those of the paths that a chunk names which the reader may see."""
+    if view is None:
+        return ()
+    return [path for path in paths if not view.allowed or any(path_matches(one, path) for one in view.allowed)]
 
 
 def _url(origin: str, view: View, chunk: Chunk) -> str | None:

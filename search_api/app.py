@@ -12,7 +12,10 @@ from apiflask import APIFlask
 from flask import Response, g, request
 from werkzeug.exceptions import HTTPException
 
+from codequarry.search_api.admission import guard
+from codequarry.search_api.auth import ApiKeys, Authenticator, Unguarded
 from codequarry.search_api.backend import Backend
+from codequarry.search_api.described import describe_keys
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.problems import problem, problem_of
 from codequarry.search_api.request import SearchRequest
@@ -31,6 +34,7 @@ from codequarry.search_api.routes import (
 from codequarry.search_api.schemas import component_schemas
 from codequarry.search_api.watching import catalog_metrics
 from codequarry.search_api.webhooks.receiving import Receiver
+from codequarry.shared.access import OWNER
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError
@@ -57,13 +61,21 @@ def create_app(
     store: Store | None = None,
     embedder: Embedder | None = None,
     make_indexer: MakeIndexer | None = None,
+    authenticator: Authenticator | None = None,
 ) -> APIFlask:
     """Return the application; store and embedder are opened from the settings at their first use unless given.
 
-    Without ``make_indexer`` requests for indexing are refused.
+    Without ``make_indexer`` requests for indexing are refused. ``authenticator`` takes the place of keys. ValueError
+    where a route declares no need (``admission.py``).
     """
     app = APIFlask(
-        __name__, title=TITLE, version=API_VERSION, json_errors=False, spec_path="/openapi.json", docs_path=None
+        __name__,
+        title=TITLE,
+        version=API_VERSION,
+        json_errors=False,
+        spec_path="/openapi.json",
+        docs_path=None,
+        static_folder=None,  # type: ignore[arg-type]  # Flask takes None for no static files at all
     )
     app.config["MAX_CONTENT_LENGTH"] = settings.api.max_body_bytes
     app.config["AUTO_404_RESPONSE"] = False
@@ -79,6 +91,8 @@ def create_app(
     if settings.metrics.port is None:
         app.register_blueprint(health.metrics_blueprint)
     _watch_requests(app)
+    keys = ApiKeys(settings, lambda: backend.engine().store, Unguarded(settings))
+    guard(app, settings, authenticator or keys)
     _answer_errors(app)
     _complete_spec(app)
     return app
@@ -95,7 +109,7 @@ def warm_up(app: APIFlask) -> None:
     """Load model and vectors before the first request needs them; what fails here is tried again then."""
     backend: Backend = app.extensions[EXTENSION]
     try:
-        backend.search(SearchRequest("warm up", top_k=1))
+        backend.search(SearchRequest("warm up", top_k=1), OWNER)
     except CodequarryError as error:
         log.warning("not ready yet", detail=str(error))
 
@@ -155,4 +169,5 @@ def _complete_spec(app: APIFlask) -> None:
     def add_schemas(spec: dict[str, Any] | str) -> dict[str, Any] | str:
         assert isinstance(spec, dict)  # it is text only where the settings of the extension ask for YAML
         spec.setdefault("components", {})["schemas"] = component_schemas()
+        describe_keys(spec)
         return spec

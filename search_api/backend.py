@@ -8,6 +8,7 @@ from time import monotonic
 from codequarry.search_api.answer import SearchAnswer
 from codequarry.search_api.engine import SearchEngine
 from codequarry.search_api.request import SearchRequest
+from codequarry.shared.access import Principal
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError, IndexMoved
@@ -57,12 +58,16 @@ class Backend:
                     return self._open()
             return self._engine
 
-    def search(self, request: SearchRequest) -> SearchAnswer:
+    def seen_by(self, principal: Principal) -> SearchEngine:
+        """Return the engine as it answers somebody; what ``engine`` returns answers the owner."""
+        return self.engine().seen_by(principal)
+
+    def search(self, request: SearchRequest, principal: Principal) -> SearchAnswer:
         """Answer a request; one that waited for a commit while the index moved asks the other edition for it."""
         try:
-            return self.engine().search(request)
+            return self.seen_by(principal).search(request)
         except IndexMoved:
-            return self.engine().search(request)
+            return self.seen_by(principal).search(request)
 
     def checks(self) -> dict[str, str]:
         """Return for each part what is wrong with it, or ``ok``."""

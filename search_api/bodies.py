@@ -25,7 +25,7 @@ class Freshness(Open):
     head_commit: str | None = Field(description="the newest that a fetch has seen of this version")
     commits_behind: int | None = Field(description="0 at head, null where it is unknown")
     indexed_at: str | None
-    skipped_files: int
+    skipped_files: int | None = Field(description="null for who sees some paths of the repository alone")
     state: State
     percent: int | None
 
@@ -39,8 +39,8 @@ class VersionBody(Open):
     indexed_at: str | None
     head_commit: str | None
     commits_behind: int | None
-    files: int
-    chunks: int
+    files: int | None = Field(description="null for who sees some paths of the repository alone")
+    chunks: int | None
 
 
 class RepositoryBody(Open):
@@ -53,9 +53,9 @@ class RepositoryBody(Open):
     indexed_at: str | None
     head_commit: str | None
     commits_behind: int | None
-    files: int
-    chunks: int
-    skipped: dict[str, int] = Field(description="files left out, by reason")
+    files: int | None = Field(description="null for who sees some paths of the repository alone")
+    chunks: int | None
+    skipped: dict[str, int] | None = Field(description="files left out, by reason")
     state: State
     percent: int | None = Field(description="of a running first import")
     model: str | None = Field(description="that made the vectors; null before the first import")

@@ -1,13 +1,23 @@
-"""What the catalog says of the repositories and their versions, read once for many searches."""
+"""What somebody may see of the index: the one way from a request to head document, catalog and jobs.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+What is read is kept for many searches and many readers; what a reader may not see is taken out on the way to them.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from time import monotonic
 
+from codequarry.search_api.sealing import Seal, seal_key
 from codequarry.search_api.views import Point
+from codequarry.shared.access import OWNER, Principal, permitted_catalog, permitted_head
+from codequarry.shared.deliveries import Delivery, list_deliveries
+from codequarry.shared.errors import NotIndexed
 from codequarry.shared.head import Head
-from codequarry.shared.ledger import published_transactions, read_transaction
+from codequarry.shared.job_list import read_job, shown_jobs
+from codequarry.shared.jobs import Job, JobState
+from codequarry.shared.ledger import published_transactions, read_head, read_transaction
 from codequarry.shared.repositories import (
     Progress,
     RefHead,
@@ -30,6 +40,10 @@ MAX_KEPT = 4096
 NAMES_A_UNIT = 100
 # Histories that are kept; a timeline has at most a few hundred transactions that may be asked for.
 MAX_HISTORIES = 1024
+# Head documents as somebody may see them that are kept: one for each key that asks.
+MAX_HEADS = 64
+# What somebody reads of a failure who may not see all of the repository: the true one may name any path.
+HIDDEN_ERROR = "it failed; whoever may see the whole repository is told why"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,95 +61,169 @@ class Publication:
         return 1 + names // NAMES_A_UNIT
 
 
+@dataclass(slots=True)
+class _Kept:
+    """What the readers of one store share; ``lock`` is held for every look at it."""
+
+    lock: Lock = field(default_factory=Lock)
+    repositories: Mapping[str, Repository] = field(default_factory=dict)
+    read_at: float = float("-inf")
+    publications: dict[tuple[int, int], Publication] = field(default_factory=dict)
+    weight: int = 0
+    histories: dict[int, tuple[tuple[int, int], Sequence[Point]]] = field(default_factory=dict)
+    ref_heads: dict[tuple[str, str], tuple[float, RefHead | None]] = field(default_factory=dict)
+    heads: dict[Principal, tuple[Head, Head]] = field(default_factory=dict)
+    seal_key: bytes = b""
+
+
 class Catalog:
-    """Reads the catalog of one store, and keeps what can't have changed since."""
+    """Reads the catalog of one store as ``principal`` may see it, and keeps what can't have changed since."""
 
     def __init__(
-        self, store: Store, on_read: Callable[[], None] = lambda: None, clock: Callable[[], float] = monotonic
+        self,
+        store: Store,
+        on_read: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = monotonic,
+        principal: Principal = OWNER,
     ) -> None:
         """Read from ``store``; ``on_read`` is called whenever the list is read anew, and may refuse by raising."""
-        self._store = store
+        self.store = store
+        self.principal = principal
         self._on_read = on_read
         self._clock = clock
-        self._lock = Lock()
-        self._repositories: Mapping[str, Repository] = {}
-        self._read_at = float("-inf")
-        self._publications: dict[tuple[int, int], Publication] = {}
-        self._weight = 0
-        self._histories: dict[int, tuple[tuple[int, int], Sequence[Point]]] = {}
-        self._ref_heads: dict[tuple[str, str], tuple[float, RefHead | None]] = {}
+        self._kept = _Kept()
+
+    def seen_by(self, principal: Principal) -> "Catalog":
+        """Return the same catalog as somebody else may see it; what was read is shared."""
+        seen = copy(self)
+        seen.principal = principal
+        return seen
+
+    def head(self) -> Head:
+        """Return the head document as it is now, as far as the principal may see it."""
+        head = read_head(self.store)
+        if self.principal.sees_everything:
+            return head
+        with self._kept.lock:
+            kept = self._kept.heads.get(self.principal)
+        if kept is not None and kept[0] is head:
+            return kept[1]
+        permitted = permitted_head(head, self.principal)
+        with self._kept.lock:
+            if len(self._kept.heads) >= MAX_HEADS:
+                self._kept.heads.clear()
+            self._kept.heads[self.principal] = (head, permitted)
+        return permitted
+
+    def seal(self) -> Seal:
+        """Return what seals the text that the principal carries for the service."""
+        with self._kept.lock:
+            if not self._kept.seal_key:
+                self._kept.seal_key = seal_key(self.store)
+            return Seal(self._kept.seal_key, self.principal.name)
 
     def repositories(self, head: Head, asked: Iterable[str] = ()) -> Mapping[str, Repository]:
         """Return the repositories by name, read anew where they are old or lack one of ``head`` or one asked for."""
         now = self._clock()
-        with self._lock:
-            kept, age = self._repositories, now - self._read_at
-        if age <= MAX_AGE_SECONDS and all(name in kept for name in (*head.defaults, *asked)):
-            return kept
-        self._on_read()
-        read = {repository.name: repository for repository in list_repositories(self._store)}
-        with self._lock:
-            self._repositories, self._read_at = read, now
-        return read
+        kept = self._kept
+        with kept.lock:
+            known, age = kept.repositories, now - kept.read_at
+        # Neither the name of a hidden repository nor one of none at all makes a difference, not even in time.
+        wanted = (*head.defaults, *filter(self.principal.sees, asked))
+        if age > MAX_AGE_SECONDS or any(name not in known for name in wanted):
+            self._on_read()
+            known = {repository.name: repository for repository in list_repositories(self.store)}
+            with kept.lock:
+                kept.repositories, kept.read_at = known, now
+        return permitted_catalog(known, self.principal)
 
     def expire(self) -> None:
         """Let the list of repositories be read anew: who asks what there is wants it as of now."""
-        with self._lock:
-            self._read_at = float("-inf")
+        with self._kept.lock:
+            self._kept.read_at = float("-inf")
 
     def publication(self, timeline: int, number: int) -> Publication:
         """Return what is known of a published transaction."""
         key = (timeline, number)
-        with self._lock:
-            kept = self._publications.get(key)
+        with self._kept.lock:
+            kept = self._kept.publications.get(key)
         if kept is not None:
             return kept
-        read = Publication(read_transaction(self._store, timeline, number), read_summary(self._store, timeline, number))
-        with self._lock:
-            if self._weight >= MAX_KEPT:
-                self._publications.clear()
-                self._weight = 0
+        read = Publication(read_transaction(self.store, timeline, number), read_summary(self.store, timeline, number))
+        with self._kept.lock:
+            if self._kept.weight >= MAX_KEPT:
+                self._kept.publications.clear()
+                self._kept.weight = 0
             if read.record and read.summary:
-                self._publications[key] = read
-                self._weight += read.weight
+                self._kept.publications[key] = read
+                self._kept.weight += read.weight
         return read
 
     def points(self, head: Head, timeline: int) -> Sequence[Point]:
         """Return the transactions of a timeline that readers of ``head`` may ask for, oldest first."""
         state = head.timelines[timeline]
         version = (state.published, state.floor)
-        with self._lock:
-            kept = self._histories.get(timeline)
+        with self._kept.lock:
+            kept = self._kept.histories.get(timeline)
         if kept is not None and kept[0] == version:
             return kept[1]
-        records = published_transactions(self._store, head, timeline)
+        records = published_transactions(self.store, head, timeline)
         points = tuple(
             Point(record.number, record.commit, record.commit_count, record.ref, record.lost != ())
             for record in records
         )
-        with self._lock:
-            if len(self._histories) >= MAX_HISTORIES:
-                self._histories.clear()
-            self._histories[timeline] = (version, points)
+        with self._kept.lock:
+            if len(self._kept.histories) >= MAX_HISTORIES:
+                self._kept.histories.clear()
+            self._kept.histories[timeline] = (version, points)
         return points
 
     def ref_head(self, repo: str, key: str) -> RefHead | None:
         """Return what a fetch has seen of a version, at most ``MAX_AGE_SECONDS`` ago."""
         now = self._clock()
-        with self._lock:
-            kept = self._ref_heads.get((repo, key))
+        with self._kept.lock:
+            kept = self._kept.ref_heads.get((repo, key))
         if kept is not None and now - kept[0] <= MAX_AGE_SECONDS:
             return kept[1]
-        read = read_ref_head(self._store, repo, key)
-        with self._lock:
-            if len(self._ref_heads) >= MAX_KEPT:
-                self._ref_heads.clear()
-            self._ref_heads[repo, key] = (now, read)
+        read = read_ref_head(self.store, repo, key)
+        with self._kept.lock:
+            if len(self._kept.ref_heads) >= MAX_KEPT:
+                self._kept.ref_heads.clear()
+            self._kept.ref_heads[repo, key] = (now, read)
         return read
 
     def progress(self, name: str) -> Progress | None:
         """Return how far a running import is, as of now."""
-        return read_progress(self._store, name)
+        return read_progress(self.store, name)
+
+    def job(self, job_id: str) -> Job | None:
+        """Return a job; None if there is none, or it is of a repository that the principal may not see."""
+        job = read_job(self.store, job_id)
+        return self.shown(job) if job and self.principal.sees(job.repo) else None
+
+    def known_job(self, job_id: str) -> Job:
+        """Return a job; NotIndexed, in the same words, where there is none that the principal may see."""
+        if (job := self.job(job_id)) is None:
+            raise NotIndexed(f"there is no job '{job_id}'; jobs that ended are kept for a day")
+        return job
+
+    def jobs(self, states: Collection[JobState] | None = None, repo: str | None = None) -> list[Job]:
+        """Return the jobs that the principal may see: who runs or goes first, then those that ended, latest first."""
+        return [self.shown(job) for job in shown_jobs(self.store, states, repo) if self.principal.sees(job.repo)]
+
+    def deliveries(self) -> list[Delivery]:
+        """Return what code hosts told of repositories that the principal sees whole, and all else to who sees all."""
+        told = list_deliveries(self.store)
+        if self.principal.sees_everything:
+            return told
+        return [one for one in told if one.repo and self.principal.allowed_paths(one.repo) == ()]
+
+    def shown(self, job: Job) -> Job:
+        """Return a job without what it tells of paths that the principal may not see: counts, and names in errors."""
+        if not self.principal.allowed_paths(job.repo):
+            return job
+        error = HIDDEN_ERROR if job.error else ""
+        return replace(job, files_done=0, files_total=0, chunks_done=0, error=error, failures=())
 
 
 @dataclass(frozen=True, slots=True)

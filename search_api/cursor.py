@@ -1,11 +1,10 @@
-"""An opaque cursor: which page of which query comes next, over which state of the index."""
+"""A sealed cursor: which page of which query comes next, over which state of the index."""
 
 import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from binascii import Error as Base64Error
 from dataclasses import dataclass
 from hashlib import sha256
 
+from codequarry.search_api.sealing import Seal
 from codequarry.shared.errors import UsageError
 
 VERSION = 1
@@ -35,21 +34,21 @@ def digest(*parts: object) -> str:
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_HASH_CHARACTERS]
 
 
-def encode_cursor(cursor: Cursor) -> str:
-    """Return the cursor as text."""
+def encode_cursor(cursor: Cursor, seal: Seal) -> str:
+    """Return the cursor as text that only its owner can use: its numbers tell how much goes on in the whole index."""
     body = [VERSION, cursor.page, cursor.at, list(cursor.open), cursor.query, cursor.timelines]
-    return urlsafe_b64encode(json.dumps(body, separators=(",", ":")).encode()).decode().rstrip("=")
+    return seal.close(json.dumps(body, separators=(",", ":")))
 
 
-def decode_cursor(text: str) -> Cursor:
-    """Read what ``encode_cursor`` wrote; UsageError for anything else."""
+def decode_cursor(text: str, seal: Seal) -> Cursor:
+    """Read what ``encode_cursor`` wrote for the same caller; UsageError for anything else."""
     try:
-        if len(text) > MAX_CHARACTERS or not text.isascii():
+        if len(text) > MAX_CHARACTERS:
             raise ValueError
-        version, page, at, still_open, query, timelines = json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        version, page, at, still_open, query, timelines = json.loads(seal.open(text))
         numbers = [page, at, *still_open]
         if version != VERSION or any(type(number) is not int or number < 0 for number in numbers):
             raise ValueError
-    except (ValueError, TypeError, Base64Error, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         raise UsageError("the cursor is not one that this service gave; leave it out to begin anew") from None
     return Cursor(page, at, tuple(still_open), str(query), str(timelines))

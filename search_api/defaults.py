@@ -30,7 +30,8 @@ class DefaultViews(Mapping[str, tuple[View, ...]]):
         timeline = self._timelines[name]
         state = self._head.timelines[timeline]
         branch = Ref("branch", default_branch(self._head, self._catalog, name))
-        return (View(name, branch, timeline, state.published, state.commit),)
+        allowed = self._head.allowed.get(name, ())
+        return (View(name, branch, timeline, state.published, state.commit, allowed=allowed),)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._timelines)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import astuple, dataclass, field, replace
 from time import perf_counter
 
@@ -20,11 +21,11 @@ from codequarry.search_api.request import SearchRequest, parse_request
 from codequarry.search_api.scope import Scope
 from codequarry.search_api.states import RepositoryState, scope_states
 from codequarry.search_api.waiting import await_commit
+from codequarry.shared.access import Principal
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder, Vector
 from codequarry.shared.errors import UsageError
 from codequarry.shared.head import Head
-from codequarry.shared.ledger import read_head
 from codequarry.shared.store.identity import check_identity
 from codequarry.shared.store.port import Recall, Store
 
@@ -50,18 +51,39 @@ class _Stopwatch:
             self.stages[name] = (perf_counter() - started) * 1000
 
 
+@dataclass(slots=True)
+class _Health:
+    """What the engine of one store found out, whoever asked."""
+
+    embeds: bool
+
+
 class SearchEngine:
-    """Answers searches over one store with one embedder; safe to share between threads as far as these are."""
+    """Answers searches over one store with one embedder; safe to share between threads as far as these are.
+
+    It answers the owner, who sees everything; ``seen_by`` gives the engine of anybody else.
+    """
 
     def __init__(self, store: Store, embedder: Embedder, settings: SettingsModel, degraded: Sequence[str] = ()) -> None:
         """Search ``store`` with the model that made it; ``degraded`` says what is missing where that can't be used."""
         self.store = store
         self.embedder = embedder
-        self.embeds = not degraded
+        self._health = _Health(not degraded)
         self.without_embedding = tuple(degraded) or (DEGRADED_EMBEDDING,)
         self._roots = settings.api.local_roots
         # Vectors of another model than the query's would be compared without a word.
         self.catalog = Catalog(store, lambda: check_identity(store, embedder, settings.embedding.model))
+
+    def seen_by(self, principal: Principal) -> "SearchEngine":
+        """Return the same engine as it answers somebody else, who may see less."""
+        seen = copy(self)
+        seen.catalog = self.catalog.seen_by(principal)
+        return seen
+
+    @property
+    def embeds(self) -> bool:
+        """Tell whether the model answered when it was asked last."""
+        return self._health.embeds
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a request.
@@ -73,7 +95,7 @@ class SearchEngine:
         watch = _Stopwatch()
         with watch.stage("parse"):
             plan = make_plan(request)
-            cursor = _read_cursor(request)
+            cursor = self._read_cursor(request)
         with watch.stage("scope"):
             found = self._located(plan, cursor)
             scope = found.scope
@@ -90,19 +112,19 @@ class SearchEngine:
         return replace(
             answer,
             degraded=self.without_embedding if scope.views and vector is None else (),
-            next_cursor=_next_cursor(request, scope, number) if page.has_more else None,
+            next_cursor=self._next_cursor(request, scope, number) if page.has_more else None,
             took_ms=round(sum(watch.stages.values()), 1),
             stages=watch.stages,
         )
 
     def head(self) -> Head:
-        """Return the head document as it is now."""
-        return read_head(self.store)
+        """Return the head document as it is now, as far as the reader may see it."""
+        return self.catalog.head()
 
     def embed(self, plan: Plan) -> Vector | None:
         """Return the vector of a query, or None where the model fails."""
         vector = embed(self.embedder, plan.text)
-        self.embeds = vector is not None
+        self._health.embeds = vector is not None
         return vector
 
     def locate(self, plan: Plan, cursor: Cursor | None = None) -> Located:
@@ -112,7 +134,7 @@ class SearchEngine:
             head = self.head()
             directory = Directory(head, self.catalog.repositories(head), self._roots)
             selection = versions_of(plan.request.repos, directory, selection)
-        return locate(self.store, self.catalog, selection, cursor)
+        return locate(self.catalog, selection, cursor)
 
     def _located(self, plan: Plan, cursor: Cursor | None) -> Located:
         request = plan.request
@@ -125,6 +147,20 @@ class SearchEngine:
         if cursor and cursor.timelines != found.scope.timelines:
             raise UsageError("the index was rebuilt since the cursor was given; leave it out to begin anew")
         return found
+
+    def _read_cursor(self, request: SearchRequest) -> Cursor | None:
+        if request.cursor is None:
+            return None
+        cursor = decode_cursor(request.cursor, self.catalog.seal())
+        if cursor.query != _query_digest(request) or cursor.page > MAX_PAGES:
+            raise UsageError("the cursor belongs to another search; repeat query, filters and sizes as they were")
+        return cursor
+
+    def _next_cursor(self, request: SearchRequest, scope: Scope, number: int) -> str | None:
+        if number + 1 >= MAX_PAGES:
+            return None
+        following = Cursor(number + 1, scope.at, scope.open, _query_digest(request), scope.timelines)
+        return encode_cursor(following, self.catalog.seal())
 
     def _answer(self, plan: Plan, found: Located, recall: Recall, page: Page) -> SearchAnswer:
         shown = {item.candidate.chunk.repo for item in page.hits}
@@ -167,18 +203,3 @@ def _query_digest(request: SearchRequest) -> str:
     filters = {name: list(values) for name, values in request.filters.items()}
     repos = [list(astuple(one)) for one in request.repos]
     return digest(request.query, request.top_k, filters, request.max_per_file, request.include_tests, repos)
-
-
-def _read_cursor(request: SearchRequest) -> Cursor | None:
-    if request.cursor is None:
-        return None
-    cursor = decode_cursor(request.cursor)
-    if cursor.query != _query_digest(request) or cursor.page > MAX_PAGES:
-        raise UsageError("the cursor belongs to another search; repeat query, filters and sizes as they were")
-    return cursor
-
-
-def _next_cursor(request: SearchRequest, scope: Scope, number: int) -> str | None:
-    if number + 1 >= MAX_PAGES:
-        return None
-    return encode_cursor(Cursor(number + 1, scope.at, scope.open, _query_digest(request), scope.timelines))

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
+from codequarry.search_api.catalog import Catalog
 from codequarry.search_api.locate import OneVersion, one_version
 from codequarry.search_api.versions import VersionQuery
 from codequarry.shared.errors import NotIndexed, UsageError
@@ -41,7 +42,7 @@ class FileText:
 
 
 def read_file(
-    store: Store,
+    catalog: Catalog,
     repo: str,
     path: str,
     start_line: int | None = None,
@@ -53,8 +54,8 @@ def read_file(
     NotIndexed where the repository, version or file is not in the index, with near paths or the reason of its skip;
     UsageError for lines that the file does not have.
     """
-    seen = one_version(store, repo, version)
-    chunks = file_chunks(store, seen, path)
+    seen = one_version(catalog, repo, version)
+    chunks = file_chunks(catalog.store, seen, path)
     if not chunks:
         raise NotIndexed(f"'{path}' of {repo} has no text in the index: it is empty")
     lines = join_lines(chunks)

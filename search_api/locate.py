@@ -12,10 +12,8 @@ from codequarry.search_api.versions import VersionQuery
 from codequarry.search_api.views import View
 from codequarry.shared.errors import NotIndexed, UsageError
 from codequarry.shared.head import Head
-from codequarry.shared.ledger import read_head
 from codequarry.shared.model import Snapshot
 from codequarry.shared.repositories import Repository
-from codequarry.shared.store.port import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +34,21 @@ class OneVersion:
     state: RepositoryState
 
 
-def locate(store: Store, catalog: Catalog, selection: Selection, cursor: Cursor | None = None) -> Located:
+def locate(catalog: Catalog, selection: Selection, cursor: Cursor | None = None) -> Located:
     """Read the head document and return what a selection sees of it (rule 10); errors as ``resolve``."""
-    head = read_head(store)
+    head = catalog.head()
     named = (*selection.repos, *(name for name, _ in selection.versions))
     repositories = catalog.repositories(head, named)
     scope = resolve(head, repositories, selection, CatalogPast(catalog, head), cursor)
     return Located(head, repositories, scope)
 
 
-def one_version(store: Store, repo: str, version: VersionQuery = VersionQuery()) -> OneVersion:  # noqa: B008 -- frozen
+def one_version(catalog: Catalog, repo: str, version: VersionQuery = VersionQuery()) -> OneVersion:  # noqa: B008 -- frozen
     """Return a version of a repository, the default branch where none is named.
 
     NotIndexed where the index does not have it, UsageError where several are named.
     """
-    catalog = Catalog(store)
-    found = locate(store, catalog, Selection(repos=(repo,), version=version))
+    found = locate(catalog, Selection(repos=(repo,), version=version))
     views = found.scope.views.get(repo, ())
     if not views:
         raise NotIndexed(f"repository '{repo}' has nothing published yet; codequarry repos list says how far it is")

@@ -13,6 +13,7 @@ from codequarry.search_api.backend import Backend
 from codequarry.search_api.files import FileText, read_file
 from codequarry.search_api.request import parse_request
 from codequarry.search_api.versions import Asked, VersionQuery
+from codequarry.shared.access import OWNER
 from codequarry.shared.errors import CodequarryError
 
 INSTRUCTIONS = """\
@@ -115,7 +116,7 @@ def create_server(backend: Backend) -> MCPServer[Any]:
     ) -> Annotated[CallToolResult, SearchResult]:
         filters = {"repo": repo, "language": language, "path": path, "ref": ref}
         body = {"query": query, "top_k": top_k, "filters": {name: value for name, value in filters.items() if value}}
-        answer = _told(lambda: backend.search(parse_request(body)).to_json())
+        answer = _told(lambda: backend.search(parse_request(body), OWNER).to_json())
         return _result(render_answer(answer), search_result(answer))
 
     @server.tool(name="read_file", title="Read file", description=READ, annotations=READ_ONLY)
@@ -129,7 +130,7 @@ def create_server(backend: Backend) -> MCPServer[Any]:
         first = start_line or 1
         last = min(end_line or first + MAX_FILE_LINES - 1, first + MAX_FILE_LINES - 1)
         version = VersionQuery((Asked("ref", ref),)) if ref else VersionQuery()
-        file = _told(lambda: read_file(backend.engine().store, repo, path, start_line, last, version))
+        file = _told(lambda: read_file(backend.engine().catalog, repo, path, start_line, last, version))
         fields = {name: getattr(file, name) for name in FileResult.model_fields if name != "freshness"}
         return _result(render_file(file), FileResult(**fields, freshness=Freshness(**file.freshness)))
 

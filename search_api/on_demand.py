@@ -6,6 +6,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from codequarry.search_api.answer import SearchAnswer
+from codequarry.search_api.catalog import Catalog
 from codequarry.search_api.engine import SearchEngine
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.missing import Missing, VersionMissing
@@ -13,10 +14,8 @@ from codequarry.search_api.plan import make_plan
 from codequarry.search_api.request import SearchRequest
 from codequarry.search_api.versions import Asked
 from codequarry.shared.errors import IndexingOff, NotIndexed, UsageError
-from codequarry.shared.job_list import read_job
 from codequarry.shared.jobs import PRIORITIES, Job, JobRequest
 from codequarry.shared.refs import Ref
-from codequarry.shared.store.port import Store
 
 # A job is a document in the store; who waits for it is told within this time of its end.
 POLL_SECONDS = 0.1
@@ -55,7 +54,7 @@ def search_or_index(
         key = (lacking.repo, lacking.asked)
         if key in jobs:
             raise NotIndexed(f"{_said(lacking)} was indexed, and yet it is not there; codequarry repos list")
-        jobs[key] = _awaited(engine.store, _submitted(engine, indexer, lacking), deadline, pause)
+        jobs[key] = _awaited(engine.catalog, _submitted(engine, indexer, lacking), deadline, pause)
         job = jobs[key]
         if job.state in ("failed", "cancelled"):
             why = job.error or job.state
@@ -107,17 +106,18 @@ def _submitted(engine: SearchEngine, indexer: Indexer | None, lacking: _Lacking)
         lacking.asked.text if lacking.asked else "",
         lacking.candidates,
         trigger="search",
+        requested_by=engine.catalog.principal.name,
         priority=PRIORITIES["urgent"],
         joins_running=True,
     )
-    return indexer.submit(wanted)
+    return engine.catalog.shown(indexer.submit(wanted))
 
 
-def _awaited(store: Store, job: Job, deadline: float, pause: Pause) -> Job:
+def _awaited(catalog: Catalog, job: Job, deadline: float, pause: Pause) -> Job:
     """Return a job as it is when it ends, or when the time is over."""
     while not job.is_finished and monotonic() < deadline:
         pause(POLL_SECONDS)
-        job = read_job(store, job.id) or job
+        job = catalog.job(job.id) or job
     return job
 
 

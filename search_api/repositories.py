@@ -10,25 +10,19 @@ from codequarry.search_api.selection import Selection
 from codequarry.search_api.states import RepositoryState, pending_state, ready_state
 from codequarry.search_api.versions import lines_of, timelines_by_repo
 from codequarry.search_api.views import Moment, view_of
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.repositories import Repository
 from codequarry.shared.store.identity import read_identity
-from codequarry.shared.store.port import Store
 
 
-def describe(store: Store, settings: SettingsModel, catalog: Catalog | None = None) -> list[dict[str, Any]]:
-    """Return every repository of the catalog with its state and its versions, by name.
-
-    ``catalog`` is one that other requests have filled already.
-    """
-    known = catalog or Catalog(store)
-    known.expire()
-    found = locate(store, known, Selection())
-    identity = read_identity(store)
+def describe(catalog: Catalog) -> list[dict[str, Any]]:
+    """Return every repository of a catalog with its state and its versions, by name."""
+    catalog.expire()
+    found = locate(catalog, Selection())
+    identity = read_identity(catalog.store)
     model = identity.model if identity else None
     names = sorted({*found.scope.views, *found.scope.pending})
     timelines = timelines_by_repo(found.head)
-    return [_to_json(found, known, name, timelines.get(name, []), model) for name in names]
+    return [_to_json(found, catalog, name, timelines.get(name, []), model) for name in names]
 
 
 def _to_json(
@@ -50,7 +44,7 @@ def _to_json(
         "commits_behind": state.commits_behind,
         "files": state.files,
         "chunks": state.chunks,
-        "skipped": dict(sorted(state.skipped.items())),
+        "skipped": None if state.skipped is None else dict(sorted(state.skipped.items())),
         "state": state.state,
         "percent": state.percent,
         "model": model,

@@ -132,6 +132,7 @@ class SearchBody(BaseModel):
     wait_ms: int | None = Field(
         DEFAULT_WAIT_MS, ge=0, le=MAX_WAIT_MS, description="how long, for min_commit or ?index=true"
     )
+    token: str | None = Field(None, description="a key, for clients that send no Authorization header")
 
 
 class Stride(Open):
@@ -234,6 +235,7 @@ class DiffBody(BaseModel):
     filters: dict[str, Any] | None = SearchBody.model_fields["filters"]  # type: ignore[assignment]  # likewise
     max_per_file: int | None = Field(DEFAULT_MAX_PER_FILE, ge=1, le=MAX_TOP_K)
     include_tests: bool | None = True
+    token: str | None = SearchBody.model_fields["token"]  # type: ignore[assignment]  # likewise
 
 
 class DiffHit(Open):

@@ -13,7 +13,7 @@ from codequarry.search_api.views import Moment, Past, View
 from codequarry.search_api.workspaces import in_full
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
 from codequarry.shared.head import Head
-from codequarry.shared.model import Layer, Snapshot
+from codequarry.shared.model import Layer, PathGlobs, Snapshot
 from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Repository
 
@@ -50,9 +50,15 @@ def _at_defaults(head: Head, catalog: Mapping[str, Repository], names: Sequence[
         if (timeline := head.defaults.get(name)) is not None and head.timelines[timeline].published
     }
     pending = tuple(name for name in names if name not in published)
-    layer = Layer(tuple(sorted(published.values())), head.counter, head.hidden)
+    standing = ((timeline, head.allowed.get(name, ())) for name, timeline in published.items())
+    snapshot = _bounded(_standing_layers(standing, head.counter, head.hidden))
     views = DefaultViews(head, catalog, published)
-    return Scope(Snapshot((layer,)), views, pending, head.counter, tuple(sorted(head.open)), head.hidden)
+    return Scope(snapshot, views, pending, head.counter, _still_open(head), head.hidden)
+
+
+def _still_open(head: Head) -> tuple[int, ...]:
+    """Return the numbers under way in what the reader sees; those of hidden repositories are nobody's business."""
+    return tuple(sorted(number for number, timeline in head.open.items() if timeline in head.timelines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +83,13 @@ def resolve(
     """
     if cursor is None and not selection.version and not selection.versions:
         return _at_defaults(head, catalog, _names(head, catalog, selection))
-    at, still_open = (head.counter, tuple(sorted(head.open))) if cursor is None else (cursor.at, cursor.open)
+    at, still_open = (head.counter, _still_open(head)) if cursor is None else (cursor.at, cursor.open)
     moment = Moment(head, past, at, still_open)
     resolver = _Resolver(moment, catalog)
     for wanted in _wanted(head, catalog, selection):
         resolver.add(wanted)
     views = {name: tuple(found) for name, found in resolver.views.items()}
-    snapshot = Snapshot(tuple(_layers(moment, [view for found in views.values() for view in found])))
-    if len(snapshot.layers) > MAX_LAYERS:
-        raise UsageError(f"this search sees {len(snapshot.layers)} versions at once; name fewer repositories")
+    snapshot = _bounded(_layers(moment, [view for found in views.values() for view in found]))
     return Scope(snapshot, views, tuple(resolver.pending), at, still_open, moment.hidden)
 
 
@@ -132,7 +136,8 @@ class _Resolver:
                 self.pending[name] = None
             else:
                 ref = Ref("branch", self._branch(name))
-                self._see(View(name, ref, timeline, point.number, point.commit))
+                allowed = self._moment.head.allowed.get(name, ())
+                self._see(View(name, ref, timeline, point.number, point.commit, allowed=allowed))
 
     def _see(self, view: View) -> None:
         seen = self.views.setdefault(view.repo, [])
@@ -185,10 +190,10 @@ def _refuse_ambiguous(query: VersionQuery, views: Iterable[View]) -> None:
 
 
 def _layers(moment: Moment, views: Sequence[View]) -> Iterator[Layer]:
-    """Yield the layers of a search: one for all that is seen as it stands, one for each base and each commit."""
-    standing = tuple(sorted({view.timeline for view in views if not view.fixed}))
+    """Yield the layers of a search: those of what is seen as it stands, one for each base and each commit."""
+    standing = [(view.timeline, view.allowed) for view in views if not view.fixed]
     if standing or not views:
-        yield Layer(standing, moment.at, moment.hidden)
+        yield from _standing_layers(standing, moment.at, moment.hidden)
     apart: dict[Layer, None] = {}
     for view in views:
         if view.fixed:
@@ -196,3 +201,21 @@ def _layers(moment: Moment, views: Sequence[View]) -> Iterator[Layer]:
         elif view.base:
             apart |= dict.fromkeys(view.base_layers(moment.hidden))
     yield from apart
+
+
+def _standing_layers(
+    standing: Iterable[tuple[int, tuple[PathGlobs, ...]]], at: int, hidden: frozenset[int]
+) -> Iterator[Layer]:
+    """Yield one layer for all timelines that are seen whole, and one for those of which the same paths are allowed."""
+    together: dict[tuple[PathGlobs, ...], set[int]] = {}
+    for timeline, allowed in standing:
+        together.setdefault(allowed, set()).add(timeline)
+    for allowed, timelines in (together or {(): set()}).items():
+        yield Layer(tuple(sorted(timelines)), at, hidden, allowed=allowed)
+
+
+def _bounded(layers: Iterable[Layer]) -> Snapshot:
+    snapshot = Snapshot(tuple(layers))
+    if len(snapshot.layers) > MAX_LAYERS:
+        raise UsageError(f"this search sees {len(snapshot.layers)} versions at once; name fewer repositories")
+    return snapshot

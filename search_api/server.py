@@ -1,6 +1,5 @@
 """The service under gunicorn: threads in one or a few worker processes, each with its own store and model."""
 
-import ipaddress
 import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -10,9 +9,11 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
+from codequarry.search_api.auth import check_admin_key, is_loopback
 from codequarry.shared import metrics
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import StoreUnavailable, UsageError
+from codequarry.shared.key_list import list_keys
 from codequarry.shared.logs import configure_logs
 from codequarry.shared.opening import open_active
 from codequarry.shared.store.consistency import check_counter
@@ -37,7 +38,8 @@ def serve(settings: SettingsModel, announce: Announce | None = None, make_indexe
     the service would be open to the network without any key, or the address can't be used; StoreError where head
     document and rows do not belong together (rule 18).
     """
-    check_host(settings)
+    check_admin_key(settings.auth.admin_key)
+    check_host(settings, lambda: has_keys(settings))
     check_index(settings)
     configure_logs()
     if settings.api.workers == 1:
@@ -48,14 +50,29 @@ def serve(settings: SettingsModel, announce: Announce | None = None, make_indexe
         _Server(settings, announce or _to_stderr, make_indexer).run()
 
 
-def check_host(settings: SettingsModel) -> None:
-    """Raise UsageError for an address beyond this machine, unless the settings say that something else guards it."""
-    if settings.api.open_to_network or _is_loopback(settings.api.host):
+def check_host(settings: SettingsModel, are_there_keys: Callable[[], bool]) -> None:
+    """Raise UsageError for an address beyond this machine that neither a key guards nor, by the settings, another."""
+    if settings.api.open_to_network or is_loopback(settings.api.host):
         return
-    raise UsageError(
-        f"no key is configured, so everyone who reaches {settings.api.host} could read all indexed code; listen on "
-        "127.0.0.1, or set [api] open_to_network = true where something in front of the service checks who asks"
-    )
+    if settings.auth.admin_key is None and not are_there_keys():
+        raise UsageError(
+            f"no key is configured, so everyone who reaches {settings.api.host} could read all indexed code; make one "
+            "with codequarry keys create, set [auth] admin_key, listen on 127.0.0.1, or set [api] open_to_network = "
+            "true where something in front of the service checks who asks"
+        )
+
+
+def has_keys(settings: SettingsModel) -> bool:
+    """Tell whether the index has any key; True where it can't be reached yet: without one, requests are refused."""
+    try:
+        with closing(editions_of(settings)) as editions:
+            _, store = open_active(editions)
+            if store is None:
+                return False
+            with closing(store):
+                return bool(list_keys(store))
+    except StoreUnavailable:
+        return True
 
 
 def check_index(settings: SettingsModel) -> None:
@@ -65,15 +82,6 @@ def check_index(settings: SettingsModel) -> None:
         if store:
             with closing(store):
                 check_counter(store)
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _to_stderr(address: str) -> None:

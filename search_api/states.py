@@ -9,7 +9,7 @@ from codequarry.search_api.scope import Scope
 from codequarry.search_api.views import View
 from codequarry.shared.head import Head
 from codequarry.shared.refs import RefKind
-from codequarry.shared.repositories import RefHead, Repository
+from codequarry.shared.repositories import RefHead, Repository, Summary
 
 State = Literal["ready", "importing", "not indexed"]
 READY: State = "ready"
@@ -25,6 +25,7 @@ class RepositoryState:
     """One repository at one version, with what is known of that version.
 
     ``commits_behind`` is how many commits the newest known one has that the indexed one has not; None if unknown.
+    Counts of files and chunks are None where the reader sees some paths alone: they are of all of them.
     """
 
     name: str
@@ -36,9 +37,9 @@ class RepositoryState:
     indexed_at: str | None = None
     head_commit: str | None = None
     commits_behind: int | None = None
-    files: int = 0
-    chunks: int = 0
-    skipped: Mapping[str, int] = field(default_factory=dict)
+    files: int | None = 0
+    chunks: int | None = 0
+    skipped: Mapping[str, int] | None = field(default_factory=dict)
     percent: int | None = None
 
     def freshness(self) -> dict[str, Any]:
@@ -51,7 +52,7 @@ class RepositoryState:
             "head_commit": self.head_commit,
             "commits_behind": self.commits_behind,
             "indexed_at": self.indexed_at,
-            "skipped_files": sum(self.skipped.values()),
+            "skipped_files": None if self.skipped is None else sum(self.skipped.values()),
             "state": self.state,
             "percent": self.percent,
         }
@@ -60,7 +61,7 @@ class RepositoryState:
 def ready_state(catalog: Catalog, head: Head, view: View, repository: Repository | None) -> RepositoryState:
     """Return the state of a published version."""
     publication = catalog.publication(view.timeline, view.number)
-    summary, record = publication.summary, publication.record
+    summary, record = publication.summary or Summary(view.timeline, view.number, 0, 0), publication.record
     head_commit, behind = _distance(catalog, head, view, repository)
     return RepositoryState(
         name=view.repo,
@@ -72,9 +73,9 @@ def ready_state(catalog: Catalog, head: Head, view: View, repository: Repository
         indexed_at=record.indexed_at if record else None,
         head_commit=head_commit,
         commits_behind=behind,
-        files=summary.files if summary else 0,
-        chunks=summary.chunks if summary else 0,
-        skipped=summary.skipped if summary else {},
+        files=None if view.allowed else summary.files,
+        chunks=None if view.allowed else summary.chunks,
+        skipped=None if view.allowed else summary.skipped,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from codequarry.shared.errors import UsageError
 from codequarry.shared.head import Head, Place
-from codequarry.shared.model import Layer, Snapshot
+from codequarry.shared.model import Layer, PathGlobs, Snapshot
 from codequarry.shared.refs import Ref
 from codequarry.shared.transactions import TransactionRecord
 
@@ -43,6 +43,7 @@ class View:
 
     ``key`` is the timeline's version in the head document, empty for the default branch and what was that once.
     ``fixed`` where a commit was asked for, which no later transaction changes. An overlay has a base and its ``mask``.
+    ``allowed`` are the paths that the reader may see of it, all where there are none; it is in every layer.
     """
 
     repo: str
@@ -54,6 +55,7 @@ class View:
     fixed: bool = False
     base: Place | None = None
     mask: frozenset[str] = frozenset()
+    allowed: tuple[PathGlobs, ...] = ()
 
     @property
     def branch(self) -> str | None:
@@ -62,7 +64,7 @@ class View:
 
     def layers(self, hidden: frozenset[int]) -> tuple[Layer, ...]:
         """Return what a reader sees of this version alone (rule 12)."""
-        own = Layer((self.timeline,), self.number, hidden)
+        own = Layer((self.timeline,), self.number, hidden, allowed=self.allowed)
         return (own, *self.base_layers(hidden))
 
     def base_layers(self, hidden: frozenset[int]) -> tuple[Layer, ...]:
@@ -70,7 +72,7 @@ class View:
         if self.base is None:
             return ()
         timeline, number = self.base
-        return (Layer((timeline,), number, hidden, self.mask),)
+        return (Layer((timeline,), number, hidden, self.mask, self.allowed),)
 
     def snapshot(self, hidden: frozenset[int]) -> Snapshot:
         """Return this version alone as a filter."""
@@ -120,4 +122,5 @@ def view_of(moment: Moment, timeline: int, ref: Ref, point: Point, *, fixed: boo
     # The timelines of default branches are whole; only others may lie on a base, which their record names.
     if state.ref and (record := moment.past.record(timeline, point.number)):
         base, mask = record.base, frozenset(record.mask)
-    return View(state.repo, ref, timeline, point.number, point.commit, state.ref, fixed, base, mask)
+    allowed = moment.head.allowed.get(state.repo, ())
+    return View(state.repo, ref, timeline, point.number, point.commit, state.ref, fixed, base, mask, allowed)

@@ -62,22 +62,19 @@ OWNER = Principal("owner", frozenset(SCOPES), (Grant("*"),))
 
 
 def permitted_head(head: Head, principal: Principal) -> Head:
-    """Return the head document without the repositories that somebody may not see.
+    """Return the head document as somebody may read it: without the repositories that are hidden from them.
 
+    Those that are seen in part are in ``Head.allowed``, from where the paths go into every layer that is made of it.
     Numbers stay: what is open in another repository still hides nothing of this one.
     """
     if principal.sees_everything:
         return head
-    seen: dict[str, bool] = {}
-
-    def is_seen(repo: str) -> bool:
-        if repo not in seen:
-            seen[repo] = principal.sees(repo)
-        return seen[repo]
-
-    timelines = {key: state for key, state in head.timelines.items() if is_seen(state.repo)}
-    defaults = {repo: key for repo, key in head.defaults.items() if is_seen(repo)}
-    return replace(head, timelines=timelines, defaults=defaults)
+    repos = {*head.defaults, *(state.repo for state in head.timelines.values())}
+    seen = {repo: paths for repo in repos if (paths := principal.allowed_paths(repo)) is not None}
+    timelines = {key: state for key, state in head.timelines.items() if state.repo in seen}
+    defaults = {repo: key for repo, key in head.defaults.items() if repo in seen}
+    allowed = {repo: paths for repo, paths in seen.items() if paths}
+    return replace(head, timelines=timelines, defaults=defaults, allowed=allowed)
 
 
 def permitted_catalog(catalog: Mapping[str, Repository], principal: Principal) -> Mapping[str, Repository]:

@@ -14,6 +14,8 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 
 from codequarry.shared.errors import UnknownName, UsageError
+from codequarry.shared.index_settings import IndexingSettings, RetentionSettings
+from codequarry.shared.service_settings import ApiSettings, AuthSettings, LimitSettings
 from codequarry.shared.settings_section import Section
 from codequarry.shared.settings_sources import (
     Given,
@@ -171,53 +173,6 @@ class GitSettings(Section):
         return value
 
 
-class ApiSettings(Section):
-    """The Flask service."""
-
-    host: str = "127.0.0.1"
-    port: int = Field(default=8080, ge=0, le=65535)
-    max_body_bytes: int = Field(default=1_000_000, ge=1)
-    threads: int = Field(default=8, ge=1, le=256)
-    workers: int = Field(default=1, ge=1, le=64)
-    open_to_network: bool = Field(default=False, description="listen beyond loopback although no key is configured")
-    local_roots: tuple[Path, ...] = Field(
-        default=(), description="folders below which requests may name repositories by their local path"
-    )
-
-
-class IndexingSettings(Section):
-    """How an indexing run shares the machine."""
-
-    processes: int | None = Field(
-        default=None, ge=0, le=256, description="chunking processes; one a core if unset, 0 chunks in the run's own"
-    )
-    batch_files: int = Field(default=200, ge=1, le=10_000)
-    lease_seconds: float = Field(default=30, gt=0, description="a lease that has not changed for so long has expired")
-    grace_seconds: float = Field(default=1, ge=0, description="what a rebuild replaced is kept for so long for readers")
-    overlay_max_share: float = Field(
-        default=0.25, ge=0, le=1, description="a version that differs in more of its paths is indexed whole"
-    )
-    overlay_max_paths: int = Field(default=10_000, ge=0, description="the same, as a number of paths")
-
-
-class KeptHistory(Section):
-    """How much of its history one repository keeps, where it differs from the others."""
-
-    keep_commits: int | None = Field(default=None, ge=1)
-    keep_days: float | None = Field(default=None, ge=0)
-
-
-class RetentionSettings(Section):
-    """How long a commit that was head stays searchable."""
-
-    keep_commits: int = Field(default=200, ge=1, description="newest indexed commits of a branch that are kept")
-    keep_days: float = Field(default=90, ge=0, description="a commit is kept for so long after it was head")
-    grace_seconds: float = Field(
-        default=60, ge=0, description="longer than any request: collected rows stay for so long"
-    )
-    repositories: dict[str, KeptHistory] = Field(default={})
-
-
 class QueueSettings(Section):
     """The queue that wakes workers; without its URL the service does the jobs itself."""
 
@@ -278,6 +233,8 @@ class SettingsModel(Section):
     repository_groups: tuple[RepositoryGroup, ...] = ()
     webhooks: WebhookSettings = WebhookSettings()
     polling: PollingSettings = PollingSettings()
+    auth: AuthSettings = AuthSettings()
+    limits: LimitSettings = LimitSettings()
 
 
 @dataclass(frozen=True, slots=True)

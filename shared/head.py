@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from codequarry.shared.model import PathGlobs
+
 Place = tuple[int, int]
 """A timeline and the number of one of its published transactions: one state that it was in."""
 
@@ -63,6 +65,8 @@ class Head:
     """The newest number given out, the numbers that nobody sees, every timeline, and each repository's default one.
 
     ``move`` is there only at the end of a migration to another model, and ever after in the edition that was left.
+    ``allowed`` is never stored: in the head document as somebody may read it (``access.permitted_head``), it has the
+    repositories of which that one sees some paths alone, with these paths as ``Layer.allowed`` wants them.
     """
 
     counter: int = 0
@@ -71,6 +75,7 @@ class Head:
     timelines: Mapping[int, Timeline] = field(default_factory=dict)
     defaults: Mapping[str, int] = field(default_factory=dict)
     move: Move | None = None
+    allowed: Mapping[str, tuple[PathGlobs, ...]] = field(default_factory=dict)
 
     @property
     def hidden(self) -> frozenset[int]:

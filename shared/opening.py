@@ -15,10 +15,11 @@ from codequarry.shared.embedding.known import DEFAULT
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError, ModelMismatch, StoreError
 from codequarry.shared.head import Move
-from codequarry.shared.ledger import change_head, read_head
+from codequarry.shared.ledger import HEAD_KEY, change_head, read_head
 from codequarry.shared.moving import hold_still, leave, successor
+from codequarry.shared.repositories import put_document
 from codequarry.shared.store.editions import Editions
-from codequarry.shared.store.identity import OPTIONS, Identity, check_identity, read_identity
+from codequarry.shared.store.identity import IDENTITY_KEY, OPTIONS, Identity, check_identity, read_identity
 from codequarry.shared.store.port import Store
 
 MODELS_FOLDER = "models"
@@ -120,10 +121,18 @@ def _leave_empty(editions: Editions, old: Store, dimension: int, model: str) -> 
         holder = f"to edition {edition}"
         change_head(old, lambda newest: (hold_still(newest, holder, edition, model), None), holder)
         store = editions.open(edition, dimension)
+        _carry_over(old, store)
         change_head(store, lambda _: (successor(head), None))
         change_head(old, lambda newest: (leave(newest, holder, head, ""), None), holder)
     editions.activate(edition)
     return edition, store
+
+
+def _carry_over(old: Store, new: Store) -> None:
+    """Copy the catalog: keys and jobs may have come before the first repository was indexed."""
+    for document in old.list_documents(""):
+        if document.key not in (HEAD_KEY, IDENTITY_KEY):
+            put_document(new, document.key, document.body)
 
 
 def _model_of(identity: Identity, settings: SettingsModel) -> Embedder:

@@ -24,9 +24,9 @@ from codequarry.ingest.collecting.retention import (
     swept_key,
 )
 from codequarry.ingest.transaction.chores import PURGE, purge_timeline
-from codequarry.shared.config import RetentionSettings
 from codequarry.shared.errors import Conflict
 from codequarry.shared.head import Head
+from codequarry.shared.index_settings import RetentionSettings
 from codequarry.shared.ledger import change_head, published_transactions, read_head
 from codequarry.shared.repositories import put_document
 from codequarry.shared.store.port import Document, Store

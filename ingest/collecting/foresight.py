@@ -6,8 +6,8 @@ from datetime import datetime
 
 from codequarry.ingest.collecting.collector import apply_cut, plan_cuts, utc_now
 from codequarry.ingest.collecting.retention import Cut, Extent
-from codequarry.shared.config import RetentionSettings
 from codequarry.shared.head import Head
+from codequarry.shared.index_settings import RetentionSettings
 from codequarry.shared.ledger import read_head
 from codequarry.shared.store.port import Store, StoredFile, StoredRow
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from codequarry.shared.config import RetentionSettings
 from codequarry.shared.head import Head, Place
+from codequarry.shared.index_settings import RetentionSettings
 from codequarry.shared.transactions import TransactionRecord
 
 # Before the first number that a timeline can have.

@@ -6,9 +6,9 @@ from codequarry.ingest.git.ancestry import is_ancestor
 from codequarry.ingest.sources import Source
 from codequarry.ingest.transaction.bases import Base, choose_base, is_overlay, plan_over
 from codequarry.ingest.transaction.plan import make_plan
-from codequarry.shared.config import IndexingSettings
 from codequarry.shared.errors import Conflict
 from codequarry.shared.head import Head, Place
+from codequarry.shared.index_settings import IndexingSettings
 from codequarry.shared.ledger import read_transaction
 from codequarry.shared.snapshots import snapshot_at
 from codequarry.shared.store.port import Store

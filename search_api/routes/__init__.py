@@ -1,12 +1,16 @@
-"""The routes of the service, a blueprint a subject."""
+"""The routes of the service, a blueprint a subject; what each needs is declared in ``admission.py``."""
 
 from typing import Any
 
+from flask import current_app, g
 from pydantic import BaseModel
 
+from codequarry.search_api.backend import Backend
 from codequarry.search_api.bodies import Problem
+from codequarry.search_api.engine import SearchEngine
 from codequarry.search_api.problems import MEDIA_TYPE
 from codequarry.search_api.schemas import reference
+from codequarry.shared.access import Principal
 
 EXTENSION = "codequarry"
 """Where the application keeps its backend."""
@@ -19,12 +23,13 @@ RECEIVER = "codequarry.receiver"
 
 _PROBLEMS = {
     400: "The request is wrong: what and why stands in detail",
-    401: "The signature is missing or fits no secret",
-    403: "It is switched off, or not allowed",
+    401: "No key, or one that is not valid; for webhooks, no signature, or one that fits no secret",
+    403: "The key lacks a scope, or it is switched off or not allowed",
     404: "A repository or version that the index does not have",
     409: "It does not go together with how far things are",
     413: "The body is too large",
     415: "The body is not JSON",
+    429: "A limit is reached; Retry-After says when to ask again",
     500: "An error of the service",
     501: "Something is to be indexed where nothing indexes",
     503: "The store does not answer; Retry-After says when to ask again",
@@ -45,3 +50,20 @@ def problem_responses(*statuses: int) -> Responses:
 def answer_response(model: type[BaseModel], description: str, status: int = 200) -> Responses:
     """Return what the OpenAPI document says of a good answer."""
     return {status: {"description": description, "content": {"application/json": {"schema": reference(model)}}}}
+
+
+def caller() -> Principal:
+    """Return who asks."""
+    principal: Principal = g.principal
+    return principal
+
+
+def backend() -> Backend:
+    """Return what the process has open; what it says of the index is for its owner alone."""
+    opened: Backend = current_app.extensions[EXTENSION]
+    return opened
+
+
+def engine() -> SearchEngine:
+    """Return the engine as it answers the one who asks: the only way from a route to the index."""
+    return backend().seen_by(caller())

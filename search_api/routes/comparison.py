@@ -1,12 +1,11 @@
 """`POST /diff-search`."""
 
 from apiflask import APIBlueprint
-from flask import Response, current_app, jsonify
+from flask import Response, jsonify
 
-from codequarry.search_api.backend import Backend
 from codequarry.search_api.comparison import compare
 from codequarry.search_api.diff_request import parse_diff
-from codequarry.search_api.routes import EXTENSION, answer_response, problem_responses
+from codequarry.search_api.routes import answer_response, engine, problem_responses
 from codequarry.search_api.routes.search import JSON, json_body
 from codequarry.search_api.schemas import DiffAnswerBody, DiffBody, reference
 
@@ -29,5 +28,4 @@ further down there does not make it so. What has the same text in the same file 
 )
 def diff_search() -> Response:
     """Answer a comparison."""
-    backend: Backend = current_app.extensions[EXTENSION]
-    return jsonify(compare(backend.engine(), parse_diff(json_body())).to_json())
+    return jsonify(compare(engine(), parse_diff(json_body())).to_json())

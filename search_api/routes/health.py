@@ -5,10 +5,9 @@ from http import HTTPStatus
 from apiflask import APIBlueprint
 from flask import Response, current_app, jsonify
 
-from codequarry.search_api.backend import Backend
 from codequarry.search_api.bodies import HealthBody
 from codequarry.search_api.problems import RETRY_AFTER_SECONDS
-from codequarry.search_api.routes import CATALOG_METRICS, EXTENSION, Responses, answer_response
+from codequarry.search_api.routes import CATALOG_METRICS, Responses, answer_response, backend, problem_responses
 from codequarry.search_api.schemas import reference
 from codequarry.shared.metrics import CONTENT_TYPE, render
 
@@ -46,8 +45,7 @@ def healthz() -> Response:
 )
 def readyz() -> Response:
     """Say whether searches can be answered; a failing embedder only degrades them."""
-    backend: Backend = current_app.extensions[EXTENSION]
-    checks = backend.checks()
+    checks = backend().checks()
     if checks["store"] == "ok":
         return jsonify({"status": "ok", "checks": checks})
     response = jsonify({"status": "unavailable", "checks": checks})
@@ -60,7 +58,7 @@ def readyz() -> Response:
 @metrics_blueprint.doc(
     summary="Metrics for Prometheus",
     operation_id="metrics",
-    responses=_METRICS,
+    responses=_METRICS | problem_responses(500, 503),
 )
 def metrics() -> Response:
     """Return the metrics of the service, and what the catalog says of jobs and versions."""

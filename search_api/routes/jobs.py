@@ -7,14 +7,12 @@ from typing import get_args
 from apiflask import APIBlueprint
 from flask import Response, current_app, jsonify, request
 
-from codequarry.search_api.backend import Backend
 from codequarry.search_api.bodies import JobBody
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.parameters import integer_parameter, listed_parameter, refuse_unknown_parameters
-from codequarry.search_api.routes import EXTENSION, INDEXER, answer_response, problem_responses
+from codequarry.search_api.routes import INDEXER, answer_response, engine, problem_responses
 from codequarry.search_api.work_bodies import JobsBody
-from codequarry.shared.errors import NotIndexed
-from codequarry.shared.job_list import change_job, read_job, shown_jobs
+from codequarry.shared.job_list import change_job
 from codequarry.shared.jobs import Job, JobState, cancelled, retried
 
 DEFAULT_LIMIT = 100
@@ -53,11 +51,10 @@ _PARAMETERS = [
 )
 def list_jobs() -> Response:
     """Return the jobs that are known."""
-    backend: Backend = current_app.extensions[EXTENSION]
     refuse_unknown_parameters("state", "repo", "limit")
     states = listed_parameter("state", STATES)
     limit = integer_parameter("limit", DEFAULT_LIMIT, MAX_LIMIT)
-    jobs = shown_jobs(backend.engine().store, states or None, request.args.get("repo"))
+    jobs = engine().catalog.jobs(states or None, request.args.get("repo"))
     return jsonify({"jobs": [job.to_json() for job in jobs[:limit]], "total": len(jobs)})
 
 
@@ -70,11 +67,7 @@ def list_jobs() -> Response:
 )
 def get_job(job_id: str) -> Response:
     """Return a job."""
-    backend: Backend = current_app.extensions[EXTENSION]
-    job = read_job(backend.engine().store, job_id)
-    if job is None:
-        raise NotIndexed(f"there is no job '{job_id}'; jobs that ended are kept for a day")
-    return jsonify(job.to_json())
+    return jsonify(engine().catalog.known_job(job_id).to_json())
 
 
 @blueprint.post("/jobs/<job_id>/retry")
@@ -115,5 +108,6 @@ def accepted(job: Job) -> Response:
 
 
 def _changed(job_id: str, change: Callable[[Job], Job]) -> Job:
-    backend: Backend = current_app.extensions[EXTENSION]
-    return change_job(backend.engine().store, job_id, change)
+    catalog = engine().catalog
+    catalog.known_job(job_id)
+    return catalog.shown(change_job(catalog.store, job_id, change))

@@ -4,10 +4,9 @@ from apiflask import APIBlueprint
 from flask import Response, current_app, jsonify
 
 from codequarry.search_api.adding import add_repository, parse_add, remove_repository
-from codequarry.search_api.backend import Backend
 from codequarry.search_api.bodies import JobBody, RepositoriesBody
 from codequarry.search_api.repositories import describe
-from codequarry.search_api.routes import EXTENSION, INDEXER, answer_response, problem_responses
+from codequarry.search_api.routes import INDEXER, answer_response, backend, engine, problem_responses
 from codequarry.search_api.routes.jobs import accepted
 from codequarry.search_api.routes.search import JSON, json_body
 from codequarry.search_api.schemas import reference
@@ -25,9 +24,7 @@ blueprint = APIBlueprint("repos", __name__, tag="Repositories")
 )
 def list_repos() -> Response:
     """Return what the index has."""
-    backend: Backend = current_app.extensions[EXTENSION]
-    engine = backend.engine()
-    return jsonify({"repos": describe(engine.store, backend.settings, engine.catalog)})
+    return jsonify({"repos": describe(engine().catalog)})
 
 
 @blueprint.post("/repos")
@@ -42,9 +39,8 @@ def list_repos() -> Response:
 )
 def add_repo() -> Response:
     """Have a repository indexed."""
-    backend: Backend = current_app.extensions[EXTENSION]
     asked = parse_add(json_body())
-    return accepted(add_repository(backend.engine(), current_app.extensions[INDEXER], asked, backend.settings))
+    return accepted(add_repository(engine(), current_app.extensions[INDEXER], asked, backend().settings))
 
 
 @blueprint.delete("/repos/<name>")
@@ -58,5 +54,4 @@ def add_repo() -> Response:
 )
 def remove_repo(name: str) -> Response:
     """Have a repository removed."""
-    backend: Backend = current_app.extensions[EXTENSION]
-    return accepted(remove_repository(backend.engine(), current_app.extensions[INDEXER], name))
+    return accepted(remove_repository(engine(), current_app.extensions[INDEXER], name))

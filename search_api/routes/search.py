@@ -9,13 +9,13 @@ from flask import Response, current_app, jsonify, request
 from werkzeug.exceptions import UnsupportedMediaType
 
 from codequarry.search_api.answer import SearchAnswer
-from codequarry.search_api.backend import Backend
 from codequarry.search_api.bodies import PendingBody
 from codequarry.search_api.on_demand import RETRY_AFTER_SECONDS, Pending, search_or_index
 from codequarry.search_api.problems import classify
 from codequarry.search_api.request import parse_request
-from codequarry.search_api.routes import EXTENSION, INDEXER, answer_response, problem_responses
+from codequarry.search_api.routes import INDEXER, answer_response, backend, caller, engine, problem_responses
 from codequarry.search_api.schemas import AnswerBody, SearchBody, reference
+from codequarry.search_api.tokens import without_token
 from codequarry.shared.errors import CodequarryError, UsageError
 from codequarry.shared.metrics import count_degraded, count_search, observe_stages
 from codequarry.shared.store.filters import BOOLEANS
@@ -57,15 +57,16 @@ _INDEX = {
 )
 def search_code() -> Response:
     """Answer a search."""
-    backend: Backend = current_app.extensions[EXTENSION]
     try:
         may_index = _flag("index")
+        if may_index:
+            caller().require("index")
         asked = parse_request(json_body(), may_index=may_index)
         answer: SearchAnswer | Pending
         if may_index:
-            answer = search_or_index(backend.engine(), current_app.extensions[INDEXER], asked)
+            answer = search_or_index(engine(), current_app.extensions[INDEXER], asked)
         else:
-            answer = backend.search(asked)
+            answer = backend().search(asked, caller())
     except CodequarryError as error:
         count_search(classify(error)[1])
         raise
@@ -103,7 +104,7 @@ def json_body() -> object:
     """Return the parsed body; JSON alone is read, and none of what only looks like it."""
     if not request.is_json:
         raise UnsupportedMediaType(f"send the body as {JSON}")
-    return parse_json(request.get_data())
+    return without_token(parse_json(request.get_data()))
 
 
 def parse_json(text: bytes) -> object:

@@ -12,10 +12,9 @@ from apiflask import APIBlueprint
 from flask import Response, current_app, jsonify, request
 from pydantic import SecretStr
 
-from codequarry.search_api.backend import Backend
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.parameters import integer_parameter, refuse_unknown_parameters
-from codequarry.search_api.routes import EXTENSION, INDEXER, RECEIVER, answer_response, problem_responses
+from codequarry.search_api.routes import INDEXER, RECEIVER, answer_response, backend, engine, problem_responses
 from codequarry.search_api.routes.search import JSON, parse_json
 from codequarry.search_api.schemas import reference
 from codequarry.search_api.webhooks.events import Body, Parsed
@@ -26,7 +25,7 @@ from codequarry.search_api.webhooks.receiving import Received, Receiver
 from codequarry.search_api.webhooks.signatures import check_generic, check_gitea, check_github, check_gitlab
 from codequarry.search_api.work_bodies import DeliveriesBody, GenericDelivery, ReceivedBody
 from codequarry.shared.config import SettingsModel
-from codequarry.shared.deliveries import MAX_ID_CHARACTERS, Provider, list_deliveries, new_delivery
+from codequarry.shared.deliveries import MAX_ID_CHARACTERS, Provider, new_delivery
 from codequarry.shared.errors import Forbidden, IndexingOff, UsageError
 
 FORM = "application/x-www-form-urlencoded"
@@ -52,8 +51,8 @@ _GENERIC_BODY = {"required": True, "content": {JSON: {"schema": reference(Generi
 
 def _receive(provider: Provider) -> Response:
     """Check, read and deal with a delivery."""
-    backend: Backend = current_app.extensions[EXTENSION]
-    settings = backend.settings
+    # A signature says that the code host sends this: it is told what becomes of it, whatever it is about.
+    settings = backend().settings
     request.max_content_length = settings.webhooks.max_body_bytes
     secrets = _secrets(settings, provider)
     raw = request.get_data()
@@ -63,7 +62,7 @@ def _receive(provider: Provider) -> Response:
     if indexer is None:
         raise IndexingOff("this service does not index: deliveries go to codequarry serve")
     receiver: Receiver = current_app.extensions[RECEIVER]
-    return _answer(receiver.receive(backend.engine(), indexer, new_delivery(provider, _id(provider)), parsed))
+    return _answer(receiver.receive(backend().engine(), indexer, new_delivery(provider, _id(provider)), parsed))
 
 
 def _secrets(settings: SettingsModel, provider: Provider) -> Sequence[str]:
@@ -168,7 +167,6 @@ _LIMIT = {
 )
 def deliveries() -> Response:
     """Return the log of deliveries."""
-    backend: Backend = current_app.extensions[EXTENSION]
     refuse_unknown_parameters("limit")
     limit = integer_parameter("limit", DEFAULT_LIMIT, MAX_LIMIT)
-    return jsonify({"deliveries": [one.to_json() for one in list_deliveries(backend.engine().store)[:limit]]})
+    return jsonify({"deliveries": [one.to_json() for one in engine().catalog.deliveries()[:limit]]})

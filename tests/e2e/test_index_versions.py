@@ -389,8 +389,8 @@ def test_a_full_branch_that_is_deleted_under_an_overlay_answers_to_nothing_any_m
     assert live(index.workshop, feature) == repository.listing("feature")
     asked = VersionQuery(commits=(Asked("commit", tip),))
     with pytest.raises(NotIndexed):
-        one_version(index.workshop.store, "project", asked)
-    [state] = describe(index.workshop.store, index.workshop.settings)
+        one_version(Catalog(index.workshop.store), "project", asked)
+    [state] = describe(Catalog(index.workshop.store))
     assert [one["ref"] for one in state["versions"]] == ["main", "feature"]
 
 
@@ -403,7 +403,7 @@ def test_while_the_default_branch_is_switched_every_answer_names_the_one_that_it
 
     def seen(*commits):
         query = VersionQuery(commits=tuple(Asked("commit", commit) for commit in commits))
-        found = locate(store, catalog, Selection(repos=("project",), version=query))
+        found = locate(catalog, Selection(repos=("project",), version=query))
         [view] = found.scope.views["project"]
         state = ready_state(catalog, found.head, view, found.repositories["project"])
         return view.ref.name, view.commit, state.head_commit
@@ -441,6 +441,6 @@ def test_a_default_branch_can_change_its_name_alone(repository, index, main):
     repository.git("branch", "trunk", "main")
     catalog = Catalog(index.workshop.store)
     assert not index(Ref("branch", "trunk"), default=True).changed
-    view = locate(index.workshop.store, catalog, Selection(repos=("project",))).scope.views["project"][0]
+    view = locate(catalog, Selection(repos=("project",))).scope.views["project"][0]
     assert view.ref.name == "trunk"
-    assert one_version(index.workshop.store, "project", VersionQuery((Asked("branch", "trunk"),))).view == view
+    assert one_version(Catalog(index.workshop.store), "project", VersionQuery((Asked("branch", "trunk"),))).view == view

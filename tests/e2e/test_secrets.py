@@ -59,7 +59,7 @@ def planted(echo: Any) -> dict[str, str]:
     """Return variables that plant a secret in every setting that is one, and lead every client to the server."""
     address = f"127.0.0.1:{echo.server_address[1]}"
     names = [key for key, field in LEAVES.items() if is_secret(field)]
-    secrets = {variable_of(key): f"{PLANTED}-{number}" for number, key in enumerate(names)}
+    secrets = {variable_of(key): f"{PLANTED}-of-setting-{number}" for number, key in enumerate(names)}
     secrets["CODEQUARRY_GIT__TOKENS"] = json.dumps({"example.org": f"{PLANTED}-of-a-host"})
     return secrets | {
         "CODEQUARRY_OPENSEARCH__URLS": f"http://{address}",
@@ -106,7 +106,7 @@ def test_the_service_says_none_in_answers_or_logs(workspace: Any, planted: dict[
         said = [_address(process)]
         url = said[0].rpartition(" ")[2].strip()
         for path, body in (("/readyz", None), ("/repos", None), ("/metrics", None), ("/search-code", {"query": "x"})):
-            said.append(_ask(url + path, body))
+            said += [_ask(url + path, body, key) for key in (None, planted["CODEQUARRY_AUTH__ADMIN_KEY"])]
     finally:
         os.killpg(process.pid, signal.SIGTERM)
     said += process.communicate(timeout=READY_SECONDS)
@@ -123,9 +123,10 @@ def _address(process: Any) -> str:
     raise AssertionError(said)
 
 
-def _ask(url: str, body: object) -> str:
+def _ask(url: str, body: object, key: str | None) -> str:
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"} | headers)
     try:
         with urllib.request.urlopen(request, timeout=READY_SECONDS) as response:
             return f"{response.headers}{response.read().decode()}"

@@ -12,9 +12,9 @@ import pytest
 from codequarry.ingest.collecting.collector import CLOCK_ALLOWANCE, collect_after_run, collect_history
 from codequarry.ingest.collecting.retention import Extent
 from codequarry.ingest.transaction.chores import finish_chores
-from codequarry.shared.config import RetentionSettings
 from codequarry.shared.errors import Conflict, StoreError, StoreUnavailable
 from codequarry.shared.head import Place
+from codequarry.shared.index_settings import RetentionSettings
 from codequarry.shared.ledger import change_head, published_transactions, read_head, record_transaction
 from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Snapshot, Tokens
 from codequarry.shared.repositories import Summary, save_summary

@@ -2,6 +2,7 @@
 
 import pytest
 
+from codequarry.search_api.catalog import Catalog
 from codequarry.search_api.files import near_paths, read_file
 from codequarry.shared.errors import NotIndexed, UsageError
 
@@ -10,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("indexed")
 
 @pytest.mark.parametrize("path", ["src/retry.py", "src/pages.go", "README.md", "many.py", "settings.yaml"])
 def test_a_file_comes_back_byte_for_byte(store, indexed, path):
-    read = read_file(store, "core", path)
+    read = read_file(Catalog(store), "core", path)
     assert read.text == (indexed["core"].folder / path).read_text()
     assert (read.start_line, read.end_line) == (1, read.total_lines)
     assert read.commit == indexed["core"].git("rev-parse", "HEAD")
@@ -19,30 +20,30 @@ def test_a_file_comes_back_byte_for_byte(store, indexed, path):
 
 def test_some_lines_of_a_file(store, indexed):
     lines = (indexed["core"].folder / "many.py").read_text().splitlines(keepends=True)
-    read = read_file(store, "core", "many.py", 41, 60)
+    read = read_file(Catalog(store), "core", "many.py", 41, 60)
     assert read.text == "".join(lines[40:60])
-    assert read_file(store, "core", "many.py", 150, 10_000).end_line == len(lines)
+    assert read_file(Catalog(store), "core", "many.py", 150, 10_000).end_line == len(lines)
 
 
 @pytest.mark.parametrize(("start", "end"), [(0, 5), (10_000, None), (9, 3)])
 def test_lines_that_are_not_there_are_refused(store, start, end):
     with pytest.raises(UsageError, match="has lines 1 to"):
-        read_file(store, "core", "many.py", start, end)
+        read_file(Catalog(store), "core", "many.py", start, end)
 
 
 def test_an_unknown_path_is_answered_with_near_ones(store):
     with pytest.raises(NotIndexed, match=r"did you mean src/retry\.py"):
-        read_file(store, "core", "lib/retry.py")
+        read_file(Catalog(store), "core", "lib/retry.py")
 
 
 def test_a_skipped_file_is_answered_with_its_reason(store):
     with pytest.raises(NotIndexed, match=r"skipped.*binary"):
-        read_file(store, "core", "logo.png")
+        read_file(Catalog(store), "core", "logo.png")
 
 
 def test_an_unknown_repository_is_answered_with_the_known_ones(store):
     with pytest.raises(NotIndexed, match="indexed: core, site"):
-        read_file(store, "nope", "x")
+        read_file(Catalog(store), "nope", "x")
 
 
 def test_near_paths_begin_with_the_same_file_name():

@@ -97,9 +97,13 @@ def test_the_api_describes_itself(client):
         "/metrics",
     }
     operation = spec["paths"]["/search-code"]["post"]
-    assert {"200", "202", "400", "404", "413", "415", "500", "501", "503", "504"} == set(operation["responses"])
+    assert set(operation["responses"]) == {
+        *("200", "202", "400", "401", "403", "404", "413", "415", "429", "500", "501", "503", "504")
+    }
+    assert operation["security"] == [{"key": []}]
+    assert spec["paths"]["/healthz"]["get"]["security"] == []
     body = spec["components"]["schemas"]["SearchBody"]
-    assert set(body["properties"]) == set(FIELDS)
+    assert set(body["properties"]) == {*FIELDS, "token"}
     filters = next(option for option in body["properties"]["filters"]["anyOf"] if option.get("type") == "object")
     assert set(filters["properties"]) == set(FILTERS)
     assert body["examples"]

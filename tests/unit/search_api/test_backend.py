@@ -10,6 +10,7 @@ from codequarry.ingest.report import IndexRequest
 from codequarry.search_api import backend as rooms
 from codequarry.search_api.backend import RETRY_SECONDS, Backend
 from codequarry.search_api.request import SearchRequest
+from codequarry.shared.access import OWNER
 from codequarry.shared.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.errors import IndexMoved, StoreUnavailable
 from codequarry.shared.store.factory import editions_of
@@ -74,7 +75,7 @@ def test_an_edition_that_cannot_be_opened_yet_leaves_the_old_one_answering(backe
     with monkeypatch.context() as patch:
         patch.setattr(rooms, "open_index", fail)
         assert backend.engine() is old
-        assert backend.search(REQUEST).results
+        assert backend.search(REQUEST, OWNER).results
     assert backend.engine().embedder.dimension == 64
 
 
@@ -86,7 +87,7 @@ def test_a_request_that_waited_while_the_index_moved_asks_the_other_edition(back
         raise IndexMoved("moved")
 
     monkeypatch.setattr(old, "search", search)
-    assert backend.search(REQUEST).results[0]["path"] == "server.py"
+    assert backend.search(REQUEST, OWNER).results[0]["path"] == "server.py"
 
 
 def test_a_model_that_is_not_there_is_looked_for_again(settings, clock):
@@ -94,12 +95,12 @@ def test_a_model_that_is_not_there_is_looked_for_again(settings, clock):
         document = store.read_document(IDENTITY_KEY)
         store.write_document(IDENTITY_KEY, {**document.body, "model": "another"}, document.version)
         with closing(Backend(settings, clock=clock)) as backend:
-            (said,) = backend.search(REQUEST).degraded
+            (said,) = backend.search(REQUEST, OWNER).degraded
             assert said.startswith("embedding: ") and "codequarry migrate" in said
             assert backend.checks()["embedding"] == "unavailable: searches go on lexically"
             lost = store.read_document(IDENTITY_KEY)
             store.write_document(IDENTITY_KEY, document.body, lost.version)
-            assert backend.search(REQUEST).degraded
+            assert backend.search(REQUEST, OWNER).degraded
             clock.now += RETRY_SECONDS
-            assert backend.search(REQUEST).degraded == ()
+            assert backend.search(REQUEST, OWNER).degraded == ()
             assert backend.checks()["embedding"] == "ok"

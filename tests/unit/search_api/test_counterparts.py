@@ -2,6 +2,7 @@
 
 import pytest
 
+from codequarry.search_api.catalog import Catalog
 from codequarry.search_api.counterparts import Side, is_unchanged, moved_from, same_place
 from codequarry.search_api.locate import one_version
 from codequarry.search_api.versions import Asked, VersionQuery
@@ -30,7 +31,7 @@ def sides(versioned_index):
     index.publish(timeline, "b" * 40, NEW)
 
     def side(commit):
-        seen = one_version(index.store, "core", VersionQuery((), (Asked("commit", commit),)))
+        seen = one_version(Catalog(index.store), "core", VersionQuery((), (Asked("commit", commit),)))
         return Side(index.store, seen.view, frozenset())
 
     assert old

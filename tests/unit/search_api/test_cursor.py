@@ -1,20 +1,51 @@
+import json
+from base64 import urlsafe_b64decode
+
 import pytest
 
 from codequarry.search_api.cursor import Cursor, decode_cursor, digest, encode_cursor
+from codequarry.search_api.sealing import Seal
 from codequarry.shared.errors import UsageError
+
+SEAL = Seal(b"k" * 32, "team")
 
 
 def test_a_cursor_survives_its_journey():
     cursor = Cursor(3, 71, (70, 71), "abc", "def")
-    assert decode_cursor(encode_cursor(cursor)) == cursor
+    assert decode_cursor(encode_cursor(cursor, SEAL), SEAL) == cursor
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x", "ümlaut", "e30", "W10", "WzEsMiwzXQ", "a" * 30_000, encode_cursor(Cursor(-1, 0, (), "", ""))]
+    "text",
+    [
+        *("", "x", "ümlaut", "e30", "W10", "WzEsMiwzXQ", "a" * 30_000),
+        encode_cursor(Cursor(-1, 0, (), "", ""), SEAL),
+        encode_cursor(Cursor(1, 0, (), "", ""), Seal(b"k" * 32, "other")),
+        encode_cursor(Cursor(1, 0, (), "", ""), Seal(b"l" * 32, "team")),
+    ],
 )
-def test_anything_else_is_refused(text):
+def test_anything_else_is_refused_and_so_is_that_of_another_caller(text):
     with pytest.raises(UsageError, match="cursor"):
-        decode_cursor(text)
+        decode_cursor(text, SEAL)
+
+
+def test_any_bit_that_was_changed_is_noticed():
+    text = encode_cursor(Cursor(1, 5, (), "abc", "def"), SEAL)
+    for place in range(0, len(text) - 1, 7):
+        changed = text[:place] + ("A" if text[place] != "A" else "B") + text[place + 1 :]
+        with pytest.raises(UsageError, match="cursor"):
+            decode_cursor(changed, SEAL)
+
+
+def test_it_tells_nothing_of_the_index_not_even_by_its_length():
+    """The counter grows with every transaction of every repository, hidden ones too."""
+    few = encode_cursor(Cursor(1, 5, (), "abc", "def"), SEAL)
+    many = encode_cursor(Cursor(1, 5_000_000, (4_999_998, 4_999_999), "abc", "def"), SEAL)
+    assert len(few) == len(many)
+    body = urlsafe_b64decode(many + "=" * (-len(many) % 4))
+    assert b"5000000" not in body
+    with pytest.raises(ValueError):
+        json.loads(body.decode("latin-1"))
 
 
 def test_digests_tell_values_apart():

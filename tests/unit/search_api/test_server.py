@@ -1,8 +1,14 @@
+from contextlib import closing
+
 import pytest
 
-from codequarry.search_api.server import check_host, gunicorn_options
+from codequarry.search_api.server import check_host, gunicorn_options, has_keys
+from codequarry.shared.access import Grant
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import UsageError
+from codequarry.shared.key_list import add_key
+from codequarry.shared.keys import new_key
+from codequarry.shared.store.factory import open_store
 
 
 def settings(**api):
@@ -11,14 +17,29 @@ def settings(**api):
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost"])
 def test_loopback_is_open(host):
-    check_host(settings(host=host))
+    check_host(settings(host=host), lambda: False)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.org", ""])
 def test_the_network_is_closed_unless_the_settings_open_it(host):
     with pytest.raises(UsageError, match="open_to_network"):
-        check_host(settings(host=host))
-    check_host(settings(host=host, open_to_network=True))
+        check_host(settings(host=host), lambda: False)
+    check_host(settings(host=host, open_to_network=True), lambda: False)
+
+
+def test_with_a_key_the_service_may_listen_beyond_this_machine():
+    check_host(settings(host="0.0.0.0"), lambda: True)
+    by_settings = SettingsModel.model_validate({"api": {"host": "0.0.0.0"}, "auth": {"admin_key": "a" * 40}})
+    check_host(by_settings, lambda: False)
+
+
+def test_keys_are_looked_for_in_the_index(tmp_path):
+    empty = SettingsModel.model_validate({"home": tmp_path / "home"})
+    assert not has_keys(empty)
+    with closing(open_store(empty, 4)) as store:
+        assert not has_keys(empty)
+        add_key(store, new_key("ci", ["search"], [Grant("*")])[0])
+        assert has_keys(empty)
 
 
 def test_gunicorn_is_told_what_the_settings_say():

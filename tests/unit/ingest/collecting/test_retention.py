@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from codequarry.ingest.collecting.retention import Extent, Limits, cut_history, families
-from codequarry.shared.config import RetentionSettings
 from codequarry.shared.head import Head, Timeline
+from codequarry.shared.index_settings import RetentionSettings
 from codequarry.shared.model import Layer
 from codequarry.shared.snapshots import OPEN, is_live
 from codequarry.shared.transactions import TransactionRecord, raise_floor

@@ -1,0 +1,97 @@
+"""What each route needs, in one place, and the gate that every request passes before its route runs.
+
+To add a route, add its line to ``NEEDS``: without one the service does not start, and a test fails that has no example
+of a request for it (tests/e2e/api/leaks). A route gets what it reads from ``routes.engine()``, never from the backend
+itself, and who asks from ``routes.caller()``. Needs:
+
+- ``search``, ``index``, ``admin``: the scope that the key must have. A route that needs more for some requests asks for
+  that itself: ``caller().require("index")``.
+- ``open``: no key and no limit, for probes and descriptions; whoever asks is NOBODY and sees nothing of the index.
+- ``signed``: no key, since the route itself checks a signature, as webhooks do; the limits count all of them as one.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal
+
+from flask import Flask, g, request
+from werkzeug.routing import Rule
+
+from codequarry.search_api.auth import NOBODY, Asker, Authenticator
+from codequarry.search_api.limits import Limits
+from codequarry.search_api.tokens import read_token
+from codequarry.shared.access import Principal, Scope
+from codequarry.shared.config import SettingsModel
+
+Need = Literal["search", "index", "admin", "open", "signed"]
+NEEDS: Mapping[str, Need] = MappingProxyType(
+    {
+        "POST /search-code": "search",
+        "POST /diff-search": "search",
+        "GET /repos": "search",
+        "POST /repos": "index",
+        "DELETE /repos/<name>": "admin",
+        "GET /jobs": "search",
+        "GET /jobs/<job_id>": "search",
+        "POST /jobs/<job_id>/retry": "index",
+        "POST /jobs/<job_id>/cancel": "index",
+        "GET /deliveries": "admin",
+        "POST /webhooks/github": "signed",
+        "POST /webhooks/gitlab": "signed",
+        "POST /webhooks/gitea": "signed",
+        "POST /webhooks/generic": "signed",
+        "GET /healthz": "open",
+        "GET /readyz": "open",
+        "GET /metrics": "admin",
+        "GET /openapi.json": "open",
+    }
+)
+SIGNED = Principal("signed", frozenset(), ())
+"""Who asks a route that knows its callers by their signatures."""
+
+_SCOPES: Mapping[Need, Scope] = MappingProxyType({"search": "search", "index": "index", "admin": "admin"})
+# Flask answers these itself, for any route that answers GET or anything at all.
+_BY_FLASK = frozenset({"HEAD", "OPTIONS"})
+
+
+def check_declared(app: Flask) -> None:
+    """Raise ValueError for a route that is not in ``NEEDS``: none shall be open, or closed, by an oversight."""
+    there = {f"{method} {rule.rule}" for rule in app.url_map.iter_rules() for method in _methods(rule)}
+    if undeclared := sorted(there - NEEDS.keys()):
+        raise ValueError(f"no need is declared in search_api/admission.py for {', '.join(undeclared)}")
+
+
+def _methods(rule: Rule) -> set[str]:
+    return (rule.methods or set()) - _BY_FLASK
+
+
+def guard(app: Flask, settings: SettingsModel, authenticator: Authenticator) -> None:
+    """Let nobody reach a route of ``app`` who may not; ``g.principal`` is who asks."""
+    check_declared(app)
+    limits = Limits(settings.limits)
+
+    @app.before_request
+    def admit() -> None:
+        g.principal = NOBODY
+        rule = request.url_rule
+        if rule is None or request.method == "OPTIONS":
+            return
+        method = "GET" if request.method == "HEAD" else request.method
+        need = NEEDS[f"{method} {rule.rule}"]
+        if need == "open":
+            return
+        g.principal = SIGNED if need == "signed" else authenticator.authenticate(asker())
+        limits.enter(g.principal.name)
+        g.admitted = g.principal.name
+        if need in _SCOPES:
+            g.principal.require(_SCOPES[need])
+
+    @app.teardown_request
+    def leave(_: BaseException | None) -> None:
+        if (name := g.pop("admitted", None)) is not None:
+            limits.leave(name)
+
+
+def asker() -> Asker:
+    """Return what the request says of who sent it."""
+    return Asker(read_token(request), request.remote_addr or "", request.host)
