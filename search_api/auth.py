@@ -20,6 +20,8 @@ from codequarry.shared.store.port import Store
 
 # A search does not read the keys each time; one that is revoked stops within this time.
 MAX_AGE_SECONDS = 2.0
+# A key that was just made shall not wait for that: one that is not known is looked for, but not more often than this.
+MIN_AGE_SECONDS = 0.2
 # A key in the settings is made by a person, who may choose a short one.
 MIN_ADMIN_KEY_CHARACTERS = 24
 ADMIN = Principal("admin key of the settings", frozenset(SCOPES), (Grant("*"),))
@@ -92,12 +94,12 @@ class ApiKeys:
         """Return the principal of the key that a request brings."""
         if asker.token and self._is_admin(asker.token):
             return ADMIN
-        keys = self._known()
+        key_id, secret = split_token(asker.token or "") or ("", "")
+        keys = self._known(key_id)
         if not keys and self._admin is None:
             return self._without_keys.authenticate(asker)
         if not asker.token:
             raise Unauthorized(f"this needs a key: {_ASK}")
-        key_id, secret = split_token(asker.token) or ("", "")
         key, now = keys.get(key_id), moment()
         if key is None or not key.has(secret, now):
             raise Unauthorized(f"the key is not valid, or is no longer: {_ASK}")
@@ -111,10 +113,11 @@ class ApiKeys:
             return False
         return compare_digest(hash_of(token), hash_of(self._admin.get_secret_value()))
 
-    def _known(self) -> Mapping[str, ApiKey]:
+    def _known(self, wanted: str) -> Mapping[str, ApiKey]:
         """Return the keys by id, revoked ones too: while there is any, nobody gets in without one."""
         with self._lock:
-            if self._clock() - self._read_at > MAX_AGE_SECONDS:
+            most = MIN_AGE_SECONDS if wanted and wanted not in self._keys else MAX_AGE_SECONDS
+            if self._clock() - self._read_at > most:
                 self._keys = {key.id: key for key in list_keys(self._store())}
                 self._read_at = self._clock()
             return self._keys

@@ -81,4 +81,4 @@ def test_halves_of_surrogate_pairs_are_replaced():
 
 
 def test_the_documented_body_has_the_fields_that_are_read():
-    assert set(SearchBody.model_fields) == set(FIELDS)
+    assert set(SearchBody.model_fields) == {*FIELDS, "token"}

@@ -1,0 +1,165 @@
+"""Keys at the service: what needs which, what is refused, and how much is answered."""
+
+import pytest
+from flask import Flask
+
+from codequarry.search_api import auth
+from codequarry.search_api.admission import NEEDS, check_declared
+from codequarry.search_api.app import create_app
+from codequarry.shared.access import Grant
+from codequarry.shared.key_list import add_key
+from codequarry.shared.keys import new_key
+
+pytestmark = pytest.mark.usefixtures("indexed")
+ADMIN_KEY = "the-key-of-a-compose-file-9f2c"
+
+
+def with_key(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+@pytest.fixture(scope="module")
+def key(store):
+    """Give a function that makes a key and returns its headers."""
+
+    def make(*scopes, repos="*"):
+        made, token = new_key("of a test", scopes, [Grant(repos)])
+        add_key(store, made)
+        return with_key(token)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def service(settings, store, embedder, key):
+    """Give a client of a service that has keys."""
+    key("search")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(auth, "MIN_AGE_SECONDS", -1)
+        yield create_app(settings, store, embedder).test_client()
+
+
+@pytest.fixture(scope="module")
+def keys(key):
+    """Give a key of each scope."""
+    return {scope: key(scope) for scope in ("search", "index", "admin")}
+
+
+def address(request):
+    method, _, rule = request.partition(" ")
+    return method, rule.replace("<name>", "nope").replace("<job_id>", "nope")
+
+
+@pytest.mark.parametrize("request_", sorted(NEEDS))
+def test_every_route_asks_for_what_it_needs(service, keys, request_):
+    method, path = address(request_)
+    need = NEEDS[request_]
+    statuses = {
+        scope: service.open(path, method=method, json={} if method == "POST" else None, headers=headers).status_code
+        for scope, headers in {**keys, "none": {}, "wrong": with_key("cq_000000000000_x")}.items()
+    }
+    if need in ("open", "signed"):
+        assert statuses["none"] not in (401, 403)
+        return
+    assert statuses["none"] == statuses["wrong"] == 401
+    for scope in keys:
+        allowed = scope in (need, "admin")
+        assert (statuses[scope] != 403) == allowed, (scope, statuses[scope])
+
+
+def test_a_refusal_says_what_to_do_and_nothing_of_the_key(service, keys):
+    response = service.get("/repos", headers=with_key("cq_000000000000_guessed"))
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+    problem = response.get_json()
+    assert (problem["status"], response.mimetype) == (401, "application/problem+json")
+    assert "Authorization: Bearer" in problem["detail"]
+    assert "guessed" not in response.text
+    assert "'admin'" in service.get("/metrics", headers=keys["search"]).get_json()["detail"]
+
+
+def test_asking_for_indexing_needs_its_scope(service, key):
+    body = {"query": "retry", "filters": {"repo": "core"}}
+    refused = service.post("/search-code?index=true", json=body, headers=key("search"))
+    assert refused.status_code == 403
+    assert service.post("/search-code?index=true", json=body, headers=key("search", "index")).status_code == 200
+
+
+def test_a_key_may_stand_in_the_body_as_other_services_have_it(service, keys):
+    token = keys["search"]["Authorization"].partition(" ")[2]
+    assert service.post("/search-code", json={"query": "retry", "token": token}).status_code == 200
+    assert service.post("/search-code", json={"query": "retry", "token": "x"}).status_code == 401
+    assert service.post("/search-code", json={"query": "retry", "token": 5}, headers=keys["search"]).status_code == 400
+
+
+def test_what_tells_nothing_of_the_index_is_open(service):
+    for path in ("/healthz", "/readyz", "/openapi.json"):
+        assert service.get(path).status_code == 200
+    assert service.get("/no-such-path").status_code == 404
+    assert service.options("/repos").status_code == 200
+
+
+def test_the_description_says_which_scope_an_operation_needs(service):
+    paths = service.get("/openapi.json").get_json()
+    assert paths["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    removing = paths["paths"]["/repos/{name}"]["delete"]
+    assert removing["security"] == [{"key": []}]
+    assert "`admin`" in removing["description"]
+
+
+def test_a_route_that_declares_no_need_keeps_the_service_from_starting(settings, store, embedder, monkeypatch):
+    from codequarry.search_api.routes import repos
+
+    app = Flask("x", static_folder=None)
+    app.register_blueprint(repos.blueprint)
+    app.add_url_rule("/new", view_func=lambda: "", methods=["POST"], endpoint="new")
+    with pytest.raises(ValueError, match="POST /new"):
+        check_declared(app)
+    monkeypatch.setattr("codequarry.search_api.admission.NEEDS", {one: "open" for one in NEEDS if "/repos" not in one})
+    with pytest.raises(ValueError, match="DELETE /repos/<name>"):
+        create_app(settings, store, embedder)
+
+
+def test_every_need_is_of_a_route_that_is_there(service):
+    rules = service.application.url_map.iter_rules()
+    assert set(NEEDS) == {f"{method} {rule.rule}" for rule in rules for method in rule.methods - {"HEAD", "OPTIONS"}}
+
+
+
+class TestLimits:
+    @pytest.fixture
+    def limited(self, settings, store, embedder):
+        """Give a function that makes a client of a service with limits."""
+
+        def make(**limits):
+            changed = settings.model_copy(update={"limits": settings.limits.model_copy(update=limits)})
+            return create_app(changed, store, embedder).test_client()
+
+        return make
+
+    def test_beyond_the_rate_a_key_is_told_when_to_come_again(self, limited, key):
+        client, one, other = limited(requests_per_minute=6, burst=2), key("search"), key("search")
+        assert [client.get("/repos", headers=one).status_code for _ in range(3)] == [200, 200, 429]
+        refused = client.get("/repos", headers=one)
+        assert 1 <= int(refused.headers["Retry-After"]) <= 10
+        assert refused.get_json()["status"] == 429
+        assert client.get("/repos", headers=other).status_code == 200
+
+    def test_probes_are_not_limited(self, limited, key):
+        client, headers = limited(total_requests_per_minute=1, total_burst=1), key("search")
+        assert client.get("/repos", headers=headers).status_code == 200
+        assert client.get("/repos", headers=headers).status_code == 429
+        assert {client.get("/healthz").status_code for _ in range(5)} == {200}
+
+    def test_a_request_that_ended_however_it_did_makes_room(self, limited, key):
+        client, headers = limited(concurrent=1, total_concurrent=1), key("search")
+        for body in ({"query": "retry"}, {"query": ""}, {"query": "retry", "nonsense": 1}):
+            assert client.post("/search-code", json=body, headers=headers).status_code in (200, 400)
+        assert client.get("/metrics", headers=headers).status_code == 403
+        assert client.get("/repos", headers=headers).status_code == 200
+
+
+def test_the_key_of_the_settings_gets_in(settings, store, embedder):
+    secret = {"admin_key": ADMIN_KEY}
+    changed = settings.model_copy(update={"auth": type(settings.auth).model_validate(secret)})
+    client = create_app(changed, store, embedder).test_client()
+    assert client.get("/metrics", headers=with_key(ADMIN_KEY)).status_code == 200
