@@ -60,6 +60,7 @@ def planted(echo: Any) -> dict[str, str]:
     address = f"127.0.0.1:{echo.server_address[1]}"
     names = [key for key, field in LEAVES.items() if is_secret(field)]
     secrets = {variable_of(key): f"{PLANTED}-of-setting-{number}" for number, key in enumerate(names)}
+    secrets["CODEQUARRY_QUEUE__URL"] = f"redis://:{PLANTED}-of-the-queue@127.0.0.1:1/0"
     secrets["CODEQUARRY_GIT__TOKENS"] = json.dumps({"example.org": f"{PLANTED}-of-a-host"})
     return secrets | {
         "CODEQUARRY_OPENSEARCH__URLS": f"http://{address}",

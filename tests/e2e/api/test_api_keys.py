@@ -59,7 +59,7 @@ def test_every_route_asks_for_what_it_needs(service, keys, request_):
         for scope, headers in {**keys, "none": {}, "wrong": with_key("cq_000000000000_x")}.items()
     }
     if need in ("open", "signed"):
-        assert statuses["none"] not in (401, 403)
+        assert len(set(statuses.values())) == 1  # a key makes no difference
         return
     assert statuses["none"] == statuses["wrong"] == 401
     for scope in keys:
@@ -122,7 +122,6 @@ def test_a_route_that_declares_no_need_keeps_the_service_from_starting(settings,
 def test_every_need_is_of_a_route_that_is_there(service):
     rules = service.application.url_map.iter_rules()
     assert set(NEEDS) == {f"{method} {rule.rule}" for rule in rules for method in rule.methods - {"HEAD", "OPTIONS"}}
-
 
 
 class TestLimits:
