@@ -1,10 +1,10 @@
 """The Flask application: routes over one engine, every error a problem+json, every request with an id."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import structlog
@@ -40,7 +40,11 @@ from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.logs import logger
 from codequarry.shared.metrics import count_request, start_counting
+from codequarry.shared.store.haste import hurried
 from codequarry.shared.store.port import Store
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 TITLE = "Codequarry"
 API_VERSION = "1.0"
@@ -90,6 +94,7 @@ def create_app(
     app.extensions[CATALOG_METRICS] = catalog_metrics(backend)
     if settings.metrics.port is None:
         app.register_blueprint(health.metrics_blueprint)
+    _hurry(app)
     _watch_requests(app)
     keys = ApiKeys(settings, lambda: backend.engine().store, Unguarded(settings))
     guard(app, settings, authenticator or keys)
@@ -112,6 +117,17 @@ def warm_up(app: APIFlask) -> None:
         backend.search(SearchRequest("warm up", top_k=1), OWNER)
     except CodequarryError as error:
         log.warning("not ready yet", detail=str(error))
+
+
+def _hurry(app: APIFlask) -> None:
+    """Have the store answer requests soon, or be given up: a thread that waits for it is missing to others."""
+    answer = app.wsgi_app
+
+    def answer_soon(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        with hurried():
+            return answer(environ, start_response)
+
+    app.wsgi_app = answer_soon  # type: ignore[method-assign]  # the way that Flask documents
 
 
 def _watch_requests(app: APIFlask) -> None:

@@ -15,6 +15,7 @@ from codequarry.shared.job_list import list_jobs
 from codequarry.shared.jobs import PRIORITIES, Job, JobState
 from codequarry.shared.ledger import read_head
 from codequarry.shared.repositories import RefHead, list_ref_heads
+from codequarry.shared.store.haste import hurried
 from codequarry.shared.store.port import Store
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ class CatalogMetrics:
         with self._lock:
             if self._clock() >= self._due:
                 try:
-                    self._samples = [(instruments.CATALOG_UP, (), 1.0), *self._look()]
+                    with hurried():
+                        self._samples = [(instruments.CATALOG_UP, (), 1.0), *self._look()]
                 except CodequarryError:
                     self._samples = [(instruments.CATALOG_UP, (), 0.0)]
                 self._due = self._clock() + KEPT_SECONDS

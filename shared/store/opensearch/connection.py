@@ -22,6 +22,8 @@ from codequarry.shared.errors import (
     UsageError,
 )
 from codequarry.shared.metrics import count_store_error
+from codequarry.shared.store.haste import is_hurried
+from codequarry.shared.store.opensearch.transport import HastyTransport
 
 # Statuses of a cluster that is busy or starting, not of a request that is wrong.
 PASSING_STATUSES = frozenset({429, 502, 503, 504})
@@ -29,6 +31,10 @@ PASSING_STATUSES = frozenset({429, 502, 503, 504})
 DISK_FULL = ("flood-stage", "read-only-allow-delete", "No space left on device")
 FIRST_WAIT_SECONDS = 0.5
 LONGEST_WAIT_SECONDS = 15.0
+JITTER_SECONDS = 1.0
+# A person who waits is told that the cluster is busy rather than kept.
+HURRIED_RETRIES = 1
+HURRIED_WAIT_SECONDS = 0.1
 # Connections kept open; gunicorn's threads share one store.
 CONNECTIONS = 16
 
@@ -67,6 +73,7 @@ def connect(settings: OpenSearchSettings) -> OpenSearch:
         hosts=[_without_account(url) for url in settings.urls],
         http_auth=_account(settings),
         serializer=Serializer(),
+        transport_class=HastyTransport,
         timeout=settings.timeout_seconds,
         # Another node, or the same one once more after a connection that was cut. Every write may be sent twice: rows
         # by create, documents with their writer's mark.
@@ -106,14 +113,19 @@ def translated(settings: OpenSearchSettings) -> Iterator[None]:
 
 
 def patiently(settings: OpenSearchSettings, send: Callable[[], Result]) -> Result:
-    """Send a request again, with backoff, while the cluster is busy; raise one of our errors."""
+    """Send a request again, with backoff, while the cluster is busy; raise one of our errors.
+
+    Where somebody waits, once, and after a moment.
+    """
+    haste = is_hurried()
     with translated(settings):
         for attempt in stamina.retry_context(
             on=_is_passing,
-            attempts=settings.max_retries + 1,
+            attempts=min(settings.max_retries, HURRIED_RETRIES if haste else settings.max_retries) + 1,
             timeout=None,
-            wait_initial=FIRST_WAIT_SECONDS,
-            wait_max=LONGEST_WAIT_SECONDS,
+            wait_initial=HURRIED_WAIT_SECONDS if haste else FIRST_WAIT_SECONDS,
+            wait_max=HURRIED_WAIT_SECONDS if haste else LONGEST_WAIT_SECONDS,
+            wait_jitter=HURRIED_WAIT_SECONDS if haste else JITTER_SECONDS,
         ):
             with attempt:
                 answer = send()
@@ -141,6 +153,8 @@ def _explained(exc: TransportError, settings: OpenSearchSettings) -> CodequarryE
         return StoreUnavailable(
             f"{place} has a certificate that is not trusted; set opensearch.ca_file to its CA's PEM file"
         )
+    if isinstance(exc, ConnectionTimeout) and is_hurried():
+        return StoreUnavailable(f"{place} did not answer in time; ask again later")
     if isinstance(exc, ConnectionTimeout):
         return StoreUnavailable(
             f"{place} did not answer within {settings.timeout_seconds:g} s; try again or raise "

@@ -1,0 +1,129 @@
+"""The service while OpenSearch is away: a clear answer soon, and searches again as soon as it is back."""
+
+import socket
+import threading
+import time
+from contextlib import suppress
+
+import pytest
+
+from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.search_api.app import create_app
+from codequarry.search_api.problems import RETRY_AFTER_SECONDS
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.metrics import render
+from codequarry.shared.store.factory import open_store
+
+pytestmark = pytest.mark.opensearch
+
+TIMEOUT_SECONDS = 60
+
+
+class Way:
+    """The network between service and node: it lets through, hangs, or refuses."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self._open: list[socket.socket] = []
+        self._listener: socket.socket | None = None
+        self._hanging = threading.Event()
+        self.port = 0
+        self.restore()
+
+    def restore(self) -> None:
+        """Let through."""
+        self.cut()
+        self._hanging.clear()
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def cut(self) -> None:
+        """Refuse connections and end those there are, as when a node is stopped."""
+        for one in (*self._open, self._listener):
+            if one is not None:
+                with suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
+                one.close()
+        self._open, self._listener = [], None
+
+    def hang(self) -> None:
+        """Take connections and pass nothing on, as when a machine is frozen or packets are lost."""
+        self._hanging.set()
+
+    def _accept(self, listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = listener.accept()
+                far = socket.create_connection(self._target)
+                self._open += [near, far]
+                for source, target in ((near, far), (far, near)):
+                    threading.Thread(target=self._pass_on, args=(source, target), daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                if not self._hanging.is_set():
+                    target.sendall(data)
+            target.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def way(opensearch_node):
+    host, _, port = opensearch_node.node.url.removeprefix("http://").partition(":")
+    made = Way(host, int(port))
+    yield made
+    made.cut()
+
+
+@pytest.fixture
+def client(way, opensearch_node, workspace, embedder):
+    """Give a client of a service whose OpenSearch is behind the way, with something indexed."""
+    with opensearch_node.empty_index(embedder.dimension) as opensearch:
+        direct = SettingsModel(home=workspace.folder / "cluster", store="opensearch", opensearch=opensearch)
+        store = open_store(direct, embedder.dimension)
+        repository = workspace.repository("away", {"retry.py": "def retry_later(job):\n    return job\n"})
+        index_repository(IndexRequest(str(repository.folder)), Workshop(store, embedder, direct))
+        store.close()
+        # Whoever waited so long would be missed by the test's own patience.
+        behind = opensearch.model_copy(update={"urls": (f"http://127.0.0.1:{way.port}",), "timeout_seconds": 600})
+        app = create_app(direct.model_copy(update={"opensearch": behind}))
+        yield app.test_client()
+        app.extensions["codequarry"].close()
+
+
+def search(client):
+    return client.post("/search-code", json={"query": "retry_later"})
+
+
+@pytest.mark.parametrize("how", ["cut", "hang"])
+def test_searches_are_refused_clearly_and_go_on_by_themselves(client, way, how):
+    assert search(client).get_json()["results"][0]["path"] == "retry.py"
+    assert client.get("/readyz").status_code == 200
+    getattr(way, how)()
+    for _ in range(3):
+        refused = search(client)
+        assert refused.status_code == 503
+        assert refused.headers["Retry-After"] == str(RETRY_AFTER_SECONDS)
+        assert refused.mimetype == "application/problem+json"
+        assert "OpenSearch at" in refused.get_json()["detail"]
+    ready = client.get("/readyz")
+    assert (ready.status_code, ready.get_json()["status"]) == (503, "unavailable")
+    assert client.get("/healthz").status_code == 200
+    assert "codequarry_store_errors_total" in render().decode()
+    way.restore()
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while search(client).status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert client.get("/readyz").status_code == 200
+
+
+def test_a_service_that_is_started_without_its_cluster_answers_when_it_comes(client, way):
+    way.cut()
+    assert search(client).status_code == 503
+    way.restore()
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while search(client).status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
