@@ -34,6 +34,8 @@ class LocalIndexer:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._asked = threading.Event()
+        self._poller: threading.Thread | None = None
+        self._ended = threading.Event()
         self._closed = False
 
     def submit(self, request: JobRequest) -> Job:
@@ -54,14 +56,18 @@ class LocalIndexer:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="indexer", daemon=True)
                 self._thread.start()
+                self._poller = threading.Thread(target=self._poll, name="poller", daemon=True)
+                self._poller.start()
         self._asked.set()
 
     def close(self) -> None:
         """Take no more jobs, and wait for the one that runs."""
         self._closed = True
         self._asked.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._ended.set()
+        for thread in (self._thread, self._poller):
+            if thread is not None:
+                thread.join()
 
     def _work(self) -> None:
         from codequarry.ingest.lookout import Lookout
@@ -87,6 +93,19 @@ class LocalIndexer:
                 log.error("job failed", exc_info=error)
             self._asked.wait(LOOK_SECONDS)
             self._asked.clear()
+
+    def _poll(self) -> None:
+        """Ask origins what has changed; in a thread of its own, for one that is silent is waited for."""
+        from codequarry.ingest.polling import LOOK_SECONDS as POLL_SECONDS
+        from codequarry.ingest.polling import poll_due
+
+        while not self._ended.wait(POLL_SECONDS):
+            try:
+                poll_due(self._backend.engine().store, self._backend.settings, self.submit)
+            except CodequarryError as error:
+                log.warning("polling waits", detail=str(error))
+            except Exception as error:
+                log.error("polling failed", exc_info=error)
 
     def _run(self, job: Job, holder: str) -> None:
         from codequarry.ingest.job_runner import run_job

@@ -20,6 +20,7 @@ from codequarry.ingest.wanted import Wanted, other_versions
 from codequarry.ingest.watch import Watch, now
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import GitError, LimitExceeded
+from codequarry.shared.following import settings_for
 from codequarry.shared.ledger import read_head
 from codequarry.shared.naming import claim
 from codequarry.shared.refs import Ref
@@ -72,6 +73,7 @@ def fetch_source(
 
     None where the origin has no such version any more but the index has; GitError where neither has it.
     """
+    settings = settings_for(settings, wanted.origin.url, wanted.origin.host)
     head = read_head(store)
     repo = wanted.known.name if wanted.known else ""
     bound = guarded_configuration(wanted.origin, settings) if wanted.is_guarded else None

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from codequarry.ingest.polling import LOOK_SECONDS as POLL_SECONDS
 from codequarry.ingest.worker import Messages, Worker
 from codequarry.ingest.workplace import Workplace
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.jobs import PRIORITIES
 from codequarry.shared.logs import logger
-from codequarry.shared.messages import CONTROL, LOOK_AFTER_JOBS, RUN_JOB
+from codequarry.shared.messages import CONTROL, LOOK_AFTER_JOBS, POLL_ORIGINS, RUN_JOB
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -24,6 +25,11 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "task": LOOK_AFTER_JOBS,
         "schedule": LOOK_SECONDS,
         "options": {"queue": CONTROL, "priority": PRIORITIES["urgent"], "expires": LOOK_EXPIRES_SECONDS},
+    },
+    "poll origins": {
+        "task": POLL_ORIGINS,
+        "schedule": POLL_SECONDS,
+        "options": {"queue": CONTROL, "priority": PRIORITIES["background"], "expires": POLL_SECONDS},
     },
 }
 
@@ -40,7 +46,10 @@ def register(app: "Celery", settings: SettingsModel, messages: Messages, is_endi
     def look_after_jobs() -> None:
         _told(worker.look_after_jobs)
 
-    for name, task in ((RUN_JOB, run_job), (LOOK_AFTER_JOBS, look_after_jobs)):
+    def poll_origins() -> None:
+        _told(worker.poll_origins)
+
+    for name, task in ((RUN_JOB, run_job), (LOOK_AFTER_JOBS, look_after_jobs), (POLL_ORIGINS, poll_origins)):
         app.task(name=name)(task)
 
 

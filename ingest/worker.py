@@ -5,12 +5,13 @@ from typing import Protocol
 
 from codequarry.ingest.job_runner import BEAT_SECONDS, run_job
 from codequarry.ingest.lookout import Lookout, untold
+from codequarry.ingest.polling import poll_due
 from codequarry.ingest.report import CallHelpers
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.workplace import Workplace
 from codequarry.shared.errors import Interrupted
-from codequarry.shared.job_list import claim_next
-from codequarry.shared.jobs import Job
+from codequarry.shared.job_list import claim_next, submit_within
+from codequarry.shared.jobs import Job, JobRequest
 from codequarry.shared.logs import logger
 from codequarry.shared.repositories import Progress
 
@@ -63,6 +64,17 @@ class Worker:
             log.warning("job lost", id=job.id, repo=job.repo, ref=job.ref, state=job.state, attempts=job.attempts)
         for job in untold(store, self._messages.waiting_jobs()):
             self._messages.tell(job)
+
+    def poll_origins(self) -> None:
+        """Ask the origins that are due what has changed."""
+        store, settings = self._workplace.workshop().store, self._workplace.settings
+
+        def submit(request: JobRequest) -> None:
+            job, is_new = submit_within(store, request, settings.queue.max_waiting)
+            if is_new:
+                self._messages.tell(job)
+
+        poll_due(store, settings, submit)
 
     def _take(self, claim: Callable[[str], Job | None]) -> None:
         holder = new_holder()

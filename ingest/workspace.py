@@ -16,6 +16,7 @@ from codequarry.ingest.git.remote import Listing
 from codequarry.ingest.sources import Source, fetch_source, read_ignore_file
 from codequarry.ingest.wanted import Wanted
 from codequarry.shared.config import SettingsModel
+from codequarry.shared.following import settings_for
 from codequarry.shared.refs import Ref
 from codequarry.shared.store.port import Store
 
@@ -42,6 +43,7 @@ def read_workspace(
     The commit of the version is the one that is checked out. Blobs that the mirror lacks are written into it, so that
     a file that changes meanwhile is chunked as it was when its blob was named.
     """
+    settings = settings_for(settings, origin.url, origin.host)
     checkout = checkout_of(ref, settings)
     access = open_access(origin, settings.git, settings.home, say)
     commit = checkout.commit()

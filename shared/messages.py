@@ -24,6 +24,7 @@ QUEUES = (CONTROL, SCAN, INDEX, EMBED)
 RUN_JOB = "codequarry.run_job"
 WRITE_BATCH = "codequarry.write_batch"
 LOOK_AFTER_JOBS = "codequarry.look_after_jobs"
+POLL_ORIGINS = "codequarry.poll_origins"
 
 # How long somebody who sends a message waits for the server: a request must not hang on a queue that is down.
 CONNECT_SECONDS = 2.0

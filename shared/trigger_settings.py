@@ -35,7 +35,7 @@ class RepositorySettings(TokenReference):
     refs: tuple[str, ...] = Field(
         default=(), description="patterns of branches and tags that are indexed beside the default branch"
     )
-    pulls: bool = Field(default=False, description="index open pull requests")
+    pulls: bool = Field(default=False, description="index pull requests that webhooks tell of")
     include: tuple[str, ...] | None = Field(default=None, description="instead of [scan] include")
     exclude: tuple[str, ...] = Field(default=(), description="besides [scan] exclude")
     poll_seconds: float | None = Field(default=None, ge=0, description="instead of [polling] interval_seconds")

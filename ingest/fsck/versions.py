@@ -20,6 +20,7 @@ from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import read_workspace
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import GitError, NotIndexed, UsageError
+from codequarry.shared.following import settings_for
 from codequarry.shared.ledger import read_head
 from codequarry.shared.model import INDEXED, FileRecord, Snapshot
 from codequarry.shared.refs import Ref
@@ -144,7 +145,9 @@ def _read_working_tree(
 
 
 def _read_commit(record: TransactionRecord, repository: Repository, settings: SettingsModel) -> _Version:
-    mirror = open_access(origin_of_record(repository.origin), settings.git, settings.home).mirror
+    origin = origin_of_record(repository.origin)
+    settings = settings_for(settings, origin.url, origin.host)
+    mirror = open_access(origin, settings.git, settings.home).mirror
     if mirror.commit_of(record.commit) is None:
         raise GitError(
             f"{mirror.folder} has not commit {record.commit} of {record.repo}: "

@@ -19,6 +19,7 @@ SHOWN_NAMES = 10
 SHOWN_DIGITS = 12
 HEAD = "HEAD"
 HEADS = "refs/heads/"
+TAGS = "refs/tags/"
 PEELED = "^{}"
 PULL_PATTERNS = ("refs/pull/*/head", "refs/merge-requests/*/head")
 
@@ -62,6 +63,14 @@ def ask(access: Access, refs: Iterable[Ref]) -> Listing:
     names = sorted(name for ref in asked for name in origin_refs(ref))
     peeled = [name + PEELED for name in names if name.startswith("refs/tags/")]
     return replace(_read(_list(access, (HEAD, *names, *peeled))), asked=asked)
+
+
+def ask_all(access: Access, refs: Iterable[Ref], *, names: bool) -> Listing:
+    """Ask for HEAD, these versions and, with ``names``, every branch and tag, in one call."""
+    asked = frozenset(refs)
+    listed = {name for ref in asked for name in origin_refs(ref)}
+    listed |= {f"{HEADS}*", f"{TAGS}*"} if names else {name + PEELED for name in listed if name.startswith(TAGS)}
+    return replace(_read(_list(access, (HEAD, *sorted(listed)))), asked=asked)
 
 
 def default_branch(access: Access, listing: Listing) -> str:
