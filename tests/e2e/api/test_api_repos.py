@@ -88,7 +88,8 @@ def test_a_repository_that_is_removed_while_it_is_imported_does_not_come_back(se
             assert time.monotonic() < deadline
             time.sleep(0.05)
         remove = service.delete("/repos/brief").get_json()["job_id"]
-    assert ended(service, index)["state"] == "cancelled"
+    # It is told to stop between two of its steps; where there was none left, it is removed after it was done.
+    assert ended(service, index)["state"] in ("cancelled", "done")
     assert ended(service, remove)["state"] == "done"
     assert "brief" not in names(service)
 
