@@ -155,7 +155,13 @@ def due_jobs(store: Store) -> list[Job]:
 def tidy(store: Store, is_lost: Callable[[Job], bool], kept_seconds: float, failed_kept_seconds: float) -> list[Job]:
     """Remove jobs that ended long ago, let those wait again whose holder is known to be lost, and return these."""
     lost = []
-    for job in list_jobs(store):
+    # Read before the jobs: one that is submitted meanwhile is then no pointer to nothing.
+    pointers = {document.key: str(document.body["id"]) for document in store.list_documents(WAITING_PREFIX)}
+    jobs = list_jobs(store)
+    known = {job.id for job in jobs}
+    for key in (key for key, job_id in pointers.items() if job_id not in known):
+        store.delete_document(key)
+    for job in jobs:
         if job.is_finished and _age_seconds(job) > (failed_kept_seconds if job.state == "failed" else kept_seconds):
             forget_job(store, job.id)
         if job.state == "running" and is_lost(job):

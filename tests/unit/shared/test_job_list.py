@@ -126,3 +126,14 @@ def test_who_lacks_a_version_altogether_joins_the_run_that_has_begun(store):
     claim(store, job.id, "me")
     assert submit(store, replace(request(), joins_running=True))[0].id == job.id
     assert submit(store, request())[0].id != job.id
+
+
+def test_what_points_to_a_job_goes_with_it(store):
+    for repo in ("ended", "waits"):
+        submit(store, request(repo))
+    ended_job = next(job for job in list_jobs(store) if job.repo == "ended")
+    change_job(store, ended_job.id, cancelled)
+    tidy(store, lambda _: False, 0, 0)
+    tidy(store, lambda _: False, 0, 0)
+    [pointer] = store.list_documents("job-waiting:")
+    assert "waits" in pointer.key
