@@ -10,7 +10,7 @@ from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.jobs import PRIORITIES
 from codequarry.shared.logs import logger
-from codequarry.shared.messages import CONTROL, LOOK_AFTER_JOBS, POLL_ORIGINS, RUN_JOB
+from codequarry.shared.messages import CONTROL, LOOK_AFTER_JOBS, POLL_ORIGINS, RUN_JOB, WRITE_BATCH
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -43,13 +43,22 @@ def register(app: "Celery", settings: SettingsModel, messages: Messages, is_endi
     def run_job(_: str) -> None:
         _told(worker.do_next)
 
+    def write_batch(timeline: int, number: int, priority: int) -> None:
+        _told(lambda: worker.write_batch(timeline, number, priority))
+
     def look_after_jobs() -> None:
         _told(worker.look_after_jobs)
 
     def poll_origins() -> None:
         _told(worker.poll_origins)
 
-    for name, task in ((RUN_JOB, run_job), (LOOK_AFTER_JOBS, look_after_jobs), (POLL_ORIGINS, poll_origins)):
+    tasks = {
+        RUN_JOB: run_job,
+        WRITE_BATCH: write_batch,
+        LOOK_AFTER_JOBS: look_after_jobs,
+        POLL_ORIGINS: poll_origins,
+    }
+    for name, task in tasks.items():
         app.task(name=name)(task)
 
 

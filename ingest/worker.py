@@ -7,6 +7,7 @@ from codequarry.ingest.job_runner import BEAT_SECONDS, run_job
 from codequarry.ingest.lookout import Lookout, untold
 from codequarry.ingest.polling import poll_due
 from codequarry.ingest.report import CallHelpers
+from codequarry.ingest.sharing.helper import take_part
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.workplace import Workplace
 from codequarry.shared.errors import Interrupted
@@ -57,6 +58,16 @@ class Worker:
         if not self._is_ending():
             self._take(lambda holder: claim_next(store, holder))
 
+    def write_batch(self, timeline: int, number: int, priority: int) -> None:
+        """Take part in somebody's import with one batch, and see that there is a message for the next one.
+
+        A message of its own for each batch lets a more urgent one overtake in between.
+        """
+        if self._is_ending():
+            return
+        if take_part(timeline, number, self._workplace.workshop(), self._keep_on):
+            self._messages.call_helper(timeline, number, priority)
+
     def look_after_jobs(self) -> None:
         """Let lost jobs wait again, and tell of those that nobody was told of."""
         store = self._workplace.workshop().store
@@ -98,10 +109,13 @@ class Worker:
         if ended is not None:
             log.info("job", id=job.id, repo=job.repo, ref=job.ref, state=ended.state, commit=ended.commit or None)
 
-    def _attend(self, job: Job, progress: Progress) -> None:
-        """Leave a job between two of its steps where the process is to end; let one that is more urgent go first."""
+    def _keep_on(self, _: Progress) -> None:
         if self._is_ending():
             raise Interrupted("the worker is to end; another one goes on with this")
+
+    def _attend(self, job: Job, progress: Progress) -> None:
+        """Leave a job between two of its steps where the process is to end; let one that is more urgent go first."""
+        self._keep_on(progress)
         if progress.phase != "indexing" or not progress.files_total:
             return
         store = self._workplace.workshop(anew=False).store

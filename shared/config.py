@@ -185,6 +185,9 @@ class QueueSettings(Section):
     visibility_seconds: float = Field(
         default=25_200, gt=0, description="a message that nobody acknowledged for so long is delivered again"
     )
+    share_files: int = Field(
+        default=1_000, ge=0, description="imports of more files are shared among workers; fewer are done in seconds"
+    )
     max_waiting: int = Field(default=1_000, ge=1, description="beyond so many waiting jobs requests come again later")
 
     @field_validator("url")

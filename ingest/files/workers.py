@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Protocol
@@ -15,7 +15,9 @@ from typing import Protocol
 from codequarry.ingest.files.reading import FileReader, ReadFile, failed
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.worker import READY, Assignment
+from codequarry.shared.config import IndexingSettings
 from codequarry.shared.errors import CodequarryError
+from codequarry.shared.processors import processor_count
 
 # Small enough that the workers finish together, large enough that handing over costs nothing.
 BATCH_FILES = 16
@@ -36,6 +38,12 @@ class Readers(Protocol):
     def close(self) -> None:
         """End the processes."""
         ...
+
+
+def reading_processes(tasks: Sequence[FileTask], settings: IndexingSettings) -> int:
+    """Return how many processes are worth starting for so many files."""
+    most = processor_count() if settings.processes is None else settings.processes
+    return min(most, -(-sum(task.skip is None for task in tasks) // BATCH_FILES))
 
 
 def open_readers(assignment: Assignment, processes: int) -> Readers:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from codequarry.ingest.collecting.retention import SWEPT
 from codequarry.ingest.migration.copying import Copier
 from codequarry.ingest.migration.note import NOTE_KEY, Pulse
-from codequarry.ingest.transaction.chores import UNDO, note_purge
+from codequarry.ingest.transaction.chores import BATCHES, UNDO, note_purge
 from codequarry.ingest.watch import now
 from codequarry.shared.errors import CodequarryError, Conflict
 from codequarry.shared.head import Head
@@ -18,7 +18,7 @@ from codequarry.shared.store.port import Store
 # Each edition has its own of these.
 _OWN = frozenset({HEAD_KEY, IDENTITY_KEY, NOTE_KEY})
 # What belongs to transactions that are not carried over, and what was deleted where it need not have been copied.
-_LEFT_BEHIND = (PROGRESS_PREFIX, UNDO, SWEPT)
+_LEFT_BEHIND = (PROGRESS_PREFIX, UNDO, SWEPT, BATCHES)
 # A hold that was lost, since this process stood still itself, is tried again.
 MAX_ATTEMPTS = 5
 

@@ -13,6 +13,9 @@ from codequarry.shared.transactions import abort, check_held, drop_timeline
 CHORES = "chore:"
 UNDO = "chore:undo:"
 PURGE = "chore:purge:"
+# What a transaction that several processes write has in the catalog (ingest/sharing).
+BATCHES = "batch:"
+PLAN = "plan"
 
 
 def abandon(store: Store, timeline: int, number: int, holder: str) -> None:
@@ -20,8 +23,31 @@ def abandon(store: Store, timeline: int, number: int, holder: str) -> None:
     note = f"{UNDO}{timeline:010d}:{number:010d}"
     _note(store, note)
     change_head(store, lambda head: (abort(head, timeline, holder, number), None))
-    store.undo(timeline, number)
+    _undo(store, timeline, number)
     store.delete_document(note)
+
+
+def batches_prefix(timeline: int, number: int) -> str:
+    """Return what the keys of a transaction's shared batches begin with."""
+    return f"{BATCHES}{timeline:010d}:{number:010d}:"
+
+
+def _undo(store: Store, timeline: int, number: int) -> None:
+    store.undo(timeline, number)
+    _forget_batches(store, batches_prefix(timeline, number))
+
+
+def _forget_batches(store: Store, prefix: str) -> None:
+    """Remove shared batches, their plans first: who still takes a batch sees that the plan is gone, and withdraws."""
+    for document in store.list_documents(prefix):
+        if document.key.endswith(PLAN):
+            store.delete_document(document.key)
+    _forget(store, prefix)
+
+
+def _forget(store: Store, prefix: str) -> None:
+    for document in store.list_documents(prefix):
+        store.delete_document(document.key)
 
 
 def discard(store: Store, timeline: int, number: int, holder: str) -> None:
@@ -90,7 +116,7 @@ def _finish_undo(store: Store, head: Head, key: str, timeline: int, number: int)
     if number in head.open:
         return  # noted, not aborted yet: whoever takes over its lease decides
     if number in head.aborted:
-        store.undo(timeline, number)
+        _undo(store, timeline, number)
     store.delete_document(key)
 
 
@@ -125,9 +151,9 @@ def purge_timeline(store: Store, timeline: int) -> None:
     """Delete the rows of a dropped timeline, then its records, and at the very end the notes."""
     store.purge([timeline])
     records = (f"transaction:{timeline:010d}:", f"summary:{timeline:010d}:", swept_key(timeline))
+    _forget_batches(store, f"{BATCHES}{timeline:010d}:")
     for prefix in (*records, sweep_key(timeline), f"{PURGE}{timeline:010d}"):
-        for document in store.list_documents(prefix):
-            store.delete_document(document.key)
+        _forget(store, prefix)
 
 
 def _note(store: Store, key: str) -> None:

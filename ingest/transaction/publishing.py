@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 
 from codequarry.ingest.files.scan import FileTask
-from codequarry.ingest.files.workers import BATCH_FILES, open_readers
+from codequarry.ingest.files.workers import open_readers, reading_processes
 from codequarry.ingest.freshness import note_fetch, observe_published
 from codequarry.ingest.git.ancestry import lost_commits, new_commits
 from codequarry.ingest.presence import RemovedMeanwhile, ensure_entry, has_timelines, retract_entry, retract_identity
 from codequarry.ingest.run import Run, Work
+from codequarry.ingest.sharing.coordinator import is_shared, write_shared
+from codequarry.ingest.sharing.share import Share
 from codequarry.ingest.transaction.acquire import give_up
 from codequarry.ingest.transaction.chores import drop_noted, note_purge
 from codequarry.ingest.transaction.lease import Heartbeat, Held, give_back
@@ -31,7 +33,6 @@ from codequarry.shared.head import Head
 from codequarry.shared.ledger import read_head, record_transaction
 from codequarry.shared.metrics import count_transaction
 from codequarry.shared.model import INDEXED, Filters
-from codequarry.shared.processors import processor_count
 from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import (
     Summary,
@@ -65,8 +66,9 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[Work, Written, Summa
         watch.say("indexing")
         watch.expect(len(work.plan.changed), done=len(work.before))
         left = [task for task in work.plan.changed if task.path not in work.before]
-        writer = Writer(run.repository.name, held, run.workshop, heartbeat, run.request)
-        done = _read_and_write(run, writer, left) if left else writer.written
+        if held.resumed:
+            Share(store, held.timeline, held.number).clear()  # of the run that was interrupted
+        done = _read_and_write(run, held, heartbeat, left) if left else Written()
         watch.say("publishing")
         heartbeat.check()
         _retire(run, held, work)
@@ -93,13 +95,13 @@ def _plan(run: Run, held: Held, placer: Placer) -> Work:
     return Work(make_plan(tasks, live, run.source.forced.union(before)), base, before)
 
 
-def _read_and_write(run: Run, writer: Writer, tasks: list[FileTask]) -> Written:
+def _read_and_write(run: Run, held: Held, heartbeat: Heartbeat, tasks: list[FileTask]) -> Written:
     settings = run.workshop.settings
-    most = processor_count() if settings.indexing.processes is None else settings.indexing.processes
-    to_read = sum(task.skip is None for task in tasks)
-    processes = min(most, -(-to_read // BATCH_FILES))
     assignment = run.source.assignment(run.repository.name, settings)
-    with closing(open_readers(assignment, processes)) as readers:
+    with closing(open_readers(assignment, reading_processes(tasks, settings.indexing))) as readers:
+        if is_shared(run, tasks):
+            return write_shared(run, held, heartbeat, tasks, readers)
+        writer = Writer(run.repository.name, held, run.workshop, heartbeat, run.request)
         return writer.write(readers.read(tasks), run.watch)
 
 

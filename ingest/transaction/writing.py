@@ -34,6 +34,12 @@ class Written:
     tokens: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
 
+    def add(self, other: "Written") -> None:
+        """Count what another process has written."""
+        for name in ("files", "rows", "chunks", "embedded", "reused", "tokens"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.verdicts.update(other.verdicts)
+
 
 @dataclass(frozen=True, slots=True)
 class Text:

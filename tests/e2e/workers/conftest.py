@@ -62,7 +62,7 @@ class Crew:
         """Start a command as a process group of its own; keywords are settings, with two underscores for the dot."""
         named = {key.replace("__", "."): value for key, value in variables.items()}
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("CODEQUARRY_", "GIT_"))}
-        own = {variable_of(key): str(value) for key, value in (self._variables | named).items()}
+        own = {variable_of(key): _text(value) for key, value in (self._variables | named).items()}
         with open(self.folder / f"log-{len(self.processes)}", "wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "codequarry.cli.main", *map(str, arguments)],
@@ -79,6 +79,10 @@ class Crew:
     def start_worker(self, **variables: object) -> subprocess.Popen[bytes]:
         """Start a worker with one process for jobs."""
         return self.start("worker", **variables)
+
+    def own_home(self, at: int) -> dict[str, object]:
+        """Return the settings of a worker on a machine of its own, as far as the store allows."""
+        return {} if self.settings.store == "embedded" else {"home": self.folder / f"home-{at}"}
 
     def start_beat(self) -> subprocess.Popen[bytes]:
         """Start beat."""
@@ -118,9 +122,8 @@ class Crew:
             process.wait()
 
 
-def holders_pid(job: Job) -> int:
-    """Return the process that has a job."""
-    return int(job.holder.split(" ")[2])
+def _text(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 @pytest.fixture

@@ -1,0 +1,272 @@
+"""One import by several: the same result as by one, whoever dies, and nothing left of the sharing."""
+
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from codequarry.ingest.files.scan import FileTask
+from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.sharing import coordinator
+from codequarry.ingest.sharing.helper import take_part
+from codequarry.ingest.sharing.share import Share
+from codequarry.shared.errors import GitError, Interrupted, LeaseHeld, LimitExceeded
+from codequarry.shared.ledger import change_head, read_head
+from codequarry.shared.store.factory import open_store
+from codequarry.shared.transactions import take_over
+
+FILES = {
+    f"src/d{at % 7}/f{at}.py": f'"""Step {at}."""\n\n\ndef step_{at}(x):\n    return x + {at}\n' for at in range(60)
+}
+OTHERS = {
+    "logo.png": b"\x89PNG\x00",
+    "README.md": "# A\n\nb\n\n## C\n\nd\n",
+    "vendor/x.go": "package x\n",
+    "empty.py": "",
+}
+
+
+@pytest.fixture
+def repository(make_repository):
+    return make_repository("core", FILES | OTHERS)
+
+
+@pytest.fixture
+def share_workshop(make_workshop):
+    """Return a workshop that shares every import, in batches of five files."""
+    return make_workshop("shared", indexing={"batch_files": 5}, queue={"share_files": 0})
+
+
+def ignore(_):
+    """Observe nothing."""
+
+
+class Helpers:
+    """As many helpers as are called, each a thread with a mirror cache of its own; taking part until none is left."""
+
+    def __init__(self, workshop, tmp_path, take=take_part):
+        self.workshop, self.tmp_path, self.take = workshop, tmp_path, take
+        self.threads: list[threading.Thread] = []
+        self.batches = 0
+        self.failures: list[BaseException] = []
+
+    def call(self, timeline, number, most):
+        for _ in range(min(most, 3)):
+            thread = threading.Thread(target=self._run, args=(timeline, number, len(self.threads)))
+            self.threads.append(thread)
+            thread.start()
+        # The coordinator is not to be done before anybody has come.
+        deadline = time.monotonic() + 20
+        while not (self.batches or self.failures) and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def _run(self, timeline, number, at):
+        own = self.workshop.settings.model_copy(update={"home": self.tmp_path / f"helper-{at}"})
+        workshop = replace(self.workshop, settings=own)
+        more = True
+        try:
+            while more:
+                more = self.take(timeline, number, workshop, ignore)
+                self.batches += 1
+        except BaseException as error:
+            self.failures.append(error)
+
+    def join(self):
+        for thread in self.threads:
+            thread.join()
+
+
+def contents(store):
+    """Return all rows with their vectors and all records of the published timeline."""
+    head = read_head(store)
+    [timeline] = head.timelines
+    stored = list(store.history(timeline))
+    rows = [one.row for one in stored if hasattr(one, "row")]
+    vectors = store.cached_vectors({row.vector_key for row in rows})
+    made = {(row.chunk.path, row.chunk.blob, row.chunk.id, row.chunk.text): vectors[row.vector_key] for row in rows}
+    records = {
+        (one.record.path, one.record.blob, one.record.verdict, one.record.rows)
+        for one in stored
+        if hasattr(one, "record")
+    }
+    return made, records
+
+
+def check_same(one, other):
+    made, records = contents(one)
+    other_made, other_records = contents(other)
+    assert (made.keys(), records) == (other_made.keys(), other_records)
+    assert all(np.abs(made[key] - other_made[key]).max() < 1e-6 for key in made)
+
+
+def test_several_write_what_one_writes(repository, make_workshop, share_workshop, tmp_path):
+    alone = make_workshop("alone")
+    expected = index_repository(IndexRequest(repository.origin), alone)
+    helpers = Helpers(share_workshop, tmp_path)
+    seen = []
+    report = index_repository(
+        IndexRequest(repository.origin), replace(share_workshop, call_helpers=helpers.call), seen.append
+    )
+    helpers.join()
+    assert helpers.failures == []
+    assert helpers.batches >= 1
+    same = {"files_indexed", "files_changed", "skipped", "chunks_written", "chunks_live", "commit"}
+    assert {name: getattr(report, name) for name in same} == {name: getattr(expected, name) for name in same}
+    assert report.embedded + report.reused_embeddings == expected.embedded + expected.reused_embeddings
+    check_same(share_workshop.store, alone.store)
+    assert [one.files_done for one in seen] == sorted(one.files_done for one in seen)
+    assert seen[-1].files_done == len(FILES | OTHERS)
+    assert share_workshop.store.list_documents("batch:") == []
+
+
+@pytest.mark.opensearch
+def test_several_write_what_one_writes_on_opensearch(
+    repository, make_workshop, share_workshop, tmp_path, opensearch_node, embedder
+):
+    alone = make_workshop("alone")
+    index_repository(IndexRequest(repository.origin), alone)
+    with opensearch_node.empty_index(embedder.dimension) as index:
+        settings = share_workshop.settings.model_copy(update={"store": "opensearch", "opensearch": index})
+        store = open_store(settings, embedder.dimension)
+        workshop = replace(share_workshop, store=store, settings=settings)
+        helpers = Helpers(workshop, tmp_path)
+        index_repository(IndexRequest(repository.origin), replace(workshop, call_helpers=helpers.call))
+        helpers.join()
+        assert helpers.failures == []
+        check_same(store, alone.store)
+        assert store.list_documents("batch:") == []
+        store.close()
+
+
+def test_one_alone_gets_through_although_nobody_comes(repository, make_workshop, share_workshop):
+    alone = make_workshop("alone")
+    index_repository(IndexRequest(repository.origin), alone)
+    calls = []
+    index_repository(
+        IndexRequest(repository.origin), replace(share_workshop, call_helpers=lambda *call: calls.append(call))
+    )
+    assert len(calls) == 1
+    check_same(share_workshop.store, alone.store)
+
+
+def test_the_batch_of_a_helper_that_is_gone_or_silent_is_done_by_the_coordinator(
+    repository, make_workshop, share_workshop
+):
+    alone = make_workshop("alone")
+    index_repository(IndexRequest(repository.origin), alone)
+    settings = share_workshop.settings
+    hasty = settings.model_copy(update={"indexing": settings.indexing.model_copy(update={"lease_seconds": 0.5})})
+
+    def take_and_die(timeline, number, _):
+        share = Share(share_workshop.store, timeline, number)
+        assert share.take(3, "")  # known to be gone
+        assert share.take(4, "another machine")
+
+    workshop = replace(share_workshop, settings=hasty, call_helpers=take_and_die)
+    index_repository(IndexRequest(repository.origin), workshop)
+    check_same(share_workshop.store, alone.store)
+    assert share_workshop.store.list_documents("batch:") == []
+
+
+@pytest.mark.parametrize("error", [GitError("no way there"), Interrupted("it is to end")])
+def test_a_helper_that_fails_gives_its_batch_back(
+    repository, make_workshop, share_workshop, tmp_path, monkeypatch, error
+):
+    alone = make_workshop("alone")
+    index_repository(IndexRequest(repository.origin), alone)
+
+    def fail(timeline, number, workshop, _):
+        def observe(_):
+            raise error
+
+        return take_part(timeline, number, workshop, observe)
+
+    helpers = Helpers(share_workshop, tmp_path, fail)
+    index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=helpers.call))
+    helpers.join()
+    assert {type(one) for one in helpers.failures} == {type(error)}
+    check_same(share_workshop.store, alone.store)
+    assert share_workshop.store.list_documents("batch:") == []
+
+
+def test_a_helper_writes_nothing_once_the_coordinator_has_lost_its_lease(repository, share_workshop):
+    """Rule 2: before every write the lease of whoever planned is looked up."""
+    store = share_workshop.store
+    tried = []
+
+    def help_while_it_is_stolen(timeline, number, _):
+        def steal(_):
+            lease = read_head(store).timelines[timeline].lease
+            change_head(store, lambda head: (take_over(head, timeline, lease, "somebody else"), None))
+
+        with pytest.raises(LeaseHeld):
+            take_part(timeline, number, share_workshop, steal)
+        tried.append(list(store.written_files(timeline, number)))
+
+    with pytest.raises(LeaseHeld):
+        index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=help_while_it_is_stolen))
+    assert tried == [[]]
+
+
+def test_a_resumed_import_begins_with_batches_of_its_own(repository, make_workshop, share_workshop):
+    alone = make_workshop("alone")
+    index_repository(IndexRequest(repository.origin), alone)
+
+    def break_off(progress):
+        if progress.files_done > 10:
+            raise GitError("broken off")
+
+    workshop = replace(share_workshop, call_helpers=lambda *_: None)
+    with pytest.raises(GitError):
+        index_repository(IndexRequest(repository.origin), workshop, break_off)
+    assert share_workshop.store.list_documents("batch:")
+    report = index_repository(IndexRequest(repository.origin), share_workshop)
+    assert report.resumed
+    check_same(share_workshop.store, alone.store)
+    assert share_workshop.store.list_documents("batch:") == []
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["undone", "purged"])
+def test_what_is_given_up_takes_its_batches_along(repository, share_workshop, full):
+    workshop = replace(share_workshop, call_helpers=lambda *_: None)
+    index_repository(IndexRequest(repository.origin), workshop)
+    for at in range(12):
+        repository.write(f"src/d0/new{at}.py", f"def new():\n    return {at}\n")
+    repository.commit()
+
+    def break_off(progress):
+        if progress.files_done:
+            raise GitError("broken off")
+
+    with pytest.raises(GitError):
+        index_repository(IndexRequest(repository.origin, full=full), workshop, break_off)
+    assert share_workshop.store.list_documents("batch:")
+    repository.write("only.py", "another_commit = 1\n")
+    repository.commit()
+    index_repository(IndexRequest(repository.origin), share_workshop)
+    assert share_workshop.store.list_documents("batch:") == []
+
+
+@pytest.mark.parametrize("limits", [{"max_chunks": 1}, {"max_tokens": 1}])
+def test_an_import_with_a_limit_is_not_shared(repository, share_workshop, limits):
+    calls = []
+    workshop = replace(share_workshop, call_helpers=lambda *call: calls.append(call))
+    with pytest.raises(LimitExceeded):
+        index_repository(IndexRequest(repository.origin, **limits), workshop)
+    assert calls == []
+
+
+def test_a_small_import_is_not_shared(repository, make_workshop):
+    calls = []
+    workshop = replace(make_workshop(), call_helpers=lambda *call: calls.append(call))
+    index_repository(IndexRequest(repository.origin), workshop)
+    assert calls == []
+
+
+def test_files_are_cut_by_number_and_by_size():
+    tasks = [FileTask(f"f{at}", "0" * 40, 1, "") for at in range(5)]
+    large = [replace(task, size=coordinator.BATCH_BYTES // 2) for task in tasks]
+    assert [len(batch) for batch in coordinator._cut(large, 200)] == [2, 2, 1]
+    assert [len(batch) for batch in coordinator._cut(tasks, 3)] == [3, 2]
