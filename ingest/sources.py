@@ -1,6 +1,6 @@
 """From a request to a commit on this machine, and the rules that decide which of its files count."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,7 +9,7 @@ from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
 from codequarry.ingest.files.worker import Assignment
 from codequarry.ingest.git.fetching import Fetched, synchronise
 from codequarry.ingest.git.guard import guarded_configuration
-from codequarry.ingest.git.mirrors import open_access, remove_mirror, say_nothing
+from codequarry.ingest.git.mirrors import Access, open_access, remove_mirror, say_nothing
 from codequarry.ingest.git.objects import BlobReader, Mirror, TreeEntry, list_tree
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.redirects import is_redirected, moved_origin
@@ -80,16 +80,11 @@ def fetch_source(
     access = open_access(wanted.origin, settings.git, settings.home, say, bound)
     others = other_versions(head, repo, wanted.key)
     try:
-        fetched = synchronise(access, wanted.ref, others)
+        access, fetched = _synchronised(access, wanted.ref, others, guarded=wanted.is_guarded)
     except LimitExceeded:
         if wanted.known is None:
             remove_mirror(wanted.origin, settings.home)
         raise
-    except GitError as error:
-        if wanted.is_guarded or not is_redirected(error):
-            raise
-        access = replace(access, origin=moved_origin(wanted.origin, settings.git))
-        fetched = synchronise(access, wanted.ref, others)
     if fetched is None:
         if not wanted.is_default and any(head.timelines[one].ref == wanted.key for one in head.of_repo(repo)):
             return None
@@ -97,6 +92,29 @@ def fetch_source(
     key = "" if wanted.is_default else fetched.ref.key
     rules = PathRules(settings, _ignore_lines(fetched, settings.scan.max_file_bytes))
     return Source(wanted.origin, fetched.mirror, fetched.ref, key, fetched.commit, rules, fetched.listing)
+
+
+def fetch_commit(origin: Origin, commit: str, settings: SettingsModel, *, guarded: bool) -> Mirror:
+    """Return this machine's mirror of an origin with a commit that another machine has seen there."""
+    mirror = open_access(origin, settings.git, settings.home).mirror
+    if mirror.commit_of(commit) is None:
+        bound = guarded_configuration(origin, settings) if guarded else None
+        access = open_access(origin, settings.git, settings.home, bound=bound)
+        _synchronised(access, Ref("commit", commit), (), guarded=guarded)
+    return mirror
+
+
+def _synchronised(
+    access: Access, ref: Ref | None, others: Sequence[Ref], *, guarded: bool
+) -> tuple[Access, Fetched | None]:
+    """Fetch, once more from where the origin has moved unless it is ``guarded``, and return how it was reached."""
+    try:
+        return access, synchronise(access, ref, others)
+    except GitError as error:
+        if guarded or not is_redirected(error):
+            raise
+    moved = replace(access, origin=moved_origin(access.origin, access.settings))
+    return moved, synchronise(moved, ref, others)
 
 
 def enter_catalog(source: Source, request: IndexRequest, store: Store, watch: Watch) -> tuple[Repository, str]:

@@ -39,7 +39,8 @@ def write_shared(run: Run, held: Held, heartbeat: Heartbeat, tasks: Sequence[Fil
     batches = list(_cut(tasks, run.workshop.settings.indexing.batch_files))
     share = Share(run.workshop.store, held.timeline, held.number)
     rules = run.source.assignment(run.repository.name, run.workshop.settings).rules
-    share.offer(SharedPlan(held.holder, run.source.origin.url, run.source.commit, len(batches), rules), batches)
+    source, guarded = run.source, run.repository.guarded
+    share.offer(SharedPlan(held.holder, source.origin.url, source.commit, len(batches), rules, guarded), batches)
     written = _Coordinator(run, held, heartbeat, share, readers).work(batches)
     share.clear()
     return written

@@ -8,18 +8,16 @@ from contextlib import closing, contextmanager
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.worker import Assignment
 from codequarry.ingest.files.workers import open_readers, reading_processes
-from codequarry.ingest.git.fetching import synchronise
-from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.report import IndexRequest, Observe, Workshop
 from codequarry.ingest.sharing.share import Share, SharedPlan
+from codequarry.ingest.sources import fetch_commit
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.transaction.lease import BEATS_PER_LEASE, Heartbeat, Held
 from codequarry.ingest.transaction.writing import Writer, Written
 from codequarry.ingest.watch import Watch
 from codequarry.shared.errors import Conflict, StoreError
-from codequarry.shared.refs import Ref
 
 
 def take_part(timeline: int, number: int, workshop: Workshop, observe: Observe) -> bool:
@@ -70,11 +68,8 @@ class _Batch:
 
     def _mirror(self) -> Mirror:
         """Return this machine's own mirror, with the commit of the plan."""
-        settings = self._workshop.settings
-        access = open_access(origin_of_record(self._plan.origin), settings.git, settings.home)
-        if access.mirror.commit_of(self._plan.commit) is None:
-            synchronise(access, Ref("commit", self._plan.commit))
-        return access.mirror
+        plan = self._plan
+        return fetch_commit(origin_of_record(plan.origin), plan.commit, self._workshop.settings, guarded=plan.guarded)
 
 
 def _do(share: Share, at: int, helper: str, batch: _Batch) -> None:

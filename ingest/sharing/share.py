@@ -30,11 +30,12 @@ class SharedPlan:
     commit: str
     batches: int
     rules: ReadingRules
+    guarded: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the document."""
         sections = {name: getattr(self.rules, name).model_dump(mode="json") for name in _SECTIONS}
-        plain = {name: getattr(self, name) for name in ("holder", "origin", "commit", "batches")}
+        plain = {name: getattr(self, name) for name in ("holder", "origin", "commit", "batches", "guarded")}
         return {**plain, "repo": self.rules.repo, "rules": sections}
 
     @classmethod
@@ -42,7 +43,7 @@ class SharedPlan:
         """Read the document."""
         sections = {name: section.model_validate(body["rules"][name]) for name, section in _SECTIONS.items()}
         rules = ReadingRules(body["repo"], **sections)
-        return cls(body["holder"], body["origin"], body["commit"], body["batches"], rules)
+        return cls(body["holder"], body["origin"], body["commit"], body["batches"], rules, body["guarded"])
 
 
 _SECTIONS: dict[str, Any] = {"chunking": ChunkingSettings, "scan": ScanSettings, "languages": LanguageSettings}
