@@ -23,6 +23,7 @@ from codequarry.shared.messages import APP, RUN_JOB, SCAN, WRITE_BATCH, batch_qu
 from codequarry.shared.metrics import counted_together, start_counting
 from codequarry.shared.metrics_server import MetricsServer
 from codequarry.shared.processors import processor_count
+from codequarry.shared.queue_probe import QueueProbe
 
 log = logger("codequarry.worker")
 
@@ -32,6 +33,7 @@ class CeleryMessages:
 
     def __init__(self, app: Celery, settings: SettingsModel) -> None:
         self._app, self._batches = app, batch_queue(settings)
+        self._probe = QueueProbe(settings.queue)
 
     def tell(self, job: Job) -> None:
         """Tell some worker that there is a job."""
@@ -50,14 +52,17 @@ class CeleryMessages:
         return self._waiting(self._batches)
 
     def _send(self, task: str, arguments: tuple[object, ...], queue: str, priority: int) -> None:
+        self._probe.check()
         try:
             self._app.send_task(task, arguments, queue=queue, priority=priority, retry=False)
         except OperationalError as error:
             raise QueueUnavailable(f"the queue does not answer: {error}") from error
 
     def _waiting(self, queue: str) -> int:
+        self._probe.check()
+        connection = self._app.connection_for_write()
         try:
-            with self._app.connection_for_write() as connection:
+            with connection:
                 declared = connection.default_channel.queue_declare(queue=queue, durable=True, auto_delete=False)
                 return int(declared.message_count)
         except connection.connection_errors as error:

@@ -4,10 +4,12 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from codequarry.search_api.backend import Backend
+from codequarry.shared.errors import QueueUnavailable
 from codequarry.shared.job_list import submit_within
 from codequarry.shared.jobs import Job, JobRequest
 from codequarry.shared.logs import logger
 from codequarry.shared.messages import APP, RUN_JOB, SCAN, celery_options
+from codequarry.shared.queue_probe import QueueProbe
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -23,6 +25,7 @@ class QueueIndexer:
         self._backend = backend
         self._lock = Lock()
         self._app: Celery | None = None
+        self._probe = QueueProbe(backend.settings.queue)
 
     def submit(self, request: JobRequest) -> Job:
         """Ask for a version and return its job, or the one that waits for the same; StoreUnavailable if too many do."""
@@ -38,9 +41,10 @@ class QueueIndexer:
         from kombu.exceptions import OperationalError
 
         try:
+            self._probe.check()
             self._celery().send_task(RUN_JOB, (job.id,), queue=SCAN, priority=job.priority, retry=False)
-        except OperationalError as error:
-            log.warning("the queue does not answer; the job waits", job=job.id, detail=str(error))
+        except (QueueUnavailable, OperationalError) as error:
+            log.warning("the job waits until the queue answers", job=job.id, detail=str(error))
 
     def _celery(self) -> "Celery":
         """Return the application that sends, made at the first use: importing Celery takes a quarter of a second."""

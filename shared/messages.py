@@ -6,7 +6,7 @@ Only names and a mapping, so that the service can ask for work without the code 
 import ssl
 from typing import Any
 
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.config import QueueSettings, SettingsModel
 from codequarry.shared.embedding.known import find_model
 from codequarry.shared.jobs import PRIORITIES
 
@@ -38,19 +38,21 @@ def batch_queue(settings: SettingsModel) -> str:
     return EMBED if settings.embedding.base_url or (known and known.api) else INDEX
 
 
+def tls_options(queue: QueueSettings) -> dict[str, Any]:
+    """Return what a client of a ``rediss://`` queue is told of certificates; nothing for any other."""
+    if queue.url is None or not queue.url.get_secret_value().startswith("rediss://"):
+        return {}
+    verified = ssl.CERT_REQUIRED if queue.verify_certificates else ssl.CERT_NONE
+    authority = {"ssl_ca_certs": str(queue.ca_file.expanduser())} if queue.ca_file else {}
+    return {"ssl_cert_reqs": verified, "ssl_check_hostname": queue.verify_certificates, **authority}
+
+
 def celery_options(settings: SettingsModel) -> dict[str, Any]:
     """Return the configuration of the Celery application for whoever sends or receives."""
     queue = settings.queue
-    url = queue.url.get_secret_value() if queue.url else ""
-    tls: dict[str, Any] = {}
-    if url.startswith("rediss://"):
-        verified = ssl.CERT_REQUIRED if queue.verify_certificates else ssl.CERT_NONE
-        tls = {"ssl_cert_reqs": verified, "ssl_check_hostname": queue.verify_certificates}
-        if queue.ca_file:
-            tls["ssl_ca_certs"] = str(queue.ca_file.expanduser())
     return {
-        "broker_url": url,
-        "broker_use_ssl": tls or None,
+        "broker_url": queue.url.get_secret_value() if queue.url else "",
+        "broker_use_ssl": tls_options(queue) or None,
         "broker_transport_options": {
             "visibility_timeout": queue.visibility_seconds,
             "priority_steps": sorted(PRIORITIES.values()),
@@ -70,8 +72,10 @@ def celery_options(settings: SettingsModel) -> dict[str, Any]:
         "task_reject_on_worker_lost": True,
         "task_soft_time_limit": queue.soft_limit_seconds,
         "task_time_limit": queue.hard_limit_seconds,
-        "worker_prefetch_multiplier": 1,
+        # A message is taken when a process is free, and none before. With a limit of its own beside that, the transport
+        # would go on counting a message whose acknowledgement was lost with the connection, and take no more.
         "worker_disable_prefetch": True,
+        "worker_prefetch_multiplier": 0,
         "worker_cancel_long_running_tasks_on_connection_loss": False,
         "worker_enable_prefetch_count_reduction": False,
         "worker_hijack_root_logger": False,

@@ -117,17 +117,24 @@ def test_a_worker_that_is_told_to_end_gives_its_job_back_and_another_goes_on(mak
     check_clean(crew, "core")
 
 
-def test_the_queue_may_go_and_come_back_and_no_job_is_lost(crew, make_repository, queue_server):
-    repositories = [make_repository(name, FILES) for name in ("core", "site", "tool")]
+@pytest.mark.parametrize("busy", [False, True], ids=["while-all-wait", "while-a-job-runs"])
+def test_the_queue_may_go_and_come_back_and_no_job_is_lost(make_crew, make_repository, queue_server, busy):
+    """What ran goes on although its message can't be acknowledged; what was asked for meanwhile is told later."""
+    crew = make_crew(SLOWLY)
+    repositories = [make_repository(name, FILES) for name in ("site", "tool")]
     crew.start_beat()
     crew.start_worker()
-    jobs = [crew.submit(request(repositories[0]))]
-    crew.ended(jobs)
+    jobs = [crew.submit(request(make_repository("core", MANY if busy else FILES)))]
+    if busy:
+        crew.until(in_the_middle(crew, "core"), "the import did not begin")
+    else:
+        crew.ended(jobs)
     queue_server.stop()
-    jobs += [crew.submit(request(one)) for one in repositories[1:]]
+    jobs += [crew.submit(request(one)) for one in repositories]
     assert [job.state for job in list_jobs(crew.store, ("queued",))] == ["queued"] * 2
+    assert [job.attempts for job in crew.ended(jobs[:1])] == [1]
     queue_server.start()
-    assert [job.state for job in crew.ended(jobs)] == ["done"] * 3
+    assert [(job.state, job.attempts) for job in crew.ended(jobs)] == [("done", 1)] * 3
 
 
 def test_a_push_overtakes_a_running_import_with_one_worker_process(make_crew, make_repository):
