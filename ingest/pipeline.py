@@ -24,6 +24,7 @@ from codequarry.ingest.versions import adopt_name, drop_vanished, drop_version
 from codequarry.ingest.wanted import Overtaken, Wanted, check_overtaken, lacks_default, understand
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import obtain
+from codequarry.shared.embedding.permission import check_model_place
 from codequarry.shared.ledger import read_head, read_transaction
 from codequarry.shared.repositories import Summary, clear_progress, read_summary
 from codequarry.shared.store.consistency import check_counter
@@ -55,6 +56,7 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: Observe) 
     check_counter(store)
     finish_chores(store, settings.indexing.grace_seconds)
     wanted = understand(request, settings, store)
+    check_model_place(settings, wanted.origin.name, wanted.origin.url, workshop.embedder)
     first = None
     if lacks_default(wanted):
         default = replace(request, origin=request.origin or wanted.origin.url, ref=None)

@@ -1,6 +1,5 @@
 """Who asks: from what a request brings to a principal. A port, so that other ways than keys can join."""
 
-import ipaddress
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Protocol
 from pydantic import SecretStr
 
 from codequarry.shared.access import OWNER, SCOPES, Grant, Principal
+from codequarry.shared.addresses import is_loopback
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import StoreError, Unauthorized, UsageError
 from codequarry.shared.key_list import list_keys, note_use
@@ -138,16 +138,6 @@ def check_admin_key(key: SecretStr | None) -> None:
         raise UsageError(
             f"auth.admin_key has fewer than {MIN_ADMIN_KEY_CHARACTERS} characters; openssl rand -base64 32 makes one"
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether an address or a name means this machine alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _without_port(host: str) -> str:

@@ -9,8 +9,9 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
-from codequarry.search_api.auth import check_admin_key, is_loopback
+from codequarry.search_api.auth import check_admin_key
 from codequarry.shared import metrics
+from codequarry.shared.addresses import is_loopback
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import StoreUnavailable, UsageError
 from codequarry.shared.key_list import list_keys

@@ -39,6 +39,7 @@ class RepositorySettings(TokenReference):
     include: tuple[str, ...] | None = Field(default=None, description="instead of [scan] include")
     exclude: tuple[str, ...] = Field(default=(), description="besides [scan] exclude")
     poll_seconds: float | None = Field(default=None, ge=0, description="instead of [polling] interval_seconds")
+    external_models: bool = Field(default=True, description="false: its code is embedded on this machine or not at all")
 
     @field_validator("name")
     @classmethod

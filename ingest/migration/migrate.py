@@ -17,12 +17,13 @@ from codequarry.ingest.report import Observe, ignore
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.watch import now
 from codequarry.shared.config import SettingsModel
+from codequarry.shared.embedding.permission import check_model_place
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.head import Head
 from codequarry.shared.ledger import published_transactions, read_head
 from codequarry.shared.moving import published
 from codequarry.shared.opening import open_active, open_settings_model
-from codequarry.shared.repositories import Progress
+from codequarry.shared.repositories import Progress, list_repositories
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.identity import Identity, claim_identity, read_identity
@@ -110,6 +111,8 @@ def migrate(settings: SettingsModel, model: str, observe: Observe = ignore) -> M
                 return nothing
             if (identity.model, identity.dimension) == (embedder.name, embedder.dimension):
                 return replace(nothing, previous=identity.model)
+            for repository in list_repositories(old):
+                check_model_place(settings, repository.name, repository.origin, embedder)
             with _claimed(_Plan(settings, editions, active, old, identity, embedder, observe)) as work:
                 return _move(work, identity.model)
 

@@ -24,6 +24,11 @@ class AbsentEmbedder:
         return self._dimension
 
     @property
+    def leaves_machine(self) -> bool:
+        """False: nothing is embedded."""
+        return False
+
+    @property
     def max_tokens(self) -> int | None:
         """None: nothing is known of its window."""
         return None

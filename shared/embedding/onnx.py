@@ -52,6 +52,11 @@ class OnnxEmbedder:
         return self._folder.dimension or len(self._load().vectors(["dimension"])[0])
 
     @property
+    def leaves_machine(self) -> bool:
+        """False: the model runs in this process."""
+        return False
+
+    @property
     def max_tokens(self) -> int:
         """The most tokens that the model reads of one text, special ones and prefix included."""
         return self._shape.limit

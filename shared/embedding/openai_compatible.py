@@ -4,9 +4,11 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 import numpy as np
 
+from codequarry.shared.addresses import is_loopback
 from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.answers import read_vectors
 from codequarry.shared.embedding.batching import batches
@@ -76,6 +78,11 @@ class OpenAICompatibleEmbedder:
         """Length of a vector; asks the server once where neither settings nor table tell."""
         with self._lock:
             return self._dimension or self._request([_HARMLESS], self._document_type, self._patience).shape[1]
+
+    @property
+    def leaves_machine(self) -> bool:
+        """True unless the server's address is one of this machine: what it sends on is its own affair."""
+        return not is_loopback(urlsplit(self._endpoint.base_url).hostname or "")
 
     @property
     def max_tokens(self) -> int | None:

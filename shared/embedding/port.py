@@ -34,6 +34,11 @@ class Embedder(Protocol):
         ...
 
     @property
+    def leaves_machine(self) -> bool:
+        """Whether what is embedded is sent to another machine."""
+        ...
+
+    @property
     def max_tokens(self) -> int | None:
         """The most tokens that the model reads of one text; None where it reads any length."""
         ...

@@ -61,6 +61,11 @@ class WordLlamaEmbedder:
         return self._dimension
 
     @property
+    def leaves_machine(self) -> bool:
+        """False: the model runs in this process."""
+        return False
+
+    @property
     def max_tokens(self) -> int | None:
         """None: every token counts, however many there are; ``context_window`` where that is set."""
         return self._shape.limit if self._shape else None

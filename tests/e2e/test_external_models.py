@@ -1,0 +1,54 @@
+"""`external_models = false`: a repository's code goes to no model on another machine, by no way."""
+
+from typing import Any
+
+import pytest
+
+from codequarry.shared.config import EmbeddingSettings, SettingsModel
+from codequarry.shared.embedding.openai_compatible import OpenAICompatibleEmbedder
+from codequarry.shared.embedding.permission import check_model_place
+from codequarry.shared.errors import UsageError
+from codequarry.shared.trigger_settings import RepositorySettings
+
+ORIGIN = "https://example.org/secret/code"
+ELSEWHERE = {"CODEQUARRY_EMBEDDING__MODEL": "text-embedding-3-small", "CODEQUARRY_EMBEDDING__API_KEY": "no-real-key"}
+
+
+@pytest.mark.parametrize(
+    ("url", "leaves"),
+    [
+        ("http://127.0.0.1:8080/v1", False),
+        ("http://localhost:8080/v1", False),
+        ("http://[::1]:8080/v1", False),
+        ("http://10.0.0.5:8080/v1", True),
+        ("https://models.example.org/v1", True),
+    ],
+)
+def test_a_server_of_this_machine_is_no_external_model(url: str, leaves: bool) -> None:
+    embedder = OpenAICompatibleEmbedder(EmbeddingSettings(model="some-model", base_url=url, dimensions=8))
+    settings = SettingsModel(repositories=(RepositorySettings(origin=ORIGIN, external_models=False),))
+    try:
+        assert embedder.leaves_machine is leaves
+        check_model_place(settings, "other", "https://example.org/open/code", embedder)
+        if leaves:
+            with pytest.raises(UsageError, match="external_models = false"):
+                check_model_place(settings, "code", f"{ORIGIN}.git", embedder)
+        else:
+            check_model_place(settings, "code", ORIGIN, embedder)
+    finally:
+        embedder.close()
+
+
+def test_neither_indexing_nor_a_migration_sends_its_code_away(workspace: Any) -> None:
+    repository = workspace.indexed("secret", {"a.py": "def a():\n    return 1\n"})
+    (workspace.folder / "home" / "config.toml").write_text(
+        f'[[repositories]]\norigin = "{repository.folder}"\nexternal_models = false\n'
+    )
+    outcome = workspace.run("migrate", "--model", "text-embedding-3-small", variables=ELSEWHERE)
+    assert outcome.code == 2
+    assert "'secret' has external_models = false" in outcome.error
+    assert workspace.run("search", "function a").code == 0
+    workspace.run("repos", "rm", "secret", "--yes")
+    outcome = workspace.run("index", repository.folder, variables=ELSEWHERE)
+    assert outcome.code == 2
+    assert "external_models = false" in outcome.err
