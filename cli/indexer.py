@@ -4,7 +4,7 @@ import threading
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from codequarry.shared.errors import CodequarryError
+from codequarry.shared.errors import CodequarryError, Interrupted
 from codequarry.shared.job_list import claim_next, submit_within
 from codequarry.shared.jobs import Job, JobRequest
 from codequarry.shared.logs import logger
@@ -12,11 +12,14 @@ from codequarry.shared.logs import logger
 if TYPE_CHECKING:
     from codequarry.ingest.report import Workshop
     from codequarry.search_api.backend import Backend
+    from codequarry.shared.repositories import Progress
 
 # Beyond so many jobs that wait, a request is told to come again later.
 MAX_WAITING = 50
 # A job whose pause after a failure is over, or that another process asked for, is found this soon.
 LOOK_SECONDS = 2.0
+# Who polls may be waiting for a silent origin; nothing is lost if it is not waited for.
+POLLER_SECONDS = 5.0
 # How often ended jobs are tidied away and lost ones begun anew.
 TIDY_SECONDS = 30.0
 # Whoever runs a job shows every few seconds that it lives; a holder on another machine is given this long.
@@ -60,14 +63,24 @@ class LocalIndexer:
                 self._poller.start()
         self._asked.set()
 
-    def close(self) -> None:
-        """Take no more jobs, and wait for the one that runs."""
+    def end(self) -> None:
+        """Take no more jobs, and give back the one that runs at its next step; returns at once."""
         self._closed = True
         self._asked.set()
         self._ended.set()
-        for thread in (self._thread, self._poller):
-            if thread is not None:
-                thread.join()
+
+    def close(self) -> None:
+        """End, and wait until the job that runs was given back."""
+        self.end()
+        if self._thread is not None:
+            self._thread.join()
+        if self._poller is not None:
+            self._poller.join(POLLER_SECONDS)
+
+    def _attend(self, _: Job, __: "Progress") -> None:
+        """Leave a job between two of its steps where the process is to end: what was written stays."""
+        if self._closed:
+            raise Interrupted("the service is to end; the job goes on when it is back")
 
     def _work(self) -> None:
         from codequarry.ingest.lookout import Lookout
@@ -110,7 +123,7 @@ class LocalIndexer:
     def _run(self, job: Job, holder: str) -> None:
         from codequarry.ingest.job_runner import run_job
 
-        ended = run_job(job, holder, self._workshop)
+        ended = run_job(job, holder, self._workshop, self._attend)
         if ended is not None:
             log.info("job", id=job.id, repo=job.repo, ref=job.ref, state=ended.state, commit=ended.commit or None)
 

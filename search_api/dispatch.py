@@ -4,6 +4,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from codequarry.search_api.backend import Backend
+from codequarry.shared.breaker import Breaker
 from codequarry.shared.errors import QueueUnavailable
 from codequarry.shared.job_list import submit_within
 from codequarry.shared.jobs import Job, JobRequest
@@ -13,6 +14,12 @@ from codequarry.shared.queue_probe import QueueProbe
 
 if TYPE_CHECKING:
     from celery import Celery
+
+# It takes a request seconds to find out that the queue is gone. Nothing is lost if the next ones do not try: whoever
+# looks after jobs tells workers of those that nobody was told of.
+LEFT_ALONE_SECONDS = 10.0
+# The attempts of one message, with the waits of the client's own between them.
+LONGEST_SECONDS = 20.0
 
 log = logger("codequarry.dispatch")
 
@@ -26,6 +33,7 @@ class QueueIndexer:
         self._lock = Lock()
         self._app: Celery | None = None
         self._probe = QueueProbe(backend.settings.queue)
+        self._breaker = Breaker(LEFT_ALONE_SECONDS, LONGEST_SECONDS)
 
     def submit(self, request: JobRequest) -> Job:
         """Ask for a version and return its job, or the one that waits for the same; StoreUnavailable if too many do."""
@@ -40,11 +48,21 @@ class QueueIndexer:
         """Tell a worker of a job; where the queue does not answer it is found later."""
         from kombu.exceptions import OperationalError
 
+        if not self._breaker.lets_pass():
+            return
         try:
             self._probe.check()
             self._celery().send_task(RUN_JOB, (job.id,), queue=SCAN, priority=job.priority, retry=False)
+            self._breaker.is_there()
         except (QueueUnavailable, OperationalError) as error:
+            self._breaker.is_gone()
             log.warning("the job waits until the queue answers", job=job.id, detail=str(error))
+
+    def end(self) -> None:
+        """Do nothing: the jobs are the workers'."""
+
+    def close(self) -> None:
+        """Do nothing: the jobs are the workers'."""
 
     def _celery(self) -> "Celery":
         """Return the application that sends, made at the first use: importing Celery takes a quarter of a second."""

@@ -22,6 +22,7 @@ from codequarry.search_api.scope import Scope
 from codequarry.search_api.states import RepositoryState, scope_states
 from codequarry.search_api.waiting import await_commit
 from codequarry.shared.access import Principal
+from codequarry.shared.breaker import Breaker
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder, Vector
 from codequarry.shared.errors import UsageError
@@ -32,6 +33,10 @@ from codequarry.shared.store.port import Recall, Store
 __all__ = ["SearchAnswer", "SearchEngine", "SearchRequest", "parse_request"]
 
 DEGRADED_EMBEDDING = "embedding"
+# A model that did not answer is asked again after so long, by one search; the others go on lexically at once.
+MODEL_LEFT_ALONE_SECONDS = 5.0
+# Two attempts of a query (embedding/patience.py) with the wait between them.
+MODEL_LONGEST_SECONDS = 25.0
 # Paging is for looking on, not for reading out an index: the pool of candidates ends it sooner in most searches.
 MAX_PAGES = 50
 
@@ -56,6 +61,7 @@ class _Health:
     """What the engine of one store found out, whoever asked."""
 
     embeds: bool
+    breaker: Breaker = field(default_factory=lambda: Breaker(MODEL_LEFT_ALONE_SECONDS, MODEL_LONGEST_SECONDS))
 
 
 class SearchEngine:
@@ -123,7 +129,7 @@ class SearchEngine:
 
     def embed(self, plan: Plan) -> Vector | None:
         """Return the vector of a query, or None where the model fails."""
-        vector = embed(self.embedder, plan.text)
+        vector = embed(self.embedder, plan.text, self._health.breaker)
         self._health.embeds = vector is not None
         return vector
 

@@ -18,3 +18,11 @@ class Indexer(Protocol):
     def wake(self, job: Job) -> None:
         """Have a job looked at soon that waits again; it would be found later all the same."""
         ...
+
+    def end(self) -> None:
+        """Take no more jobs, and give back the one that runs at its next step; returns at once."""
+        ...
+
+    def close(self) -> None:
+        """End, and wait until the job that runs was given back."""
+        ...

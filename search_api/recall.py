@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from codequarry.search_api.plan import Plan
 from codequarry.search_api.terms import MAX_TERMS, index_terms
+from codequarry.shared.breaker import Breaker
 from codequarry.shared.embedding.port import Embedder, Vector
-from codequarry.shared.errors import EmbeddingError
+from codequarry.shared.errors import EmbedderUnavailable, EmbeddingError
 from codequarry.shared.identifiers import iter_tokens
 from codequarry.shared.metrics import embedding_timed
 from codequarry.shared.model import Snapshot
@@ -59,10 +60,21 @@ def near_spellings(word: str) -> Iterator[str]:
         yield word[:index] + word[index] + word[index:]
 
 
-def embed(embedder: Embedder, text: str) -> Vector | None:
-    """Return the vector of a query, or None where the model fails: then the search goes on lexically."""
+def embed(embedder: Embedder, text: str, breaker: Breaker) -> Vector | None:
+    """Return the vector of a query, or None where the model fails: then the search goes on lexically.
+
+    A model that did not answer a moment ago is not asked.
+    """
+    if not breaker.lets_pass():
+        return None
     try:
         with embedding_timed("query"):
-            return embedder.embed_query(text)
-    except EmbeddingError:
+            vector = embedder.embed_query(text)
+    except EmbedderUnavailable:
+        breaker.is_gone()
         return None
+    except EmbeddingError:
+        breaker.is_there()
+        return None
+    breaker.is_there()
+    return vector

@@ -1,8 +1,10 @@
 """The service under gunicorn: threads in one or a few worker processes, each with its own store and model."""
 
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gunicorn.app.base import BaseApplication
@@ -22,6 +24,7 @@ from codequarry.shared.store.factory import editions_of
 
 if TYPE_CHECKING:
     from codequarry.search_api.app import MakeIndexer
+    from codequarry.search_api.indexing import Indexer
 
 # Requests that run when the service is told to stop have this long to finish.
 GRACEFUL_SECONDS = 30
@@ -97,6 +100,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         self._settings = settings
         self._announce = announce
         self._make_indexer = make_indexer
+        self._indexer: Indexer | None = None
         super().__init__()
 
     def load_config(self) -> None:
@@ -104,17 +108,37 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         for name, value in gunicorn_options(self._settings).items():
             self.cfg.set(name, value)
         self.cfg.set("when_ready", self._ready)
+        self.cfg.set("post_worker_init", self._begin_worker)
+        self.cfg.set("worker_exit", self._end_worker)
         self.cfg.set("child_exit", _child_exit)
 
     def load(self) -> Any:  # noqa: ANN401  # gunicorn's own signature
         """Return the application; called in each worker process, so that no connection is shared by a fork."""
         from codequarry.search_api.app import create_app, warm_up
+        from codequarry.search_api.routes import INDEXER
         from codequarry.search_api.watching import serve_metrics
 
         app = create_app(self._settings, make_indexer=self._make_indexer)
+        self._indexer = app.extensions[INDEXER]
         serve_metrics(app, self._settings)
         warm_up(app)
         return app
+
+    def _begin_worker(self, _: Worker) -> None:
+        """Have the job that runs given back while the requests under way are finished, not after them."""
+        finish = signal.getsignal(signal.SIGTERM)
+
+        def end(number: int, frame: FrameType | None) -> None:
+            if self._indexer is not None:
+                self._indexer.end()
+            if callable(finish):
+                finish(number, frame)
+
+        signal.signal(signal.SIGTERM, end)
+
+    def _end_worker(self, _: Arbiter, __: Worker) -> None:
+        if self._indexer is not None:
+            self._indexer.close()
 
     def _ready(self, arbiter: Arbiter) -> None:
         for listener in arbiter.LISTENERS:

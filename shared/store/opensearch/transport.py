@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from functools import cache
-from threading import Lock
-from time import monotonic
 from typing import Any
 
 from opensearchpy import Transport
 from opensearchpy.exceptions import ConnectionError as NoConnection
 from opensearchpy.exceptions import ConnectionTimeout
 
+from codequarry.shared.breaker import Breaker
 from codequarry.shared.store.haste import is_hurried
 
 # A read of a document or an alias takes milliseconds, also on a busy node. Every request begins with one, so this is
@@ -23,38 +22,10 @@ LEFT_ALONE_SECONDS = 1.0
 NODES_TRIED = 2
 
 
-class Breaker:
-    """Remembers that a cluster was gone a moment ago; one request at a time finds out whether it is back."""
-
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        self._clock = clock
-        self._lock = Lock()
-        self._closed_until: float | None = None
-
-    def lets_pass(self) -> bool:
-        """Tell whether a request may be sent; the first one after a while is, the others wait for what it finds."""
-        with self._lock:
-            if self._closed_until is None:
-                return True
-            if self._clock() < self._closed_until:
-                return False
-            self._closed_until = self._clock() + QUICK_SECONDS + LEFT_ALONE_SECONDS
-            return True
-
-    def is_gone(self) -> None:
-        """Note that the cluster did not answer."""
-        with self._lock:
-            self._closed_until = self._clock() + LEFT_ALONE_SECONDS
-
-    def is_there(self) -> None:
-        """Note that it did."""
-        self._closed_until = None
-
-
 @cache
 def breaker_of(hosts: tuple[str, ...]) -> Breaker:
     """Return what a process remembers of one cluster, whichever of its clients has asked."""
-    return Breaker()
+    return Breaker(LEFT_ALONE_SECONDS, QUICK_SECONDS + LEFT_ALONE_SECONDS)
 
 
 class HastyTransport(Transport):

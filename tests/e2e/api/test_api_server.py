@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -73,6 +74,37 @@ def test_several_workers_count_together(place, indexed):
             ask(address, "/search-code", {"query": "retry"})
         counts = {ask(address, "/metrics")[1] for _ in range(3)}
     assert all('codequarry_searches_total{outcome="found"} 12.0' in text for text in counts)
+
+
+def test_a_service_that_is_told_to_end_gives_its_job_back_and_goes_on_when_it_is_back(workspace):
+    files = {f"src/f{number}.py": f"def step_{number}(x):\n    return x + {number}\n" for number in range(400)}
+    origin = workspace.repository("large", files).folder
+    slowly = ("indexing.batch_files=1", "indexing.processes=0", f"api.local_roots={workspace.folder}")
+    settings = [part for one in slowly for part in ("--set", one)]
+
+    def job():
+        return json.loads(ask(address, f"/jobs/{job_id}")[1])
+
+    with served(workspace, *settings) as (process, address):
+        status, answer = ask(address, "/repos", {"origin": str(origin)})
+        assert status == 202
+        job_id = json.loads(answer)["job_id"]
+        wait_until(lambda: (job()["progress"] or {}).get("files_done", 0) > 2)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(WAIT_SECONDS) == 0
+    left = workspace.run("jobs", "show", job_id, "--json").json
+    assert (left["state"], left["attempts"]) == ("queued", 0)
+    assert left["progress"]["files_done"] < 400
+    with served(workspace, *settings) as (_, address):
+        wait_until(lambda: job()["state"] == "done")
+        assert job()["attempts"] == 1
+
+
+def wait_until(what):
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

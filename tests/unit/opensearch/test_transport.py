@@ -13,7 +13,6 @@ from codequarry.shared.model import Filters, Layer, Snapshot
 from codequarry.shared.store.haste import hurried, is_hurried
 from codequarry.shared.store.opensearch import connection, transport
 from codequarry.shared.store.opensearch.store import OpenSearchStore
-from codequarry.shared.store.opensearch.transport import LEFT_ALONE_SECONDS, QUICK_SECONDS, Breaker
 
 NOW = Snapshot((Layer((1,), 1),))
 JSON = {"Content-Type": "application/json"}
@@ -91,20 +90,6 @@ def test_a_busy_cluster_is_asked_once_more_where_somebody_waits_and_often_where_
         store.read_document("head")
     assert len(requests) == 2 + 6
     store.close()
-
-
-def test_a_cluster_that_was_gone_is_asked_by_one_at_a_time_until_it_is_back():
-    now = [0.0]
-    breaker = Breaker(lambda: now[0])
-    assert breaker.lets_pass()
-    breaker.is_gone()
-    assert not breaker.lets_pass()
-    now[0] += LEFT_ALONE_SECONDS
-    assert [breaker.lets_pass() for _ in range(3)] == [True, False, False]
-    now[0] += LEFT_ALONE_SECONDS + QUICK_SECONDS
-    assert breaker.lets_pass(), "who asked has not come back"
-    breaker.is_there()
-    assert [breaker.lets_pass() for _ in range(3)] == [True] * 3
 
 
 def test_runs_wait_for_a_cluster_although_somebody_else_gave_it_up(asked):
