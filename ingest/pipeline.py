@@ -9,6 +9,7 @@ from functools import partial
 from codequarry.ingest.chunking.core import CHUNKER_VERSION
 from codequarry.ingest.collecting.collector import collect_after_run
 from codequarry.ingest.freshness import note_fetch
+from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.presence import MirrorSeen, RemovedMeanwhile, retract_entry, retract_identity
 from codequarry.ingest.report import IndexReport, IndexRequest, Kind, Observe, Workshop, ignore
@@ -63,6 +64,14 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: Observe) 
         first = index_repository(default, workshop, observe)
         wanted = understand(request, settings, store)
     watch = Watch(store, observe, wanted.known.name if wanted.known else request.name or wanted.origin.name)
+    with mirror_in_use(mirror_folder(wanted.origin, settings.home)):
+        return replace(_index_wanted(request, workshop, wanted, watch, started), default_branch=first)
+
+
+def _index_wanted(
+    request: IndexRequest, workshop: Workshop, wanted: Wanted, watch: Watch, started: float
+) -> IndexReport:
+    store, settings = workshop.store, workshop.settings
     watch.say("fetching")
     watch.ref = wanted.key
     mirror = MirrorSeen.of(watch.repo, mirror_folder(wanted.origin, settings.home))
@@ -78,7 +87,7 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: Observe) 
     is_first = wanted.is_default and wanted.default is None
     run = Run(request, workshop, source, repository, note, mirror, watch, started, dropped, is_first)
     with _left_whole(run):
-        done = replace(_index(run, wanted), default_branch=first)
+        done = _index(run, wanted)
     finish_chores(store, settings.indexing.grace_seconds)
     if not source.key:
         adopt_branch(repository, store)

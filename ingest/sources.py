@@ -96,6 +96,7 @@ def fetch_source(
 
 def fetch_commit(origin: Origin, commit: str, settings: SettingsModel, *, guarded: bool) -> Mirror:
     """Return this machine's mirror of an origin with a commit that another machine has seen there."""
+    settings = settings_for(settings, origin.url, origin.host)
     mirror = open_access(origin, settings.git, settings.home).mirror
     if mirror.commit_of(commit) is None:
         bound = guarded_configuration(origin, settings) if guarded else None

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from codequarry.ingest.git.mirror_cache import trim_mirrors
 from codequarry.ingest.job_runner import BEAT_SECONDS, run_job
 from codequarry.ingest.lookout import Lookout, untold
 from codequarry.ingest.polling import poll_due
@@ -57,6 +58,7 @@ class Worker:
         store = self._workplace.workshop().store
         if not self._is_ending():
             self._take(lambda holder: claim_next(store, holder))
+            self._trim_mirrors()
 
     def write_batch(self, timeline: int, number: int, priority: int) -> None:
         """Take part in somebody's import with one batch, and see that there is a message for the next one.
@@ -67,6 +69,7 @@ class Worker:
             return
         if take_part(timeline, number, self._workplace.workshop(), self._keep_on):
             self._messages.call_helper(timeline, number, priority)
+        self._trim_mirrors()
 
     def look_after_jobs(self) -> None:
         """Let lost jobs wait again, and tell of those that nobody was told of."""
@@ -86,6 +89,13 @@ class Worker:
                 self._messages.tell(job)
 
         poll_due(store, settings, submit)
+
+    def _trim_mirrors(self) -> None:
+        settings = self._workplace.settings
+        if settings.git.mirror_cache_bytes is not None:
+            removed = trim_mirrors(settings.home, settings.git.mirror_cache_bytes)
+            if removed:
+                log.info("mirrors removed for want of room", mirrors=removed)
 
     def _take(self, claim: Callable[[str], Job | None]) -> None:
         holder = new_holder()

@@ -10,7 +10,8 @@ from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
 from codequarry.ingest.fsck.catalog import check_catalog, give_up_lost, mend_catalog
 from codequarry.ingest.fsck.files import Problem, check_files, is_readable
 from codequarry.ingest.fsck.texts import check_skipped, check_text
-from codequarry.ingest.git.mirrors import open_access
+from codequarry.ingest.git.mirror_cache import mirror_in_use
+from codequarry.ingest.git.mirrors import mirror_folder, open_access
 from codequarry.ingest.git.objects import BlobReader, Mirror, list_tree
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.pipeline import index_repository
@@ -69,10 +70,18 @@ def check_version(
 
     GitError where the mirror has not the commit, NotIndexed where the version is given up meanwhile.
     """
+    repository = _repository(workshop.store, record.repo)
+    with mirror_in_use(mirror_folder(origin_of_record(repository.origin), workshop.settings.home)):
+        return _check_version(record, repository, workshop, observe, full_text=full_text)
+
+
+def _check_version(
+    record: TransactionRecord, repository: Repository, workshop: Workshop, observe: Observe, *, full_text: bool
+) -> FsckReport:
     store = workshop.store
     watch = Watch(store, observe, record.repo, saves=False)
     watch.say("listing")
-    version = _read_version(record, workshop)
+    version = _read_version(record, repository, workshop)
     store.refresh()
     problems = check_catalog(store, record.repo)
     snapshot = version_snapshot(read_head(store), record)
@@ -123,9 +132,8 @@ def _check_repairable(report: FsckReport, published: int) -> None:
         )
 
 
-def _read_version(record: TransactionRecord, workshop: Workshop) -> _Version:
+def _read_version(record: TransactionRecord, repository: Repository, workshop: Workshop) -> _Version:
     """List the files of a version under the settings and its own ignore file."""
-    repository = _repository(workshop.store, record.repo)
     key = read_head(workshop.store).timelines[record.timeline].ref
     if key and (ref := Ref.of_key(key)).kind == "workspace":
         return _read_working_tree(record, ref, repository, workshop.settings)

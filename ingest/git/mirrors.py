@@ -118,22 +118,22 @@ def open_access(
     bound: Mapping[str, str] | None = None,
 ) -> Access:
     """Return how to reach ``origin``, with more configuration where it is ``bound``; nothing is asked of it yet."""
-    configuration = _write_configuration(_mirrors(home))
+    configuration = _write_configuration(mirrors_folder(home))
     mirror = Mirror(mirror_folder(origin, home), git_environment(settings, configuration))
     return Access(origin, mirror, settings, git_environment(settings, configuration, origin, bound), say)
 
 
 def open_environment(settings: GitSettings, home: Path) -> dict[str, str]:
     """Return the environment for git processes that speak with nobody."""
-    return git_environment(settings, _write_configuration(_mirrors(home)))
+    return git_environment(settings, _write_configuration(mirrors_folder(home)))
 
 
 def mirror_folder(origin: Origin, home: Path) -> Path:
     """Return where the mirror of an origin lies: readable, and its own for every origin."""
-    return _mirrors(home) / f"{origin.name}-{sha256(origin.identity.encode()).hexdigest()[:12]}.git"
+    return mirrors_folder(home) / f"{origin.name}-{sha256(origin.identity.encode()).hexdigest()[:12]}.git"
 
 
-def _mirrors(home: Path) -> Path:
+def mirrors_folder(home: Path) -> Path:
     """Return the folder of all mirrors, absolute: git processes work in other folders than ours."""
     return home.expanduser().absolute() / "mirrors"
 
@@ -158,4 +158,5 @@ def remove_mirror(origin: Origin, home: Path) -> None:
     with suppress(OSError):  # it is not there, or another process is removing it
         folder.rename(leaving)
     shutil.rmtree(leaving, ignore_errors=True)
-    folder.with_suffix(".lock").unlink(missing_ok=True)
+    for kept in (".lock", ".used"):
+        folder.with_suffix(kept).unlink(missing_ok=True)

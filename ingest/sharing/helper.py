@@ -8,7 +8,8 @@ from contextlib import closing, contextmanager
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.worker import Assignment
 from codequarry.ingest.files.workers import open_readers, reading_processes
-from codequarry.ingest.git.objects import Mirror
+from codequarry.ingest.git.mirror_cache import mirror_in_use
+from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.report import IndexRequest, Observe, Workshop
 from codequarry.ingest.sharing.share import Share, SharedPlan
@@ -58,18 +59,18 @@ class _Batch:
     def write(self, files: list[FileTask]) -> Written:
         self._heartbeat.check()
         plan, workshop = self._plan, self._workshop
-        assignment = Assignment(self._mirror(), plan.rules)
-        request = IndexRequest(plan.origin)
-        writer = Writer(plan.rules.repo, self._held, workshop, self._heartbeat, request)
-        watch = Watch(workshop.store, self._observe, plan.rules.repo, saves=False)
+        origin = origin_of_record(plan.origin)
+        with mirror_in_use(mirror_folder(origin, workshop.settings.home)):
+            mirror = fetch_commit(origin, plan.commit, workshop.settings, guarded=plan.guarded)
+            return self._write(files, Assignment(mirror, plan.rules))
+
+    def _write(self, files: list[FileTask], assignment: Assignment) -> Written:
+        workshop, repo = self._workshop, assignment.rules.repo
+        writer = Writer(repo, self._held, workshop, self._heartbeat, IndexRequest(self._plan.origin))
+        watch = Watch(workshop.store, self._observe, repo, saves=False)
         watch.say("indexing")
         with closing(open_readers(assignment, reading_processes(files, workshop.settings.indexing))) as readers:
             return writer.write(readers.read(files), watch)
-
-    def _mirror(self) -> Mirror:
-        """Return this machine's own mirror, with the commit of the plan."""
-        plan = self._plan
-        return fetch_commit(origin_of_record(plan.origin), plan.commit, self._workshop.settings, guarded=plan.guarded)
 
 
 def _do(share: Share, at: int, helper: str, batch: _Batch) -> None:
