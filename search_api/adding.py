@@ -14,7 +14,7 @@ from codequarry.shared.job_list import cancel_jobs_of
 from codequarry.shared.jobs import PRIORITIES, Job, JobRequest
 from codequarry.shared.naming import claim
 from codequarry.shared.origin_rules import accepted_origin
-from codequarry.shared.origins import Origin, origin_identity, read_origin
+from codequarry.shared.origins import origin_identity, read_origin
 from codequarry.shared.refs import Ref, check_ref
 
 ADD_FIELDS: tuple[str, ...] = ("origin", "name", "ref")
@@ -51,8 +51,8 @@ def add_repository(engine: SearchEngine, indexer: Indexer | None, asked: AddRequ
     if indexer is None:
         raise IndexingOff("this service does not index: run codequarry repos add")
     candidates = candidates_of(asked.ref)
+    _check_adding(engine, asked.origin)
     origin = read_origin(accepted_origin(asked.origin, settings))
-    _check_adding(engine, origin)
     repository, _ = claim(engine.store, origin, asked.name, "", guarded=True)
     is_indexed = repository.name in engine.head().defaults
     job = indexer.submit(
@@ -69,13 +69,13 @@ def add_repository(engine: SearchEngine, indexer: Indexer | None, asked: AddRequ
     return engine.catalog.shown(job)
 
 
-def _check_adding(engine: SearchEngine, origin: Origin) -> None:
-    principal = engine.catalog.principal
-    if principal.sees_everything:
+def _check_adding(engine: SearchEngine, asked: str) -> None:
+    """Raise Forbidden for an origin that the caller does not see in the index; nothing is looked up for that."""
+    if engine.catalog.principal.sees_everything:
         return
     for repository in engine.catalog.repositories(engine.head()).values():
         with suppress(ValueError):
-            if origin_identity(repository.origin) == origin.identity:
+            if origin_identity(repository.origin) == origin_identity(asked):
                 return
     raise Forbidden("this key sees some repositories alone: it may have these indexed, and add none")
 

@@ -1,0 +1,240 @@
+"""Two indices: one with what is hidden from a key, one of what it sees alone; and what a request gets of each."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.search_api.app import create_app
+from codequarry.search_api.indexing import Indexer
+from codequarry.shared.access import Grant
+from codequarry.shared.config import SettingsModel
+from codequarry.shared.deliveries import Delivery
+from codequarry.shared.job_list import JOB_PREFIX, submit
+from codequarry.shared.jobs import Job, JobRequest
+from codequarry.shared.key_list import KEY_PREFIX
+from codequarry.shared.keys import ApiKey, new_key
+from codequarry.shared.ledger import change_head, published_transactions, read_head
+from codequarry.shared.model import PathGlobs
+from codequarry.shared.refs import Ref
+from codequarry.shared.repositories import Progress, Repository, put_document, save_progress, save_repository
+from codequarry.shared.store.factory import open_store
+from codequarry.shared.store.port import Store
+from codequarry.shared.transactions import begin
+
+HIDDEN_PATH = "secret/"
+GRANTS = (Grant("core", PathGlobs(exclude=(HIDDEN_PATH,))), Grant("site"), Grant("team-*"))
+# Nothing of these may be told to who did not say them first.
+PLANTED = ("zanzibar", "xylophone", "quagmire", "kumquat", "vault")
+WHEN = "2026-01-01T00:00:00.000000+00:00"
+
+CORE = {
+    "src/retry.py": (
+        "class Retrier:\n"
+        '    """Calls again what raised an error."""\n\n'
+        "    def retry_later(self, job, attempt: int) -> float:\n"
+        '        """Schedule a failed job again, each time after a longer pause."""\n'
+        "        return 2.0**attempt\n"
+    ),
+    "src/pages.go": "package pages\n\n// ReadPage reads a page from disk.\nfunc ReadPage() []byte {\n\treturn nil\n}\n",
+    "README.md": "# Core\n\nRetries failed jobs and reads pages from disk.\n",
+    "many.py": "".join(f"def step_{n}(value):\n    return value + {n}\n\n\n" for n in range(40)),
+    "secret/keys.py": (
+        "class XylophoneKeys:\n"
+        '    """Retry the xylophone job later with quagmire pages from disk."""\n\n'
+        "    def retry_later(self, xylophone):\n        return xylophone\n"
+    ),
+    "secret/quagmire.md": "# Quagmire\n\nRetry jobs later: retries, pages, disk, steps.\n",
+}
+SITE = {"app.ts": "export function renderPage(title: string): string {\n  return `<h1>${title}</h1>`\n}\n"}
+VAULT = {
+    "src/retry.py": (
+        "class ZanzibarRetrier:\n"
+        '    """Schedule a failed zanzibar job again and again: retry later, retry later."""\n\n'
+        "    def retry_later(self, zanzibar, job):\n        return zanzibar\n"
+    ),
+    "kumquat.py": "".join(f"def kumquat_step_{n}(value):\n    return retry_later(value, {n})\n\n\n" for n in range(30)),
+    "README.md": "# Vault\n\nZanzibar retries failed jobs and reads pages from disk.\n",
+}
+
+
+class Waiting:
+    """An indexer whose jobs nobody does, so that they are the same in every look at them."""
+
+    def __init__(self, store: Store) -> None:
+        """Keep jobs in ``store``."""
+        self._store = store
+
+    def submit(self, request: JobRequest) -> Job:
+        """Write the job down."""
+        return submit(self._store, request)[0]
+
+    def wake(self, job: Job) -> None:
+        """Do nothing: nobody works here."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """An index and a service over it; ``commits`` are those of the repositories by name and branch."""
+
+    store: Store
+    client: Any
+    settings: SettingsModel
+    commits: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer as it can be compared: without ids of requests and jobs, times, and the ciphertext of cursors."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: Any
+    text: str
+    cursor: str | None
+
+
+def make_repositories(place: Any) -> dict[str, Any]:
+    """Make the git repositories that both indices are made of."""
+    made = {name: place.repository(name, files) for name, files in {"core": CORE, "site": SITE, "vault": VAULT}.items()}
+    for name in ("core", "vault"):
+        folder = made[name]
+        folder.git("tag", "v1")
+        folder.git("checkout", "--quiet", "-b", "dev")
+        word = "zanzibar" if name == "vault" else "retry"
+        folder.commit({"src/new.py": f"def only_on_dev():\n    return '{word}'\n", "secret/more.py": "xylophone = 1\n"})
+        folder.git("checkout", "--quiet", "main")
+        folder.commit({"src/later.py": f"def came_later():\n    return '{word}'\n"})
+    made["vault"].git("branch", "zanzibar-branch", "dev")
+    return made
+
+
+@contextmanager
+def open_world(
+    home: Path, embedder: Any, repositories: Mapping[str, Any], key: ApiKey, *, hidden: bool
+) -> Iterator[World]:
+    """Index what is visible, in the same order in both worlds, and what is hidden where this is the world with it."""
+    home.mkdir(parents=True)
+    settings = SettingsModel.model_validate({"home": home})
+    scanned = settings if hidden else SettingsModel.model_validate({"home": home, "scan": {"exclude": [HIDDEN_PATH]}})
+    store = open_store(settings, embedder.dimension)
+    workshop = Workshop(store, embedder, scanned)
+
+    def index(name: str, *branches: str) -> None:
+        for branch in ("main", *branches):
+            ref = None if branch == "main" else Ref("tag" if branch == "v1" else "branch", branch)
+            index_repository(IndexRequest(str(repositories[name].folder), ref=ref), workshop)
+
+    if hidden:
+        index("vault", "dev", "v1", "zanzibar-branch")
+    index("core", "dev", "v1")
+    index("site")
+    save_repository(store, Repository("team-new", "https://git.example/team/new", "main"))
+    save_progress(store, Progress("team-new", "indexing", "f" * 40, 43, 100, 0, WHEN, WHEN))
+    _add_jobs(store, hidden=hidden)
+    _add_deliveries(store, hidden=hidden)
+    if hidden:
+        _hide_more(store, repositories)
+    store.write_document(KEY_PREFIX + key.id, key.to_document(), None)
+    app = create_app(settings, store, embedder, lambda _: _indexer(store))
+    commits = {
+        f"{name}/{branch}": folder.git("rev-parse", branch)
+        for name, folder in repositories.items()
+        for branch in (("main",) if name == "site" else ("main", "dev"))
+    }
+    try:
+        yield World(store, app.test_client(), settings, commits)
+    finally:
+        store.close()
+
+
+def _indexer(store: Store) -> Indexer:
+    return Waiting(store)
+
+
+def _job(number: int, repo: str, **fields: Any) -> Job:
+    text = f"{repo} {number}".encode().hex()[:32].ljust(32, "0")
+    return replace(Job(text, repo, fields.pop("ref", ""), fields.pop("state", "queued"), WHEN, WHEN), **fields)
+
+
+def _add_jobs(store: Store, *, hidden: bool) -> None:
+    """Write down jobs of each state; what hidden files make of those of a visible repository is in their errors."""
+    told = "secret/keys.py: xylophone" if hidden else "README.md"
+    count = 12 if hidden else 7
+    jobs = [
+        _job(1, "core", ref="dev"),
+        _job(2, "core", state="failed", error=f"can't read {told}", failures=(told,), files_total=count, phase="x"),
+        _job(3, "site", state="done", commit="a" * 40, files_done=1, files_total=1, chunks_done=1, phase="published"),
+        _job(4, "core", state="running", files_done=count, files_total=count, percent=50, phase="writing", holder="h"),
+        _job(5, "team-new"),
+    ]
+    if hidden:
+        jobs += [_job(6, "vault", ref="zanzibar-branch"), _job(7, "vault", state="failed", error="zanzibar")]
+    for job in jobs:
+        store.write_document(JOB_PREFIX + job.id, asdict(job), None)
+
+
+def _add_deliveries(store: Store, *, hidden: bool) -> None:
+    told = [Delivery("github", "1", WHEN, "push", "accepted", "site", "refs/heads/main")]
+    if hidden:
+        told += [
+            Delivery("github", "2", WHEN, "push", "accepted", "vault", "refs/heads/zanzibar"),
+            Delivery("github", "3", WHEN, "push", "ignored", "core", reason="secret/keys.py"),
+            Delivery("github", "4", WHEN, "push", "ignored", reason="the repository vault is not in the index"),
+        ]
+    for one in told:
+        put_document(store, one.key, asdict(one))
+
+
+def _hide_more(store: Store, repositories: Mapping[str, Any]) -> None:
+    """Let more go on unseen: an import, a transaction under way, a commit that begins like a visible one."""
+    save_repository(store, Repository("vault-new", "https://git.example/zanzibar/new", "main"))
+    save_progress(store, Progress("vault-new", "indexing", "e" * 40, 1, 3, 0, WHEN, WHEN))
+    head = read_head(store)
+    timeline = head.defaults["vault"]
+    look_alike = repositories["core"].git("rev-parse", "main")[:12] + "0" * 28
+    (record,) = [one for one in published_transactions(store, head, timeline) if one.commit]
+    put_document(store, record.key, asdict(replace(record, commit=look_alike)))
+    state = replace(head.timelines[timeline], commit=look_alike)
+    change_head(store, lambda now: (replace(now, timelines={**now.timelines, timeline: state}), None))
+    change_head(store, lambda now: begin(now, timeline, "somebody"))
+
+
+def make_key() -> tuple[ApiKey, str]:
+    """Return the key that both worlds know: it may do everything, and see what is not hidden."""
+    return new_key("limited", ["search", "index", "admin"], GRANTS)
+
+
+_OF_ONE_ANSWER = frozenset({"request_id", "took_ms", "job_id", "indexed_at", "created_at", "updated_at"})
+_HEADERS_OF_ONE = frozenset({"x-request-id", "date", "content-length"})
+_JOB_ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
+
+
+def ask(world: World, token: str | None, method: str, path: str, body: Any = None) -> Reply:
+    """Send a request and return what can be compared of the answer."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    response = world.client.open(path, method=method, json=body, headers=headers)
+    text = response.get_data(as_text=True)
+    parsed = json.loads(text) if "json" in response.mimetype else text
+    cursor = parsed.get("next_cursor") if isinstance(parsed, dict) else None
+    kept = {name: value for name, value in response.headers.items() if name.lower() not in _HEADERS_OF_ONE}
+    if "Location" in kept:
+        kept["Location"] = _JOB_ID.sub("JOB", kept["Location"])
+    return Reply(response.status_code, kept, comparable(parsed), f"{response.headers}{text}", cursor)
+
+
+def comparable(value: Any, name: str = "") -> Any:
+    """Return a body with what no two answers have in common left out, and floats as far as arithmetic is exact."""
+    if name in _OF_ONE_ANSWER and value is not None:
+        return name
+    if name == "next_cursor" and value is not None:
+        return len(value)
+    if isinstance(value, dict):
+        return {key: comparable(one, key) for key, one in value.items()}
+    if isinstance(value, list):
+        return [comparable(one) for one in value]
+    return round(value, 5) if isinstance(value, float) else value
