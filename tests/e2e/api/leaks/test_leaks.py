@@ -167,6 +167,20 @@ def test_so_is_a_hidden_commit_and_one_that_begins_like_a_visible_one_is_no_cand
     assert told(full.commits["core/main"][:12])[0] == 200
 
 
+def test_an_origin_that_is_hidden_is_refused_as_a_new_one_and_one_that_is_seen_is_not(worlds, token):
+    full = worlds[0]
+    place = full.settings.home.parent
+
+    def told(folder, name=None):
+        reply = ask(full, token, "POST", "/repos", {"origin": str(place / folder), "name": name})
+        return reply.status, _filled(reply.body, "NAME", folder)
+
+    (place / "fresh").mkdir()
+    assert told("vault") == told("fresh") == told("vault", name="vault") == told("fresh", name="core")
+    assert told("vault")[0] == 403
+    assert told("core")[0] == 202
+
+
 def test_a_cursor_of_another_key_is_refused(worlds, token, monkeypatch):
     monkeypatch.setattr(auth, "MIN_AGE_SECONDS", -1)
     full = worlds[0]

@@ -119,8 +119,9 @@ def open_world(
 ) -> Iterator[World]:
     """Index what is visible, in the same order in both worlds, and what is hidden where this is the world with it."""
     home.mkdir(parents=True)
-    settings = SettingsModel.model_validate({"home": home})
-    scanned = settings if hidden else SettingsModel.model_validate({"home": home, "scan": {"exclude": [HIDDEN_PATH]}})
+    settings = SettingsModel.model_validate({"home": home, "api": {"local_roots": [home.parent]}})
+    scan = settings.scan if hidden else settings.scan.model_copy(update={"exclude": (HIDDEN_PATH,)})
+    scanned = settings.model_copy(update={"scan": scan})
     store = open_store(settings, embedder.dimension)
     workshop = Workshop(store, embedder, scanned)
 
