@@ -11,7 +11,7 @@ from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
 from codequarry.shared.key_list import forget_in_grants
 from codequarry.shared.ledger import read_head
 from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import list_repositories, read_repository
+from codequarry.shared.repositories import Repository, list_repositories, read_repository
 from codequarry.shared.store.port import Store
 from codequarry.shared.transactions import forget
 
@@ -29,12 +29,20 @@ def remove_repository(name: str, store: Store, settings: SettingsModel) -> None:
     drop_noted(store, lambda head: list(head.of_repo(name)), lambda head: forget(head, name))
     finish_chores(store, settings.indexing.grace_seconds)
     if repository:
-        if not has_timelines(store, name):
-            remove_mirror(origin_of_record(repository.origin), settings.home)
+        origin = origin_of_record(repository.origin)
+        if not has_timelines(store, name) and not _shares_mirror(repository, store):
+            remove_mirror(origin, settings.home)
         retract_entry(store, repository)
     if not has_timelines(store, name):
         forget_in_grants(store, name)
     retract_identity(store)
+
+
+def _shares_mirror(repository: Repository, store: Store) -> bool:
+    """Tell whether the same place is in the catalog under another name, as while it is renamed."""
+    identity = origin_of_record(repository.origin).identity
+    others = (other for other in list_repositories(store) if other.name != repository.name)
+    return any(origin_of_record(other.origin).identity == identity for other in others)
 
 
 def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -> Ref:

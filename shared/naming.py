@@ -12,13 +12,19 @@ from codequarry.shared.store.port import Store
 MOST_NUMBERED = 1000
 
 
-def find_repository(store: Store, origin: Origin) -> Repository | None:
-    """Return the catalog's record of the place that ``origin`` names."""
-    for repository in list_repositories(store):
-        with suppress(ValueError):
-            if origin_identity(repository.origin) == origin.identity:
-                return repository
-    return None
+def find_repository(store: Store, origin: Origin, asked: str | None = None) -> Repository | None:
+    """Return the catalog's record of the place that ``origin`` names; of two, while one is renamed, the one asked for.
+
+    The records come by their names: without ``asked`` it is always the same one.
+    """
+    found = [repository for repository in list_repositories(store) if _is_at(repository, origin.identity)]
+    return next((repository for repository in found if repository.name == asked), next(iter(found), None))
+
+
+def _is_at(repository: Repository, identity: str) -> bool:
+    with suppress(ValueError):
+        return origin_identity(repository.origin) == identity
+    return False
 
 
 def check_name(store: Store, origin: Origin, asked: str | None) -> None:
@@ -27,7 +33,7 @@ def check_name(store: Store, origin: Origin, asked: str | None) -> None:
         return
     if not NAME.fullmatch(asked):
         raise UsageError(f"'{asked}' is no name for a repository: letters, digits, '.', '_' and '-', 100 at most")
-    known = find_repository(store, origin)
+    known = find_repository(store, origin, asked)
     if known and known.name != asked:
         raise UsageError(
             f"{origin.url} is indexed as '{known.name}'; leave out the name, or rename it: "
@@ -43,7 +49,7 @@ def claim(
 ) -> tuple[Repository, str]:
     """Return the record of ``origin``, made if it is new, and a note where its name is not the expected one."""
     check_name(store, origin, asked)
-    known = find_repository(store, origin)
+    known = find_repository(store, origin, asked)
     if known:
         return known, ""
     for name in [asked] if asked else _candidates(origin):
@@ -53,7 +59,7 @@ def claim(
             note = f"another origin is called '{expected}', so this one is '{name}'" if name != expected else ""
             return repository, note
         # Perhaps somebody has just claimed it for this very place.
-        known = find_repository(store, origin)
+        known = find_repository(store, origin, asked)
         if known:
             return known, ""
     raise Conflict(f"no name is left for {origin.url}; choose one (--name)")

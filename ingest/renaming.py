@@ -1,0 +1,77 @@
+"""Giving a repository another name.
+
+Its name is in the id of every chunk, so it is indexed anew under the new one: from the mirror, with vectors from the
+cache. Searches find it under the old name until all of it is there under the new one, and for that while under both.
+"""
+
+from dataclasses import dataclass, replace
+
+from codequarry.ingest.collecting.gone import is_gone
+from codequarry.ingest.pipeline import index_repository
+from codequarry.ingest.removal import remove_repository
+from codequarry.ingest.report import IndexRequest, Observe, Workshop, ignore
+from codequarry.shared.errors import NotAtOrigin, NotIndexed, UsageError
+from codequarry.shared.head import Head
+from codequarry.shared.job_list import cancel_jobs_of
+from codequarry.shared.key_list import rename_in_grants
+from codequarry.shared.ledger import read_head
+from codequarry.shared.origins import NAME, origin_identity
+from codequarry.shared.refs import Ref
+from codequarry.shared.repositories import Repository, claim_repository, list_repositories, read_repository
+from codequarry.shared.store.port import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """What has the new name now; ``lost`` are versions that neither the origin nor this machine has any more."""
+
+    name: str
+    versions: tuple[str, ...]
+    lost: tuple[str, ...] = ()
+
+
+def rename_repository(old: str, new: str, workshop: Workshop, observe: Observe = ignore) -> Renamed:
+    """Give a repository another name; called again it goes on where it was interrupted.
+
+    NotIndexed where there is none of the old name, UsageError where the new one is malformed or taken. Of its history
+    the newest commits remain.
+    """
+    store = workshop.store
+    repository = read_repository(store, old)
+    if repository is None:
+        known = ", ".join(other.name for other in list_repositories(store)) or "nothing yet"
+        raise NotIndexed(f"'{old}' is not indexed; there is {known}")
+    _take(store, repository, new)
+    kept, lost = [], []
+    for ref in _versions(read_head(store), old):
+        try:
+            report = index_repository(IndexRequest(repository.origin, ref, new), workshop, observe)
+            kept.append(report.ref)
+        except (NotAtOrigin, UsageError):
+            if ref is None:
+                raise
+            lost.append(ref.name)
+    cancel_jobs_of(store, old)
+    rename_in_grants(store, old, new)
+    remove_repository(old, store, workshop.settings)
+    return Renamed(new, tuple(kept), tuple(lost))
+
+
+def _take(store: Store, repository: Repository, new: str) -> None:
+    if not NAME.fullmatch(new):
+        raise UsageError(f"'{new}' is no name for a repository: letters, digits, '.', '_' and '-', 100 at most")
+    if new == repository.name:
+        raise UsageError(f"'{new}' is its name already")
+    if claim_repository(store, replace(repository, name=new, head_commit="", fetched_at="", tokens_embedded=0)):
+        return
+    taken = read_repository(store, new)
+    if taken is None or origin_identity(taken.origin) != origin_identity(repository.origin):
+        raise UsageError(f"'{new}' is the name of {taken.origin if taken else 'another repository'}; choose another")
+
+
+def _versions(head: Head, repo: str) -> list[Ref | None]:
+    """Return the versions that can be indexed anew, the default branch first."""
+    if repo not in head.defaults:
+        return []
+    keys = sorted({head.timelines[one].ref for one in head.of_repo(repo) if not head.timelines[one].gone} - {""})
+    return [None, *(ref for ref in map(Ref.of_key, keys) if not is_gone(ref))]
