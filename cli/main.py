@@ -26,6 +26,7 @@ from codequarry.cli import (
     serve,
     settings,
     status,
+    sync,
     worker,
 )
 from codequarry.cli.invocation import examples
@@ -84,6 +85,7 @@ app.add_typer(jobs.app, name="jobs")
 app.add_typer(keys.app, name="keys")
 app.add_typer(models.app, name="models")
 app.add_typer(opensearch.app, name="opensearch")
+_add("sync", sync.sync, "sync --dry-run", "sync --prune", "sync --detach --json")
 _add("deliveries", deliveries.deliveries, "deliveries", "deliveries --limit 10 --json")
 _add("status", status.status, "status --json")
 _add("doctor", doctor.doctor, "doctor", "doctor --json")

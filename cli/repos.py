@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from codequarry.cli import collecting
+from codequarry.cli import adding, collecting
 from codequarry.cli.console import count, note, write_json, write_table
 from codequarry.cli.invocation import Json, examples, load, workplace
 from codequarry.cli.versions import asked_ref
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from codequarry.shared.refs import Ref
 
 app = typer.Typer(
-    help="List and remove repositories, give up old commits.", no_args_is_help=True, rich_markup_mode=None
+    help="Add, list, rename and remove repositories, give up old commits.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
@@ -83,6 +85,13 @@ def _remove_version(context: typer.Context, name: str, ref: "Ref", as_json: bool
         note(f"removed {removed.name} of {name}")
 
 
+_ADD = examples(
+    "repos add https://github.com/pallets/flask --tag 3.0.0",
+    "repos add --github-org pallets --exclude '*-sphinx-*' --dry-run",
+    "repos add --gitlab-group team/backend --api-url https://git.example/api/v4",
+)
+app.command("add", epilog=_ADD)(adding.add)
+app.command("rename", epilog=examples("repos rename flask web-flask"))(adding.rename)
 _COLLECT = examples("repos collect", "repos collect flask --dry-run", "repos collect --gone")
 app.command("collect", epilog=_COLLECT)(collecting.collect)
 

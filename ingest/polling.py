@@ -19,6 +19,7 @@ from codequarry.shared.logs import logger
 from codequarry.shared.polls import Poll, change_poll, forget_poll, list_polls, moment
 from codequarry.shared.repositories import Repository, list_repositories
 from codequarry.shared.store.port import Store
+from codequarry.shared.trigger_settings import RepositorySettings
 
 # How often it is worth while to look which origins are due.
 LOOK_SECONDS = 15.0
@@ -98,7 +99,7 @@ def interval(repository: Repository, poll: Poll, settings: SettingsModel) -> flo
     """Return after how many seconds an origin is asked again, 0 for never."""
     rules = rules_of(settings, repository.origin)
     seconds = settings.polling.interval_seconds
-    if rules and rules.poll_seconds is not None:
+    if isinstance(rules, RepositorySettings) and rules.poll_seconds is not None:
         return rules.poll_seconds
     if seconds and poll.hooked_at > moment(-HOOKED_SECONDS):
         return max(seconds, settings.polling.with_webhooks_seconds)

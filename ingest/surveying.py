@@ -9,16 +9,13 @@ from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.git.remote import HEAD, HEADS, PEELED, TAGS, Listing, ask_all
 from codequarry.ingest.transaction.placement import current_timeline
 from codequarry.shared.config import SettingsModel
-from codequarry.shared.following import default_branch, indexed_refs, is_named, rules_of, settings_for
+from codequarry.shared.following import Rules, default_branch, indexed_refs, is_named, rules_of, settings_for
 from codequarry.shared.head import Head
 from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Repository
-from codequarry.shared.trigger_settings import RepositoryGroup, RepositorySettings
 
 # The commit of what an origin has no more, as pushes write it.
 NOTHING = "0" * 40
-
-Rules = RepositorySettings | RepositoryGroup | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +34,7 @@ class Change:
         return self.ref.key if self.ref else ""
 
 
-def survey(repository: Repository, head: Head, settings: SettingsModel, rules: Rules = None) -> list[Change]:
+def survey(repository: Repository, head: Head, settings: SettingsModel, rules: Rules | None = None) -> list[Change]:
     """Ask an origin and return what has changed of the versions that are followed; GitError where it does not answer.
 
     ``rules`` are those of the settings for this repository unless given.
@@ -58,7 +55,7 @@ def _default_ref(repository: Repository) -> frozenset[Ref]:
     return frozenset() if repository.follows_head else frozenset({Ref("branch", repository.branch)})
 
 
-def changes(repository: Repository, head: Head, listing: Listing, rules: Rules) -> Iterator[Change]:
+def changes(repository: Repository, head: Head, listing: Listing, rules: Rules | None) -> Iterator[Change]:
     """Yield what has changed, the default branch first."""
     if default := _default_change(repository, head, listing):
         yield default

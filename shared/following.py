@@ -1,7 +1,9 @@
 """Which versions of a repository are kept up to date: what the settings name, and what is indexed already."""
 
 import os
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -14,11 +16,40 @@ from codequarry.shared.refs import NAMED_KINDS, Ref
 from codequarry.shared.repositories import Repository
 from codequarry.shared.trigger_settings import RepositoryGroup, RepositorySettings, TokenReference
 
+GITHUB, GITHUB_API, GITLAB = "github.com", "api.github.com", "gitlab.com"
 
-def rules_of(settings: SettingsModel, origin: str) -> RepositorySettings | None:
-    """Return what the settings say of the repository at an origin, if they name it."""
+Rules = RepositorySettings | RepositoryGroup
+
+
+def rules_of(settings: SettingsModel, origin: str) -> Rules | None:
+    """Return what the settings say of the repository at an origin, if they name it, or a group that it is in."""
     identity = _identity(origin)
-    return next((one for one in settings.repositories if one.identity == identity), None)
+    for one in settings.repositories:
+        if one.identity == identity:
+            return one
+    host, _, path = identity.partition("/")
+    return next((one for one in settings.repository_groups if host == host_of_group(one) and in_group(path, one)), None)
+
+
+def host_of_group(group: RepositoryGroup) -> str:
+    """Return the host that a group's repositories are cloned from."""
+    if group.api_url is None:
+        return GITHUB if group.github_org else GITLAB
+    place = urlsplit(group.api_url).netloc.lower().rpartition("@")[2]
+    return GITHUB if place == GITHUB_API else place
+
+
+def in_group(path: str, group: RepositoryGroup) -> bool:
+    """Tell whether a group's settings want what its host calls by a path; case does not count, as on code hosts."""
+    path, top = path.lower(), (group.github_org or group.gitlab_group or "").strip("/").lower()
+    if not path.startswith(f"{top}/"):
+        return False
+    names = (path, path.removeprefix(f"{top}/"))
+
+    def fits(patterns: Sequence[str]) -> bool:
+        return any(fnmatchcase(name, pattern.lower()) for pattern in patterns for name in names)
+
+    return (not group.include or fits(group.include)) and not fits(group.exclude)
 
 
 def _identity(origin: str) -> str:
@@ -28,7 +59,7 @@ def _identity(origin: str) -> str:
         return ""
 
 
-def is_named(rules: RepositorySettings | RepositoryGroup | None, ref: Ref) -> bool:
+def is_named(rules: Rules | None, ref: Ref) -> bool:
     """Tell whether the settings of a repository name a version."""
     if rules is None:
         return False
@@ -73,11 +104,11 @@ def settings_for(settings: SettingsModel, origin: str, host: str) -> SettingsMod
     rules = rules_of(settings, origin)
     if rules is None:
         return settings
-    include = settings.scan.include if rules.include is None else rules.include
-    scan = settings.scan.model_copy(update={"include": include, "exclude": (*settings.scan.exclude, *rules.exclude)})
-    token = read_token(rules)
-    git = settings.git
-    if token:
+    scan, git = settings.scan, settings.git
+    if isinstance(rules, RepositorySettings):
+        include = scan.include if rules.include is None else rules.include
+        scan = scan.model_copy(update={"include": include, "exclude": (*scan.exclude, *rules.exclude)})
+    if token := read_token(rules):
         git = git.model_copy(update={"tokens": {**git.tokens, host: token}})
     return settings.model_copy(update={"scan": scan, "git": git})
 

@@ -3,12 +3,11 @@
 from dataclasses import dataclass, replace
 
 from codequarry.search_api.webhooks.events import Event
-from codequarry.shared.following import default_branch, indexed_refs, is_named, version_request
+from codequarry.shared.following import Rules, default_branch, indexed_refs, is_named, version_request
 from codequarry.shared.head import Head
 from codequarry.shared.jobs import PRIORITIES, JobRequest
 from codequarry.shared.refs import KIND_NAMES, Ref
 from codequarry.shared.repositories import Repository
-from codequarry.shared.trigger_settings import RepositorySettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +16,7 @@ class Known:
 
     repository: Repository
     head: Head
-    rules: RepositorySettings | None
+    rules: Rules | None
 
 
 def decide(event: Event, known: Known, by: str) -> JobRequest | str:

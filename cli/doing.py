@@ -1,0 +1,55 @@
+"""Doing jobs that a command has just asked for, where no service or worker is to do them."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from codequarry.cli import progress
+from codequarry.cli.console import count, note, safe_line
+
+if TYPE_CHECKING:
+    from codequarry.cli.invocation import Workplace
+    from codequarry.shared.jobs import Job
+
+
+def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> list["Job"]:
+    """Do jobs one after the other and return them as they are then.
+
+    With ``detach``, or where a queue wakes workers, they are left to these; one that a running service has taken is
+    left to it.
+    """
+    if detach or place.settings.queue.url:
+        note(f"{count(len(jobs), 'job')} left to the service or the workers: codequarry jobs list")
+        return list(jobs)
+    from codequarry.shared.logs import configure_logs
+
+    configure_logs("error", as_json=False)
+    with progress.shown() as observe:
+        return [_do(job, place, lambda _, shown: observe(shown)) for job in jobs]
+
+
+def _do(job: "Job", place: "Workplace", attend: "Callable[..., None]") -> "Job":
+    from codequarry.ingest.job_runner import run_job
+    from codequarry.ingest.report import Workshop
+    from codequarry.ingest.transaction.holder import new_holder, retire_holder
+    from codequarry.shared.job_list import claim, read_job
+
+    holder = new_holder()
+    try:
+        taken = claim(place.store, job.id, holder)
+        if taken:
+            workshop = Workshop(place.store, place.embedder, place.settings)
+            run_job(taken, holder, lambda: workshop, attend)
+    finally:
+        retire_holder(holder)
+    done = read_job(place.store, job.id) or job
+    _tell(done)
+    return done
+
+
+def _tell(job: "Job") -> None:
+    what = safe_line(f"{job.repo} {job.ref}".rstrip())
+    if job.state == "done":
+        note(f"{what}: {'removed' if job.kind == 'remove' else f'indexed at {job.commit[:12]}'}")
+    else:
+        why = f": {safe_line(job.error)}" if job.error else ""
+        note(f"{what}: {job.state}{why}")

@@ -1,0 +1,72 @@
+"""`codequarry sync`, `repos add` and `repos rename` as a person runs them."""
+
+import pytest
+
+SETTINGS = """
+[[repositories]]
+origin = "core"
+refs = ["release/*"]
+exclude = ["/docs/"]
+"""
+
+
+@pytest.fixture
+def core(workspace):
+    repository = workspace.repository("core", {"a.py": "def one():\n    return 1\n", "docs/x.py": "x = 1\n"})
+    repository.git("branch", "release/1")
+    (workspace.folder / "codequarry.toml").write_text(SETTINGS)
+    return repository
+
+
+def indexed(workspace):
+    repos = workspace.run("repos", "list", "--json").json["repos"]
+    return {one["name"]: sorted(version["ref"] for version in one["versions"]) for one in repos}
+
+
+def test_the_index_is_brought_to_what_the_settings_say(workspace, core):
+    dry = workspace.run("sync", "--dry-run", "--json").json
+    assert [(one["action"], one["ref"]) for one in dry["actions"]] == [("add", ""), ("index", "refs/heads/release/1")]
+    assert indexed(workspace) == {}
+    done = workspace.run("sync", "--json").json
+    assert {one["state"] for one in done["actions"]} == {"done"}
+    assert indexed(workspace) == {"core": ["main", "release/1"]}
+    assert workspace.run("repos", "list", "--json").json["repos"][0]["skipped"] == {"excluded": 1}
+    again = workspace.run("sync")
+    assert (again.code, again.out) == (0, "")
+    assert "holds what the settings name" in again.err
+
+
+def test_what_is_wrong_with_one_repository_fails_the_command_after_the_others(workspace, core):
+    settings = SETTINGS + '\n[[repositories]]\norigin = "nowhere"\n'
+    (workspace.folder / "codequarry.toml").write_text(settings)
+    outcome = workspace.run("sync")
+    assert outcome.code == 1
+    assert "nowhere: nowhere does not exist" in outcome.err
+    assert list(indexed(workspace)) == ["core"]
+
+
+def test_a_repository_is_added_renamed_and_left_to_a_service(workspace, core):
+    (workspace.folder / "codequarry.toml").unlink()
+    [job] = workspace.run("repos", "add", core.folder, "--name", "first", "--json").json["jobs"]
+    assert (job["state"], job["trigger"]) == ("done", "command")
+    renamed = workspace.run("repos", "rename", "first", "second", "--json").json
+    assert (renamed["name"], renamed["versions"]) == ("second", ["main"])
+    assert list(indexed(workspace)) == ["second"]
+    [job] = workspace.run("repos", "add", core.folder, "--branch", "release/1", "--detach", "--json").json["jobs"]
+    assert job["state"] == "queued"
+    assert workspace.run("jobs", "list", "--state", "queued", "--json").json["total"] == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("core", "--github-org", "acme"),
+        ("--github-org", "acme", "--name", "x"),
+        ("--gitlab-group", "acme", "--api-url", "ftp://x"),
+    ],
+)
+def test_wrong_use_is_refused(workspace, core, arguments):
+    outcome = workspace.run("repos", "add", *arguments)
+    assert outcome.code == 2
+    assert outcome.error.startswith("error: ")
