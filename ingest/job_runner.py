@@ -1,6 +1,7 @@
 """Doing one job, whoever got it: with signs of life, and a decision on what becomes of it when it fails."""
 
 import random
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -95,10 +96,19 @@ def _run_job(job: Job, holder: str, workshop: Workshop, attend: Attend) -> Job |
     except CodequarryError as error:
         return sign.fail(error)
     except Exception as error:
-        log.error("job failed unexpectedly", exc_info=error)
-        message = f"an unexpected error ({type(error).__name__}); the log has it under job {job.id}"
+        message = _unexpected(job, error)
         return sign.close(lambda now: failed_once(now, holder, message, random.random()), error)
     return sign.close(lambda now: ended(now, holder, "done", commit=commit))
+
+
+def _unexpected(job: Job, error: Exception) -> str:
+    """Return what is said of an error that is none of ours; a worker's time limit is one of them, but no surprise."""
+    limits = sys.modules.get("billiard.exceptions")
+    if limits is not None and isinstance(error, limits.SoftTimeLimitExceeded):
+        log.warning("job took too long, will be tried again")
+        return "it took longer than [queue] soft_limit_seconds; the next attempt goes on where it was"
+    log.error("job failed unexpectedly", exc_info=error)
+    return f"an unexpected error ({type(error).__name__}); the log has it under job {job.id}"
 
 
 def _stopped(job: Job, holder: str, pause: float = 0.0) -> Job:

@@ -18,6 +18,7 @@ from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.transaction.lease import BEATS_PER_LEASE, Heartbeat, Held
 from codequarry.ingest.transaction.writing import Writer, Written
 from codequarry.ingest.watch import Watch
+from codequarry.shared.embedding.permission import check_model_place
 from codequarry.shared.errors import Conflict, StoreError
 
 
@@ -60,6 +61,7 @@ class _Batch:
         self._heartbeat.check()
         plan, workshop = self._plan, self._workshop
         origin = origin_of_record(plan.origin)
+        check_model_place(workshop.settings, plan.rules.repo, plan.origin, workshop.embedder)
         with mirror_in_use(mirror_folder(origin, workshop.settings.home)):
             mirror = fetch_commit(origin, plan.commit, workshop.settings, guarded=plan.guarded)
             return self._write(files, Assignment(mirror, plan.rules))

@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from billiard.exceptions import SoftTimeLimitExceeded
 
 from codequarry.ingest import job_runner, pipeline
 from codequarry.ingest.job_runner import run_job
@@ -92,6 +93,24 @@ def test_what_nobody_expected_is_tried_again_and_told_without_its_text(do, monke
     monkeypatch.setattr(job_runner, "index_repository", fail)
     job = do()
     assert (job.state, job.error) == ("queued", f"an unexpected error (ValueError); the log has it under job {job.id}")
+
+
+def test_a_job_that_takes_too_long_is_tried_again_and_says_so(do, workshop, monkeypatch):
+    """What it has written stays for the next attempt."""
+    transact = pipeline.transact
+
+    def take_long(run, held, placer):
+        run.watch.say = lambda _: raise_limit()
+        return transact(run, held, placer)
+
+    def raise_limit():
+        raise SoftTimeLimitExceeded
+
+    monkeypatch.setattr(pipeline, "transact", take_long)
+    job = do()
+    assert (job.state, job.attempts) == ("queued", 1)
+    assert job.error == "it took longer than [queue] soft_limit_seconds; the next attempt goes on where it was"
+    assert len(read_head(workshop.store).open) == 1
 
 
 def test_a_running_job_that_is_cancelled_publishes_nothing_and_leaves_nothing_open(
