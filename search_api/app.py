@@ -13,6 +13,7 @@ from flask import Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from codequarry.search_api.admission import guard
+from codequarry.search_api.audit import record
 from codequarry.search_api.auth import ApiKeys, Authenticator, Unguarded
 from codequarry.search_api.backend import Backend
 from codequarry.search_api.described import describe_keys
@@ -96,6 +97,7 @@ def create_app(
         app.register_blueprint(health.metrics_blueprint)
     _hurry(app)
     _watch_requests(app)
+    record(app, settings.audit)
     keys = ApiKeys(settings, lambda: backend.engine().store, Unguarded(settings))
     guard(app, settings, authenticator or keys)
     _answer_errors(app)

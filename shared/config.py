@@ -15,7 +15,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.index_settings import IndexingSettings, RetentionSettings
-from codequarry.shared.service_settings import ApiSettings, AuthSettings, LimitSettings
+from codequarry.shared.service_settings import ApiSettings, AuditSettings, AuthSettings, LimitSettings
 from codequarry.shared.settings_section import Section
 from codequarry.shared.settings_sources import (
     Given,
@@ -238,6 +238,7 @@ class SettingsModel(Section):
     polling: PollingSettings = PollingSettings()
     auth: AuthSettings = AuthSettings()
     limits: LimitSettings = LimitSettings()
+    audit: AuditSettings = AuditSettings()
 
 
 @dataclass(frozen=True, slots=True)

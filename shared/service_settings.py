@@ -38,3 +38,10 @@ class LimitSettings(Section):
     total_requests_per_minute: int | None = Field(default=None, ge=1, description="of all together")
     total_burst: int = Field(default=240, ge=1, description="of all together, at once")
     total_concurrent: int | None = Field(default=None, ge=1, description="of all together, running at the same time")
+
+
+class AuditSettings(Section):
+    """What is written down of who read or changed what."""
+
+    file: Path | None = Field(default=None, description="one JSON object a line is added to it; unset, none is kept")
+    queries: bool = Field(default=False, description="keep the text of questions too")

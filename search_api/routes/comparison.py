@@ -3,6 +3,7 @@
 from apiflask import APIBlueprint
 from flask import Response, jsonify
 
+from codequarry.search_api.audit import note_access
 from codequarry.search_api.comparison import compare
 from codequarry.search_api.diff_request import parse_diff
 from codequarry.search_api.routes import answer_response, engine, problem_responses
@@ -28,4 +29,7 @@ further down there does not make it so. What has the same text in the same file 
 )
 def diff_search() -> Response:
     """Answer a comparison."""
-    return jsonify(compare(engine(), parse_diff(json_body())).to_json())
+    asked = parse_diff(json_body())
+    answer = compare(engine(), asked)
+    note_access((one["repo"] for one in answer.results), len(answer.results), asked.search.query)
+    return jsonify(answer.to_json())

@@ -7,6 +7,7 @@ from typing import get_args
 from apiflask import APIBlueprint
 from flask import Response, current_app, jsonify, request
 
+from codequarry.search_api.audit import note_access
 from codequarry.search_api.bodies import JobBody
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.parameters import integer_parameter, listed_parameter, refuse_unknown_parameters
@@ -55,6 +56,7 @@ def list_jobs() -> Response:
     states = listed_parameter("state", STATES)
     limit = integer_parameter("limit", DEFAULT_LIMIT, MAX_LIMIT)
     jobs = engine().catalog.jobs(states or None, request.args.get("repo"))
+    note_access((job.repo for job in jobs[:limit]), len(jobs[:limit]))
     return jsonify({"jobs": [job.to_json() for job in jobs[:limit]], "total": len(jobs)})
 
 
@@ -67,7 +69,9 @@ def list_jobs() -> Response:
 )
 def get_job(job_id: str) -> Response:
     """Return a job."""
-    return jsonify(engine().catalog.known_job(job_id).to_json())
+    job = engine().catalog.known_job(job_id)
+    note_access([job.repo], 1)
+    return jsonify(job.to_json())
 
 
 @blueprint.post("/jobs/<job_id>/retry")
@@ -101,6 +105,7 @@ def cancel_job(job_id: str) -> Response:
 
 def accepted(job: Job) -> Response:
     """Return the answer to a request that has become a job."""
+    note_access([job.repo], 1)
     response = jsonify(job.to_json())
     response.status_code = HTTPStatus.ACCEPTED
     response.headers["Location"] = f"/jobs/{job.id}"
@@ -110,4 +115,6 @@ def accepted(job: Job) -> Response:
 def _changed(job_id: str, change: Callable[[Job], Job]) -> Job:
     catalog = engine().catalog
     catalog.known_job(job_id)
-    return catalog.shown(change_job(catalog.store, job_id, change))
+    job = catalog.shown(change_job(catalog.store, job_id, change))
+    note_access([job.repo], 1)
+    return job

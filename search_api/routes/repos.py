@@ -4,6 +4,7 @@ from apiflask import APIBlueprint
 from flask import Response, current_app, jsonify
 
 from codequarry.search_api.adding import add_repository, parse_add, remove_repository
+from codequarry.search_api.audit import note_access
 from codequarry.search_api.bodies import JobBody, RepositoriesBody
 from codequarry.search_api.repositories import describe
 from codequarry.search_api.routes import INDEXER, answer_response, backend, engine, problem_responses
@@ -24,7 +25,9 @@ blueprint = APIBlueprint("repos", __name__, tag="Repositories")
 )
 def list_repos() -> Response:
     """Return what the index has."""
-    return jsonify({"repos": describe(engine().catalog)})
+    described = describe(engine().catalog)
+    note_access((one["name"] for one in described), len(described))
+    return jsonify({"repos": described})
 
 
 @blueprint.post("/repos")

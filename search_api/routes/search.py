@@ -9,6 +9,7 @@ from flask import Response, current_app, jsonify, request
 from werkzeug.exceptions import UnsupportedMediaType
 
 from codequarry.search_api.answer import SearchAnswer
+from codequarry.search_api.audit import note_access
 from codequarry.search_api.bodies import PendingBody
 from codequarry.search_api.on_demand import RETRY_AFTER_SECONDS, Pending, search_or_index
 from codequarry.search_api.problems import classify
@@ -72,8 +73,10 @@ def search_code() -> Response:
         raise
     if isinstance(answer, Pending):
         count_search("not_indexed")
+        note_access((job.repo for job in answer.jobs), 0, asked.query)
         return _pending(answer)
     _count(answer)
+    note_access((hit["repo"] for hit in answer.results), len(answer.results), asked.query)
     return jsonify(answer.to_json())
 
 

@@ -12,6 +12,7 @@ from apiflask import APIBlueprint
 from flask import Response, current_app, jsonify, request
 from pydantic import SecretStr
 
+from codequarry.search_api.audit import note_access
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.parameters import integer_parameter, refuse_unknown_parameters
 from codequarry.search_api.routes import INDEXER, RECEIVER, answer_response, backend, engine, problem_responses
@@ -119,6 +120,7 @@ def _id(provider: Provider) -> str:
 
 def _answer(received: Received) -> Response:
     body = received.delivery.to_json()
+    note_access(filter(None, [received.delivery.repo]), 1)
     response = jsonify({**body, "repeated": received.repeated})
     response.status_code = HTTPStatus.ACCEPTED
     if received.delivery.job:
@@ -169,4 +171,6 @@ def deliveries() -> Response:
     """Return the log of deliveries."""
     refuse_unknown_parameters("limit")
     limit = integer_parameter("limit", DEFAULT_LIMIT, MAX_LIMIT)
-    return jsonify({"deliveries": [one.to_json() for one in engine().catalog.deliveries()[:limit]]})
+    told = engine().catalog.deliveries()[:limit]
+    note_access((one.repo for one in told if one.repo), len(told))
+    return jsonify({"deliveries": [one.to_json() for one in told]})

@@ -1,0 +1,112 @@
+"""The audit log: who read or changed what, one JSON object a line, only ever added to."""
+
+import errno
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from flask import Flask, Response, g, request
+
+from codequarry.search_api.admission import NEEDS
+from codequarry.search_api.problems import problem
+from codequarry.shared.errors import UsageError
+from codequarry.shared.logs import logger
+from codequarry.shared.service_settings import AuditSettings
+
+# Who may read it is for the operator to widen.
+MODE = 0o600
+
+log = logger("codequarry.audit")
+
+
+@dataclass(slots=True)
+class Access:
+    """What a request was about, as its route notes it; ``results`` counts what it returned, None where it does not."""
+
+    repositories: Sequence[str] = ()
+    results: int | None = None
+    query: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the log; never a key, and the text of a question only where the settings ask for it."""
+
+    principal: str
+    action: str
+    status: int
+    request_id: str
+    repositories: Sequence[str] = ()
+    results: int | None = None
+    query: str | None = None
+    time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Return the line without what is not known."""
+        body = asdict(self)
+        return {"time": body.pop("time"), **{name: value for name, value in body.items() if value is not None}}
+
+
+class AuditLog:
+    """A file to which any number of processes add lines.
+
+    Each line is opened, written by one call in append mode, and closed: so lines of several processes never mix, and
+    whoever rotates the file by renaming or truncating it finds the next line in the new one.
+    """
+
+    def __init__(self, file: Path, with_queries: bool) -> None:
+        """Add to ``file``; UsageError where that can't be written."""
+        self._file = file
+        self._with_queries = with_queries
+        try:
+            os.close(self._open())
+        except OSError as error:
+            raise UsageError(f"audit.file {file} can't be written: {error.strerror}") from error
+
+    def add(self, principal: str, action: str, status: int, request_id: str, access: Access) -> None:
+        """Write one line; OSError where that fails."""
+        query = access.query if self._with_queries else None
+        repositories = sorted(set(access.repositories))
+        entry = Entry(principal, action, status, request_id, repositories, access.results, query)
+        line = json.dumps(entry.to_json(), ensure_ascii=True).encode() + b"\n"
+        descriptor = self._open()
+        try:
+            if os.write(descriptor, line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        finally:
+            os.close(descriptor)
+
+    def _open(self) -> int:
+        return os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, MODE)
+
+
+def note_access(repositories: Iterable[str], results: int, query: str | None = None) -> None:
+    """Note what the request read or changed, for its line in the log."""
+    g.access = Access(tuple(repositories), results, query)
+
+
+def record(app: Flask, settings: AuditSettings) -> None:
+    """Have every request that needs a key or a signature written down, the refused ones too."""
+    if settings.file is None:
+        return
+    audit = AuditLog(settings.file, settings.queries)
+
+    @app.after_request
+    def write(response: Response) -> Response:
+        action = f"{request.method} {request.url_rule.rule}" if request.url_rule else ""
+        if NEEDS.get(action, "open") == "open":
+            return response
+        access = g.get("access") or Access()
+        try:
+            audit.add(g.principal.name, action, response.status_code, g.request_id, access)
+        except OSError as error:
+            log.error("the audit log can't be written", detail=error.strerror)
+            # What can't be written down is not answered: else a full disk would be a way around the log.
+            detail = "the audit log can't be written, so nothing is answered; the operator's log says why"
+            return problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, g.request_id)
+        return response
