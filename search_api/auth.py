@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from codequarry.shared.access import OWNER, SCOPES, Grant, Principal
 from codequarry.shared.addresses import is_loopback
 from codequarry.shared.config import SettingsModel
-from codequarry.shared.errors import StoreError, Unauthorized, UsageError
+from codequarry.shared.errors import StoreError, StoreUnavailable, Unauthorized, UsageError
 from codequarry.shared.key_list import list_keys, note_use
 from codequarry.shared.keys import ApiKey, coarse_moment, hash_of, moment, split_token, used
 from codequarry.shared.store.port import Store
@@ -118,9 +118,18 @@ class ApiKeys:
         with self._lock:
             most = MIN_AGE_SECONDS if wanted and wanted not in self._keys else MAX_AGE_SECONDS
             if self._clock() - self._read_at > most:
-                self._keys = {key.id: key for key in list_keys(self._store())}
+                self._keys = self._read()
                 self._read_at = self._clock()
             return self._keys
+
+    def _read(self) -> Mapping[str, ApiKey]:
+        try:
+            return {key.id: key for key in list_keys(self._store())}
+        except StoreUnavailable as error:
+            if not self._keys and self._admin is None:
+                raise
+            # Who asks is not known yet, and shall not learn where the store is.
+            raise StoreUnavailable("keys can't be looked up at the moment; ask again later") from error
 
     def _note(self, key: ApiKey) -> None:
         """Write down once an hour that a key is in use; that it can't be is no reason to refuse a request."""

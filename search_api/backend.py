@@ -13,6 +13,7 @@ from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError, IndexMoved
 from codequarry.shared.ledger import read_head
+from codequarry.shared.logs import logger
 from codequarry.shared.opening import OpenIndex, open_index
 from codequarry.shared.store.consistency import check_counter
 from codequarry.shared.store.editions import Editions
@@ -21,6 +22,9 @@ from codequarry.shared.store.port import Store
 
 # A model that can't be used is looked for again after so long: a package was installed, a server came up.
 RETRY_SECONDS = 30.0
+
+
+log = logger("codequarry.api")
 
 
 class Backend:
@@ -70,12 +74,14 @@ class Backend:
             return self.seen_by(principal).search(request)
 
     def checks(self) -> dict[str, str]:
-        """Return for each part what is wrong with it, or ``ok``."""
+        """Return ``ok`` for each part, or that it is unavailable."""
         try:
             engine = self.engine()
             read_head(engine.store)
         except CodequarryError as error:
-            return {"store": str(error)}
+            # Probes need no key: where the store is, and what is wrong with it, is for the log.
+            log.warning("not ready", detail=str(error))
+            return {"store": "unavailable"}
         return {"store": "ok", "embedding": "ok" if engine.embeds else "unavailable: searches go on lexically"}
 
     def close(self) -> None:

@@ -1,0 +1,45 @@
+"""There is one way from a request to the index: nothing else may read head document, catalog, jobs or deliveries."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOM = Path(__file__).parents[3] / "search_api"
+# What tells of every repository, whoever asks.
+OF_EVERYBODY = {
+    "read_head", "list_repositories", "read_repository", "list_jobs", "shown_jobs", "read_job", "list_deliveries",
+    "list_ref_heads", "read_progress", "list_keys",
+}  # fmt: skip
+# Who may: the catalog, which takes out what a reader may not see; keys; probes; and deliveries, which are signed and of
+# code hosts, not of callers.
+MAY = {"catalog.py", "auth.py", "server.py", "backend.py", "webhooks/receiving.py"}
+# Routes get the engine of their caller; deliveries are dealt with as their owner's.
+MAY_USE_THE_BACKEND = {"routes/__init__.py", "routes/webhooks.py"}
+
+
+def modules() -> Iterator[str]:
+    """Yield the modules of the service."""
+    return (str(path.relative_to(ROOM)) for path in sorted(ROOM.rglob("*.py")))
+
+
+def names(module: str) -> set[str]:
+    """Return the names that a module imports."""
+    tree = ast.parse((ROOM / module).read_text())
+    return {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+
+
+@pytest.mark.parametrize("module", [module for module in modules() if module not in MAY])
+def test_no_other_module_reads_what_is_of_everybody(module: str) -> None:
+    assert not names(module) & OF_EVERYBODY
+
+
+@pytest.mark.parametrize(
+    "module", [module for module in modules() if module.startswith("routes/") and module not in MAY_USE_THE_BACKEND]
+)
+def test_a_route_reads_the_index_as_its_caller_may(module: str) -> None:
+    tree = ast.parse((ROOM / module).read_text())
+    called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    assert not {"backend().engine", "backend.engine"} & called
+    assert "EXTENSION" not in names(module)
