@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from codequarry.shared.errors import UsageError
 
-_DURATION = re.compile(r"(\d{1,6})\s*(s|m|h|d|w)")
+_DURATION = re.compile(r"([0-9]{1,6})\s*(s|m|h|d|w)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 # Longer than any key should live, and short enough for a calendar.
 MAX_DAYS = 36_500

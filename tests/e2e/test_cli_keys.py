@@ -1,0 +1,106 @@
+"""`codequarry keys` as a person uses it, and the service that asks for them."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+TIMEOUT_SECONDS = 60
+
+
+def ask(url, path, key=None):
+    """Send a request and return status and body."""
+    request = urllib.request.Request(url + path, headers={"Authorization": f"Bearer {key}"} if key else {})
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def test_a_key_is_made_before_anything_is_indexed_and_stays_when_another_model_is(workspace):
+    made = workspace.run("keys", "create", "ci", "--repo", "team-*", "--scope", "index", "--scope", "search")
+    assert made.code == 0, made.err
+    key = made.out.strip()
+    assert key.startswith("cq_") and key not in made.err
+    listed = workspace.run("keys", "list", "--json").json["keys"]
+    assert [(one["name"], one["scopes"], one["state"]) for one in listed] == [("ci", ["search", "index"], "active")]
+    assert key.rpartition("_")[2] not in workspace.run("keys", "list", "--json").out
+    repository = workspace.repository("project", {"a.py": "x = 1\n"})
+    smaller = {"CODEQUARRY_EMBEDDING__DIMENSIONS": "64"}
+    assert workspace.run("index", repository.folder, variables=smaller).code == 0
+    assert [one["name"] for one in workspace.run("keys", "list", "--json").json["keys"]] == ["ci"]
+
+
+def test_grants_are_given_and_taken_and_go_with_their_repository(workspace):
+    workspace.indexed("core", {"a.py": "x = 1\n"})
+    workspace.run("keys", "create", "reader", "--repo", "core", "--path", "docs/", "--not-path", "docs/x/")
+    granted = workspace.run("keys", "grant", "reader", "--repo", "site", "--json").json
+    assert granted["grants"] == [
+        {"repos": "core", "include": ["docs/"], "exclude": ["docs/x/"]},
+        {"repos": "site", "include": [], "exclude": []},
+    ]
+    assert workspace.run("repos", "rm", "core", "--yes").code == 0
+    assert [one["repos"] for one in workspace.run("keys", "show", "reader", "--json").json["grants"]] == ["site"]
+    taken = workspace.run("keys", "grant", "reader", "--remove", "--repo", "site", "--json").json
+    assert taken["grants"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("create", "x"), 2, "--repo"),
+        (("create", "x", "--repo", "a?"), 2, "only *"),
+        (("create", "x", "--repo", "*", "--scope", "read"), 2, "unknown scope 'read'"),
+        (("create", "x", "--repo", "*", "--expires", "soon"), 2, "90d"),
+        (("create", "x", "--repo", "*", "--expires", "2001-01-01"), 2, "is over"),
+        (("rotate", "x"), 1, "no key 'x'"),
+        (("show", "x"), 1, "no key 'x'"),
+        (("grant", "x", "--remove", "--repo", "a", "--path", "b/"), 2, "--remove"),
+    ],
+)
+def test_what_can_not_be_is_refused_in_one_line(workspace, arguments, code, says):
+    outcome = workspace.run("keys", *arguments)
+    assert outcome.code == code
+    assert says in outcome.error
+
+
+def test_a_key_is_rotated_without_a_gap_and_revoked_while_the_service_runs(workspace):
+    workspace.indexed("core", {"a.py": "x = 1\n"})
+    first = workspace.run("keys", "create", "ci", "--repo", "core").out.strip()
+    command = [sys.executable, "-m", "codequarry.cli.main", "serve", "--host", "0.0.0.0", "--port", "0"]
+    process = subprocess.Popen(
+        command, cwd=workspace.folder, env=workspace.environment, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        said = next(line for line in process.stderr if "listens on" in line)
+        url = f"http://127.0.0.1:{said.strip().rpartition(':')[2]}"
+        assert ask(url, "/repos")[0] == 401
+        assert [one["name"] for one in json.loads(ask(url, "/repos", first)[1])["repos"]] == ["core"]
+        second = workspace.run("keys", "rotate", "ci", "--keep", "1h").out.strip()
+        assert _soon(url, second, 200)
+        assert ask(url, "/repos", first)[0] == 200
+        workspace.run("keys", "revoke", "ci")
+        assert _soon(url, second, 401)
+        assert ask(url, "/repos", first)[0] == ask(url, "/repos")[0] == 401
+        assert ask(url, "/healthz")[0] == 200
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=TIMEOUT_SECONDS)
+    assert workspace.run("keys", "list", "--json").json["keys"][0]["last_used_at"].endswith(":00:00+00:00")
+
+
+def _soon(url, key, status):
+    """Tell whether a key is answered so within the seconds that the service takes to notice."""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while ask(url, "/repos", key)[0] != status:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
