@@ -8,10 +8,10 @@ from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.workers import Readers
 from codequarry.ingest.run import Run
 from codequarry.ingest.sharing.share import Claim, Share, SharedPlan
-from codequarry.ingest.transaction.holder import is_gone
+from codequarry.ingest.transaction.holder import is_gone, spoken
 from codequarry.ingest.transaction.lease import Heartbeat, Held
 from codequarry.ingest.transaction.writing import Writer, Written
-from codequarry.shared.errors import QueueUnavailable
+from codequarry.shared.errors import Conflict, QueueUnavailable
 
 # A batch ends with the files of the settings or so many bytes: all take about as long, so nobody is waited for.
 BATCH_BYTES = 4_000_000
@@ -21,6 +21,10 @@ MOST_HELPERS = 32
 CALL_SECONDS = 10.0
 # How often the others are looked at while nothing is left to take.
 LOOK_SECONDS = 0.2
+
+
+class HelperSilent(Conflict):
+    """Somebody who takes part shows no sign of life, and may yet write."""
 
 
 def is_shared(run: Run, tasks: Sequence[FileTask]) -> bool:
@@ -96,9 +100,9 @@ class _Coordinator:
             call(self._held.timeline, self._held.number, min(most, MOST_HELPERS))
 
     def _take_over(self, claims: dict[int, Claim]) -> bool:
-        """Free the batches of claimants that are gone, or show no life by our own clock; tell whether there were any.
+        """Free the batches of claimants that are known to be gone, and tell whether there were any.
 
-        Rows are created, never overwritten: that both write a batch does no harm (rule 2).
+        HelperSilent where one shows no life by our own clock and may still wake up: its number is given up (rule 7).
         """
         found = False
         now = time.monotonic()
@@ -109,10 +113,11 @@ class _Coordinator:
             if (claimant, beats) != (claim.claimant, claim.beats):
                 since = now
             self._seen[at] = (claim.claimant, claim.beats, since)
-            silent = now - since >= self._run.workshop.settings.indexing.lease_seconds
-            if silent or claim.claimant == self._held.holder or is_gone(claim.claimant):
+            if claim.claimant == self._held.holder or is_gone(claim.claimant):
                 self._share.free(at, claim.claimant)
                 found = True
+            elif now - since >= self._run.workshop.settings.indexing.lease_seconds:
+                raise HelperSilent(f"{spoken(claim.claimant)} took part and fell silent; the import begins again")
         return found
 
 

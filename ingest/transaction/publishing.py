@@ -10,7 +10,7 @@ from codequarry.ingest.freshness import note_fetch, observe_published
 from codequarry.ingest.git.ancestry import lost_commits, new_commits
 from codequarry.ingest.presence import RemovedMeanwhile, ensure_entry, has_timelines, retract_entry, retract_identity
 from codequarry.ingest.run import Run, Work
-from codequarry.ingest.sharing.coordinator import is_shared, write_shared
+from codequarry.ingest.sharing.coordinator import HelperSilent, is_shared, write_shared
 from codequarry.ingest.sharing.share import Share
 from codequarry.ingest.transaction.acquire import give_up
 from codequarry.ingest.transaction.chores import drop_noted, note_purge
@@ -49,7 +49,7 @@ class Miscounted(StoreError):
 
 
 # What the next run could not do better with what is written.
-NOT_RESUMED = (LimitExceeded, Stopped, ModelMismatch, Miscounted, RemovedMeanwhile)
+NOT_RESUMED = (LimitExceeded, Stopped, ModelMismatch, Miscounted, RemovedMeanwhile, HelperSilent)
 
 
 def transact(run: Run, held: Held, placer: Placer) -> tuple[Work, Written, Summary]:

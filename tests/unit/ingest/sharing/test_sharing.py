@@ -10,6 +10,7 @@ import pytest
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.sharing import coordinator
+from codequarry.ingest.sharing.coordinator import HelperSilent
 from codequarry.ingest.sharing.helper import take_part
 from codequarry.ingest.sharing.share import Share
 from codequarry.shared.errors import GitError, Interrupted, LeaseHeld, LimitExceeded
@@ -151,9 +152,7 @@ def test_one_alone_gets_through_although_nobody_comes(repository, make_workshop,
     check_same(share_workshop.store, alone.store)
 
 
-def test_the_batch_of_a_helper_that_is_gone_or_silent_is_done_by_the_coordinator(
-    repository, make_workshop, share_workshop
-):
+def test_the_batch_of_a_helper_that_is_gone_is_done_by_the_coordinator(repository, make_workshop, share_workshop):
     alone = make_workshop("alone")
     index_repository(IndexRequest(repository.origin), alone)
     settings = share_workshop.settings
@@ -162,12 +161,32 @@ def test_the_batch_of_a_helper_that_is_gone_or_silent_is_done_by_the_coordinator
     def take_and_die(timeline, number, _):
         share = Share(share_workshop.store, timeline, number)
         assert share.take(3, "")  # known to be gone
-        assert share.take(4, "another machine")
 
     workshop = replace(share_workshop, settings=hasty, call_helpers=take_and_die)
     index_repository(IndexRequest(repository.origin), workshop)
     check_same(share_workshop.store, alone.store)
     assert share_workshop.store.list_documents("batch:") == []
+
+
+def test_a_number_that_a_silent_helper_may_yet_write_to_is_given_up(repository, make_workshop, share_workshop):
+    """It looked up the lease, stands still, and writes long after: nobody may ever see that."""
+    store, settings = share_workshop.store, share_workshop.settings
+    hasty = settings.model_copy(update={"indexing": settings.indexing.model_copy(update={"lease_seconds": 0.5})})
+    numbers = []
+
+    def take_and_stall(timeline, number, _):
+        numbers.append(number)
+        assert Share(store, timeline, number).take(4, "another machine")
+
+    with pytest.raises(HelperSilent, match="another machine took part and fell silent"):
+        index_repository(
+            IndexRequest(repository.origin), replace(share_workshop, settings=hasty, call_helpers=take_and_stall)
+        )
+    head = read_head(store)
+    assert set(numbers) <= head.aborted
+    assert (head.open, store.list_documents("batch:")) == ({}, [])
+    index_repository(IndexRequest(repository.origin), share_workshop)
+    assert read_head(store).defaults
 
 
 @pytest.mark.parametrize("error", [GitError("no way there"), Interrupted("it is to end")])
