@@ -55,7 +55,7 @@ def test_a_token_is_read_where_it_is(tmp_path, monkeypatch):
             read_token(reference)
 
 
-@pytest.mark.parametrize("field", ["roots", "credentials", "external_models"])
+@pytest.mark.parametrize("field", ["roots", "credentials"])
 def test_what_can_not_be_said_of_a_repository_is_refused_by_name(field):
     with pytest.raises(UnknownName, match=field):
         load_settings([f'repositories=[{{"origin": "{ORIGIN}", "{field}": true}}]'], variables={})
