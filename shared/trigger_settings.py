@@ -27,19 +27,24 @@ class TokenReference(Section):
         return self
 
 
-class RepositorySettings(TokenReference):
-    """One repository that `codequarry sync` keeps in the index."""
+class RepositoryRules(TokenReference):
+    """What holds for one repository, or for each one of a group."""
 
-    origin: str = Field(min_length=1, description="path or URL")
-    name: str | None = Field(default=None, description="name in the index; the origin's if unset")
     refs: tuple[str, ...] = Field(
         default=(), description="patterns of branches and tags that are indexed beside the default branch"
     )
     pulls: bool = Field(default=False, description="index pull requests that webhooks tell of")
+    external_models: bool = Field(default=True, description="false: its code is embedded on this machine or not at all")
+
+
+class RepositorySettings(RepositoryRules):
+    """One repository that `codequarry sync` keeps in the index."""
+
+    origin: str = Field(min_length=1, description="path or URL")
+    name: str | None = Field(default=None, description="name in the index; the origin's if unset")
     include: tuple[str, ...] | None = Field(default=None, description="instead of [scan] include")
     exclude: tuple[str, ...] = Field(default=(), description="besides [scan] exclude")
     poll_seconds: float | None = Field(default=None, ge=0, description="instead of [polling] interval_seconds")
-    external_models: bool = Field(default=True, description="false: its code is embedded on this machine or not at all")
 
     @field_validator("name")
     @classmethod
@@ -73,7 +78,7 @@ def _distinct(repositories: tuple[RepositorySettings, ...]) -> tuple[RepositoryS
 Repositories = Annotated[tuple[RepositorySettings, ...], AfterValidator(_distinct)]
 
 
-class RepositoryGroup(TokenReference):
+class RepositoryGroup(RepositoryRules):
     """All repositories of a GitHub organisation or GitLab group."""
 
     github_org: str | None = Field(default=None, min_length=1)
@@ -83,8 +88,6 @@ class RepositoryGroup(TokenReference):
     exclude: tuple[str, ...] = Field(default=(), description="patterns of names that are left out")
     archived: bool = False
     forks: bool = False
-    refs: tuple[str, ...] = ()
-    pulls: bool = False
 
     @model_validator(mode="after")
     def _one_host(self) -> Self:

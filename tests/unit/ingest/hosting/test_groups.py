@@ -188,9 +188,9 @@ def test_a_next_page_on_another_host_is_not_followed(host):
 
 
 def test_the_rules_of_a_group_hold_for_what_is_in_it():
-    group = {"github_org": "Acme", "exclude": ["old-*"], "refs": ["release/*"]}
+    group = {"github_org": "Acme", "exclude": ["old-*"], "refs": ["release/*"], "external_models": False}
     settings = SettingsModel.model_validate({"repository_groups": [group]})
     rules = rules_of(settings, "git@github.com:acme/api.git")
-    assert rules is not None and rules.refs == ("release/*",)
+    assert rules is not None and (rules.refs, rules.external_models) == (("release/*",), False)
     for origin in ("https://github.com/acme/old-api", "https://github.com/other/api", "https://git.example/acme/api"):
         assert rules_of(settings, origin) is None
