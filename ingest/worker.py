@@ -1,6 +1,7 @@
 """One process of a worker: takes a job at a time, looks after those of others, and ends when it is told to."""
 
 from collections.abc import Callable
+from time import monotonic
 from typing import Protocol
 
 from codequarry.ingest.git.mirror_cache import trim_mirrors
@@ -19,6 +20,8 @@ from codequarry.shared.repositories import Progress
 
 # A job beats so many times before it counts as lost, so that a slow store costs nothing.
 BEATS_UNTIL_LOST = 6
+# So often a running job looks for one that is more urgent, however small its batches are.
+LOOK_SECONDS = 0.5
 
 log = logger("codequarry.worker")
 
@@ -52,6 +55,7 @@ class Worker:
         lease_seconds = workplace.settings.indexing.lease_seconds
         self._lookout = Lookout(max(lease_seconds, BEATS_UNTIL_LOST * BEAT_SECONDS))
         self._doing: list[Job] = []
+        self._looked = float("-inf")
 
     def do_next(self) -> None:
         """Do the job that goes first, if there is one."""
@@ -128,6 +132,9 @@ class Worker:
         self._keep_on(progress)
         if progress.phase != "indexing" or not progress.files_total:
             return
+        if monotonic() - self._looked < LOOK_SECONDS:
+            return
+        self._looked = monotonic()
         store = self._workplace.workshop(anew=False).store
         passed_over = {one.repo for one in self._doing}
         self._take(lambda holder: claim_next(store, holder, job.priority, passed_over))

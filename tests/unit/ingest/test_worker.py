@@ -94,6 +94,7 @@ def test_more_urgent_jobs_of_other_repositories_go_first_between_two_batches(
         return left
 
     monkeypatch.setattr(rooms, "run_job", note)
+    monkeypatch.setattr(rooms, "LOOK_SECONDS", 0.0)
     first = ask(store, big)
     bell = Bell()
     worker = Worker(place(), Told(), bell)
