@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
@@ -20,6 +21,11 @@ from codequarry.ingest.transaction.writing import Writer, Written
 from codequarry.ingest.watch import Watch
 from codequarry.shared.embedding.permission import check_model_place
 from codequarry.shared.errors import Conflict, StoreError
+from codequarry.shared.index_settings import IndexingSettings
+
+# Whoever takes longer for a batch hangs, in a model or a grammar: it counts as silent from then on, so that nobody
+# waits for it longer than this and a lease.
+BATCH_SECONDS = 900.0
 
 
 def take_part(timeline: int, number: int, workshop: Workshop, observe: Observe) -> bool:
@@ -29,60 +35,52 @@ def take_part(timeline: int, number: int, workshop: Workshop, observe: Observe) 
     """
     share = Share(workshop.store, timeline, number)
     plan = share.plan()
-    if plan is None:
+    if plan is None or not _free(share, plan):
         return False
-    helper = new_holder()
-    at = _take_one(share, plan, helper)
-    if at is None:
-        return False
-    try:
-        batch = _Batch(plan, Held(timeline, number, plan.holder, new=False), workshop, observe)
-        _do(share, at, helper, batch)
-        return bool(_free(share, plan))
-    finally:
-        retire_holder(helper)
-        if share.plan() != plan:
-            share.withdraw(at, helper)  # it was cleared in between, and the claim would stay for ever
+    # Not started: the lease is another one's to keep alive, and only looked at here before each write (rule 2).
+    held = Held(timeline, number, plan.holder, new=False)
+    heartbeat = Heartbeat(workshop.store, held, workshop.settings.indexing.lease_seconds)
+    heartbeat.check()
+    origin = origin_of_record(plan.origin)
+    check_model_place(workshop.settings, plan.rules.repo, plan.origin, workshop.embedder)
+    with mirror_in_use(mirror_folder(origin, workshop.settings.home)):
+        # Before anything is claimed: a clone may take long, and nobody is to wait for it.
+        mirror = fetch_commit(origin, plan.commit, workshop.settings, guarded=plan.guarded)
+        writer = Writer(plan.rules.repo, held, workshop, heartbeat, IndexRequest(plan.origin))
+        watch = Watch(workshop.store, observe, plan.rules.repo, saves=False)
+        return _Helper(share, plan, Assignment(mirror, plan.rules), workshop.settings.indexing).take_one(writer, watch)
 
 
-class _Batch:
-    """What it takes to write one batch of a plan."""
+class _Helper:
+    """Somebody who has a mirror and takes one batch."""
 
-    def __init__(self, plan: SharedPlan, held: Held, workshop: Workshop, observe: Observe) -> None:
-        self._plan, self._held, self._workshop, self._observe = plan, held, workshop, observe
-        # Not started: the lease is another one's to keep alive, and only looked at here before each write (rule 2).
-        self._heartbeat = Heartbeat(workshop.store, held, workshop.settings.indexing.lease_seconds)
+    def __init__(self, share: Share, plan: SharedPlan, assignment: Assignment, settings: IndexingSettings) -> None:
+        self._share, self._plan, self._assignment, self._settings = share, plan, assignment, settings
+        self._name = new_holder()
 
-    @property
-    def beat_seconds(self) -> float:
-        return self._workshop.settings.indexing.lease_seconds / BEATS_PER_LEASE
+    def take_one(self, writer: Writer, watch: Watch) -> bool:
+        """Write a batch, if one is free, and tell whether there are more."""
+        at = _take_one(self._share, self._plan, self._name)
+        if at is None:
+            retire_holder(self._name)
+            return False
+        try:
+            with _beating(self._share, at, self._name, self._settings.lease_seconds / BEATS_PER_LEASE):
+                written = self._write(self._share.files(at), writer, watch)
+            self._share.finish(at, self._name, written)
+            return bool(_free(self._share, self._plan))
+        except BaseException:
+            self._share.free(at, self._name)
+            raise
+        finally:
+            retire_holder(self._name)
+            if self._share.plan() != self._plan:
+                self._share.withdraw(at, self._name)  # it was cleared in between, and the claim would stay for ever
 
-    def write(self, files: list[FileTask]) -> Written:
-        self._heartbeat.check()
-        plan, workshop = self._plan, self._workshop
-        origin = origin_of_record(plan.origin)
-        check_model_place(workshop.settings, plan.rules.repo, plan.origin, workshop.embedder)
-        with mirror_in_use(mirror_folder(origin, workshop.settings.home)):
-            mirror = fetch_commit(origin, plan.commit, workshop.settings, guarded=plan.guarded)
-            return self._write(files, Assignment(mirror, plan.rules))
-
-    def _write(self, files: list[FileTask], assignment: Assignment) -> Written:
-        workshop, repo = self._workshop, assignment.rules.repo
-        writer = Writer(repo, self._held, workshop, self._heartbeat, IndexRequest(self._plan.origin))
-        watch = Watch(workshop.store, self._observe, repo, saves=False)
+    def _write(self, files: list[FileTask], writer: Writer, watch: Watch) -> Written:
         watch.say("indexing")
-        with closing(open_readers(assignment, reading_processes(files, workshop.settings.indexing))) as readers:
+        with closing(open_readers(self._assignment, reading_processes(files, self._settings))) as readers:
             return writer.write(readers.read(files), watch)
-
-
-def _do(share: Share, at: int, helper: str, batch: _Batch) -> None:
-    try:
-        with _beating(share, at, helper, batch.beat_seconds):
-            written = batch.write(share.files(at))
-    except BaseException:
-        share.free(at, helper)
-        raise
-    share.finish(at, helper, written)
 
 
 def _take_one(share: Share, plan: SharedPlan, helper: str) -> int | None:
@@ -99,11 +97,12 @@ def _free(share: Share, plan: SharedPlan) -> list[int]:
 
 @contextmanager
 def _beating(share: Share, at: int, helper: str, seconds: float) -> Iterator[None]:
-    """Show every few seconds that the batch is worked on."""
+    """Show every few seconds that the batch is worked on, for as long as a batch may take."""
     ended = threading.Event()
+    until = time.monotonic() + BATCH_SECONDS
 
     def run() -> None:
-        while not ended.wait(seconds):
+        while not ended.wait(seconds) and time.monotonic() < until:
             try:
                 share.beat(at, helper)
             except Conflict:

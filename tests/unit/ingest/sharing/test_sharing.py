@@ -9,7 +9,7 @@ import pytest
 
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.ingest.sharing import coordinator
+from codequarry.ingest.sharing import coordinator, helper
 from codequarry.ingest.sharing.coordinator import HelperSilent
 from codequarry.ingest.sharing.helper import take_part
 from codequarry.ingest.sharing.share import Share
@@ -187,6 +187,44 @@ def test_a_number_that_a_silent_helper_may_yet_write_to_is_given_up(repository, 
     assert (head.open, store.list_documents("batch:")) == ({}, [])
     index_repository(IndexRequest(repository.origin), share_workshop)
     assert read_head(store).defaults
+
+
+def test_a_helper_that_hangs_counts_as_silent_in_the_end(repository, share_workshop, tmp_path, monkeypatch):
+    """Its thread that beats lives on; nobody is to wait for hours."""
+    monkeypatch.setattr(helper, "BATCH_SECONDS", 0.0)
+    settings = share_workshop.settings
+    hasty = settings.model_copy(update={"indexing": settings.indexing.model_copy(update={"lease_seconds": 1.0})})
+    over = threading.Event()
+
+    def hang(timeline, number, workshop, _):
+        return take_part(timeline, number, workshop, lambda _: over.wait(60))
+
+    workshop = replace(share_workshop, settings=hasty)
+    helpers = Helpers(workshop, tmp_path, hang)
+    helpers.batches = 1  # so that the coordinator goes on
+    with pytest.raises(HelperSilent):
+        index_repository(IndexRequest(repository.origin), replace(workshop, call_helpers=helpers.call))
+    over.set()
+    helpers.join()
+    assert {type(one) for one in helpers.failures} == {LeaseHeld}
+    assert share_workshop.store.list_documents("batch:") == []
+
+
+def test_a_helper_claims_nothing_before_it_has_the_commit(repository, share_workshop, tmp_path, monkeypatch):
+    """A first clone on its machine may take an hour, and the import would wait for it."""
+    claims = []
+
+    def fetch(*_, **__):
+        claims.extend(share_workshop.store.list_documents("batch:0000000001:0000000002:claim"))
+        raise GitError("no way there")
+
+    monkeypatch.setattr(helper, "fetch_commit", fetch)
+    helpers = Helpers(share_workshop, tmp_path)
+    index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=helpers.call))
+    helpers.join()
+    assert {type(one) for one in helpers.failures} == {GitError}
+    # What the one that planned took itself may be there.
+    assert len({one.body["claimant"] for one in claims}) <= 1
 
 
 @pytest.mark.parametrize("error", [GitError("no way there"), Interrupted("it is to end")])
