@@ -1,5 +1,7 @@
 """The description of the API is true: whatever it allows is answered as it says, whatever it forbids is refused."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -17,8 +19,12 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from codequarry.search_api.app import create_app
+from codequarry.shared.access import SCOPES, Grant
 from codequarry.shared.job_list import submit
 from codequarry.shared.jobs import Job, JobRequest
+from codequarry.shared.key_list import add_key
+from codequarry.shared.keys import new_key
+from codequarry.shared.model import PathGlobs
 from codequarry.shared.store.port import Store
 
 CHECKS = [
@@ -50,6 +56,9 @@ OPERATIONS = [
 ]
 
 
+NO_KEY: Mapping[str, str] = MappingProxyType({})
+
+
 class Waiting:
     """Takes jobs, and leaves them to workers of which there are none: nothing is fetched from made-up origins."""
 
@@ -70,12 +79,14 @@ def api(settings: Any, store: Store, embedder: Any, indexed: Any) -> Any:
     return schemathesis.openapi.from_wsgi("/openapi.json", app)
 
 
-def fuzz(api: Any, method: str, path: str, mode: GenerationMode) -> int:
+def fuzz(
+    api: Any, method: str, path: str, mode: GenerationMode, headers: Mapping[str, str] = NO_KEY, examples: int = 40
+) -> int:
     """Send generated requests, the same ones in every run, and return how many."""
     sent = 0
 
     @generated(
-        max_examples=40,
+        max_examples=examples,
         derandomize=True,
         deadline=None,
         database=None,
@@ -85,7 +96,7 @@ def fuzz(api: Any, method: str, path: str, mode: GenerationMode) -> int:
     def send(case: Any) -> None:
         nonlocal sent
         sent += 1
-        case.call_and_validate(checks=CHECKS)
+        case.call_and_validate(checks=CHECKS, headers=dict(headers))
 
     send()
     return sent
@@ -99,6 +110,30 @@ def test_what_the_description_allows_is_answered_as_it_says(api: Any, method: st
 @pytest.mark.parametrize("path", ["/search-code", "/diff-search", "/repos"])
 def test_what_the_description_forbids_is_refused(api: Any, path: str) -> None:
     assert fuzz(api, "POST", path, GenerationMode.NEGATIVE) > 10
+
+
+@pytest.fixture(scope="module")
+def keys(store: Store, api: Any) -> dict[str, dict[str, str]]:
+    """Give the headers of a key of each scope that sees one repository in part, and of none, of a service with keys."""
+    headers: dict[str, dict[str, str]] = {"none": {}, "unknown": {"Authorization": "Bearer cq_000000000000_x"}}
+    for scope in SCOPES:
+        key, token = new_key(scope, [scope], [Grant("core", PathGlobs(("src/",)))])
+        add_key(store, key)
+        headers[scope] = {"Authorization": f"Bearer {token}"}
+    return headers
+
+
+@pytest.fixture(scope="module")
+def guarded(settings: Any, store: Store, embedder: Any, keys: Any) -> Any:
+    """Give the schema of a service that has keys."""
+    app = create_app(settings, store, embedder, lambda _: Waiting(store))
+    return schemathesis.openapi.from_wsgi("/openapi.json", app)
+
+
+@pytest.mark.parametrize("who", ["none", "unknown", *SCOPES])
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_with_any_key_and_without_it_is_too(guarded: Any, keys: Any, method: str, path: str, who: str) -> None:
+    assert fuzz(guarded, method, path, GenerationMode.POSITIVE, keys[who], examples=6) > 0
 
 
 def test_every_operation_of_the_description_is_tried(api: Any) -> None:

@@ -115,11 +115,11 @@ def make_repositories(place: Any) -> dict[str, Any]:
 
 @contextmanager
 def open_world(
-    home: Path, embedder: Any, repositories: Mapping[str, Any], key: ApiKey, *, hidden: bool
+    home: Path, embedder: Any, repositories: Mapping[str, Any], key: ApiKey, *, hidden: bool, **sections: Any
 ) -> Iterator[World]:
     """Index what is visible, in the same order in both worlds, and what is hidden where this is the world with it."""
     home.mkdir(parents=True)
-    settings = SettingsModel.model_validate({"home": home, "api": {"local_roots": [home.parent]}})
+    settings = SettingsModel.model_validate({"home": home, "api": {"local_roots": [home.parent]}, **sections})
     scan = settings.scan if hidden else settings.scan.model_copy(update={"exclude": (HIDDEN_PATH,)})
     scanned = settings.model_copy(update={"scan": scan})
     store = open_store(settings, embedder.dimension)
