@@ -67,7 +67,7 @@ def create(
     from codequarry.shared.keys import new_key
 
     granted = _grants(repos, paths, not_paths)
-    key, token = new_key(name, scopes or ["search"], granted, expires_at=_ending(expires), created_by=getpass.getuser())
+    key, token = new_key(name, scopes or ["search"], granted, expires_at=_ending(expires), created_by=_user())
     with _catalog(context) as place:
         add_key(place.store, key)
     _tell(key, token, as_json)
@@ -169,6 +169,14 @@ def _catalog(context: typer.Context) -> "Iterator[Workplace]":
         settings.home.mkdir(parents=True, exist_ok=True)
     with workplace(settings) as place:
         yield place
+
+
+def _user() -> str:
+    """Return who runs the command; in a container nobody may know."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
 
 
 def _change(context: typer.Context, asked: str, change: "Callable[[ApiKey], ApiKey]", as_json: bool) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from flask import Flask, g, request
+from flask import Flask, Request, g, request
 from werkzeug.routing import Rule
 
 from codequarry.search_api.auth import NOBODY, Asker, Authenticator
@@ -73,11 +73,7 @@ def guard(app: Flask, settings: SettingsModel, authenticator: Authenticator) -> 
     @app.before_request
     def admit() -> None:
         g.principal = NOBODY
-        rule = request.url_rule
-        if rule is None or request.method == "OPTIONS":
-            return
-        method = "GET" if request.method == "HEAD" else request.method
-        need = NEEDS[f"{method} {rule.rule}"]
+        need = need_of(request)
         if need == "open":
             return
         g.principal = SIGNED if need == "signed" else authenticator.authenticate(asker())
@@ -90,6 +86,20 @@ def guard(app: Flask, settings: SettingsModel, authenticator: Authenticator) -> 
     def leave(_: BaseException | None) -> None:
         if (name := g.pop("admitted", None)) is not None:
             limits.leave(name)
+
+
+def action_of(asked: Request) -> str:
+    """Return the route of a request as ``NEEDS`` has it, "" where there is none."""
+    if asked.url_rule is None:
+        return ""
+    return f"{'GET' if asked.method == 'HEAD' else asked.method} {asked.url_rule.rule}"
+
+
+def need_of(asked: Request) -> Need:
+    """Return what a request needs; where nothing will run but Flask's own answer, that is nothing."""
+    if asked.url_rule is None or asked.method == "OPTIONS":
+        return "open"
+    return NEEDS[action_of(asked)]
 
 
 def asker() -> Asker:

@@ -12,7 +12,7 @@ from typing import Any
 
 from flask import Flask, Response, g, request
 
-from codequarry.search_api.admission import NEEDS
+from codequarry.search_api.admission import action_of, need_of
 from codequarry.search_api.problems import problem
 from codequarry.shared.errors import UsageError
 from codequarry.shared.logs import logger
@@ -98,12 +98,11 @@ def record(app: Flask, settings: AuditSettings) -> None:
 
     @app.after_request
     def write(response: Response) -> Response:
-        action = f"{request.method} {request.url_rule.rule}" if request.url_rule else ""
-        if NEEDS.get(action, "open") == "open":
+        if need_of(request) == "open":
             return response
         access = g.get("access") or Access()
         try:
-            audit.add(g.principal.name, action, response.status_code, g.request_id, access)
+            audit.add(g.principal.name, action_of(request), response.status_code, g.request_id, access)
         except OSError as error:
             log.error("the audit log can't be written", detail=error.strerror)
             # What can't be written down is not answered: else a full disk would be a way around the log.

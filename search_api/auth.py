@@ -22,6 +22,8 @@ from codequarry.shared.store.port import Store
 MAX_AGE_SECONDS = 2.0
 # A key that was just made shall not wait for that: one that is not known is looked for, but not more often than this.
 MIN_AGE_SECONDS = 0.2
+# Where keys can't be read, all who wait for that hear the same for so long: one after the other would take too long.
+FAILURE_SECONDS = 0.5
 # A key in the settings is made by a person, who may choose a short one.
 MIN_ADMIN_KEY_CHARACTERS = 24
 ADMIN = Principal("admin key of the settings", frozenset(SCOPES), (Grant("*"),))
@@ -88,6 +90,7 @@ class ApiKeys:
         self._lock = Lock()
         self._keys: Mapping[str, ApiKey] = {}
         self._read_at = float("-inf")
+        self._failure = (float("-inf"), "")
         self._noted: dict[str, str] = {}
 
     def authenticate(self, asker: Asker) -> Principal:
@@ -123,13 +126,17 @@ class ApiKeys:
             return self._keys
 
     def _read(self) -> Mapping[str, ApiKey]:
+        failed_at, said = self._failure
+        if self._clock() - failed_at < FAILURE_SECONDS:
+            raise StoreUnavailable(said)
         try:
             return {key.id: key for key in list_keys(self._store())}
         except StoreUnavailable as error:
-            if not self._keys and self._admin is None:
-                raise
             # Who asks is not known yet, and shall not learn where the store is.
-            raise StoreUnavailable("keys can't be looked up at the moment; ask again later") from error
+            are_there_any = self._keys or self._admin is not None
+            said = "keys can't be looked up at the moment; ask again later" if are_there_any else str(error)
+            self._failure = (self._clock(), said)
+            raise StoreUnavailable(said) from error
 
     def _note(self, key: ApiKey) -> None:
         """Write down once an hour that a key is in use; that it can't be is no reason to refuse a request."""

@@ -76,6 +76,8 @@ def test_what_was_refused_is_written_down_too_and_probes_are_not(audited):
     client.get("/repos", headers={"Authorization": "Bearer nonsense"})
     client.post("/search-code", json={"query": ""})
     client.get("/jobs/nope")
+    client.head("/repos")
+    client.options("/repos")
     for path in ("/healthz", "/readyz", "/openapi.json", "/no-such-path"):
         client.get(path)
     assert [(line["action"], line["status"], line["principal"][:6]) for line in lines(file)] == [
@@ -83,6 +85,7 @@ def test_what_was_refused_is_written_down_too_and_probes_are_not(audited):
         ("GET /repos", 401, "nobody"),
         ("POST /search-code", 400, "reader"),
         ("GET /jobs/<job_id>", 404, "reader"),
+        ("GET /repos", 200, "reader"),
     ]
 
 

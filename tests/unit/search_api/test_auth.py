@@ -4,7 +4,16 @@ from datetime import timedelta
 
 import pytest
 
-from codequarry.search_api.auth import ADMIN, MAX_AGE_SECONDS, MIN_AGE_SECONDS, ApiKeys, Asker, Unguarded, is_loopback
+from codequarry.search_api.auth import (
+    ADMIN,
+    FAILURE_SECONDS,
+    MAX_AGE_SECONDS,
+    MIN_AGE_SECONDS,
+    ApiKeys,
+    Asker,
+    Unguarded,
+    is_loopback,
+)
 from codequarry.shared.access import OWNER, Grant
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import StoreUnavailable, Unauthorized, UsageError
@@ -157,6 +166,25 @@ class TestKeys:
         with pytest.raises(StoreUnavailable):
             authenticator.authenticate(local())
         assert authenticator.authenticate(local(ADMIN_KEY)) is ADMIN
+
+    def test_those_who_waited_for_a_store_that_is_away_do_not_wait_one_after_the_other(self, clock):
+        calls = []
+
+        def fail():
+            calls.append(1)
+            raise StoreUnavailable("nobody at 10.1.2.3")
+
+        settings = SettingsModel.model_validate({"auth": {"admin_key": ADMIN_KEY}})
+        authenticator = ApiKeys(settings, fail, Unguarded(settings), lambda: clock["now"])
+        for _ in range(3):
+            with pytest.raises(StoreUnavailable) as refused:
+                authenticator.authenticate(local())
+            assert "10.1.2.3" not in str(refused.value)
+        assert len(calls) == 1
+        clock["now"] += FAILURE_SECONDS + 0.1
+        with pytest.raises(StoreUnavailable):
+            authenticator.authenticate(local())
+        assert len(calls) == 2
 
 
 class TestKeyOfTheSettings:
