@@ -6,7 +6,7 @@ from codequarry.cli.invocation import load
 
 
 def beat(context: typer.Context) -> None:
-    """Remind the workers of lost jobs, of those that nobody was told of, and of old ones.
+    """Remind the workers of lost jobs, of those that nobody was told of, of old ones, and of origins to be asked.
 
     Needs [queue] url. Run one; while none runs, jobs are done, but lost ones wait.
     """

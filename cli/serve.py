@@ -18,8 +18,8 @@ def serve(
 ) -> None:
     """Serve the HTTP API.
 
-    POST /search-code and /diff-search, GET /repos, /jobs, /healthz, /readyz, /metrics and /openapi.json
-    (docs/api.md). Searches with ?index=true have missing versions indexed by this process.
+    Searches, repositories, jobs, webhooks, probes, metrics and /openapi.json (docs/api.md, docs/webhooks.md).
+    Jobs are done by this process, and origins asked what has changed, unless [queue] url leaves that to workers.
     """
     settings = load(context, {"api.host": host, "api.port": port}).settings
     from codequarry.search_api.app import serve as run

@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 
 from codequarry.cli.indexer import LocalIndexer
+from codequarry.ingest import polling
 from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.search_api.app import create_app
 from codequarry.shared.job_list import change_job, claim, submit
 from codequarry.shared.jobs import MAX_ATTEMPTS, JobRequest, failed_once
+from codequarry.shared.polls import change_poll, moment
 
 FINAL = ("done", "failed", "cancelled")
 
@@ -94,6 +96,27 @@ def test_a_repository_that_is_removed_while_it_is_imported_does_not_come_back(se
     assert "brief" not in names(service)
 
 
+def test_a_service_notices_by_itself_what_changed_at_an_origin(settings, store, embedder, place, indexed, monkeypatch):
+    monkeypatch.setattr(polling, "LOOK_SECONDS", 0.05)
+    made = []
+
+    def make(backend):
+        made.append(LocalIndexer(backend))
+        return made[-1]
+
+    client = create_app(settings, store, embedder, make).test_client()
+    repository = place.repository("quiet", {"a.py": "x = 1\n"})
+    ended(client, add(client, origin=str(repository.folder))["job_id"])
+    commit = repository.commit({"a.py": "x = 2\n"})
+    change_poll(store, "quiet", lambda poll: replace(poll, next_at=moment(-1)))
+    deadline = time.monotonic() + 60
+    while not (jobs := [one for one in client.get("/jobs?repo=quiet").get_json()["jobs"] if one["trigger"] == "poll"]):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert ended(client, jobs[0]["job_id"])["commit"] == commit
+    made[0].close()
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [
@@ -121,6 +144,17 @@ def test_a_malformed_name_and_a_taken_one_are_refused(service, place):
     folder = str(place.repository("other", {"a.py": "x = 1\n"}).folder)
     for name in ("a b", "core"):
         assert service.post("/repos", json={"origin": folder, "name": name}).status_code == 400
+
+
+def test_an_origin_that_can_not_be_fetched_is_listed_until_it_is_removed(service, place):
+    folder = place.folder / "no-repository"
+    folder.mkdir()
+    job = ended(service, add(service, origin=str(folder))["job_id"])
+    assert (job["state"], len(job["failures"])) == ("failed", 1)
+    [one] = [one for one in service.get("/repos").get_json()["repos"] if one["name"] == "no-repository"]
+    assert one["indexed_commit"] is None
+    assert ended(service, service.delete("/repos/no-repository").get_json()["job_id"])["state"] == "done"
+    assert "no-repository" not in names(service)
 
 
 def test_what_is_not_there_can_not_be_removed(service):

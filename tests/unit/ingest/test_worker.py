@@ -1,5 +1,7 @@
 """What one process of a worker does with what it is told."""
 
+from dataclasses import replace
+
 import pytest
 
 from codequarry.ingest import worker as rooms
@@ -9,6 +11,7 @@ from codequarry.shared.errors import QueueUnavailable
 from codequarry.shared.job_list import list_jobs, read_job, submit
 from codequarry.shared.jobs import PRIORITIES, JobRequest
 from codequarry.shared.ledger import read_head
+from codequarry.shared.polls import change_poll, moment
 
 FILES = {f"f{at}.py": f"x = {at}\n" for at in range(12)}
 
@@ -176,3 +179,19 @@ def test_mirrors_are_trimmed_after_each_job_and_fetched_anew_when_needed(store, 
         worker.do_next()
         assert read_job(store, job.id).commit == commit
         assert list((workplace.settings.home / "mirrors").glob("*.git")) == []
+
+
+def test_what_polling_finds_is_told_and_done(store, place, make_repository):
+    repository = make_repository("polled", FILES)
+    ask(store, repository)
+    told = Told()
+    worker = Worker(place(), told, Bell())
+    worker.do_next()
+    repository.write("f0.py", "x = 100\n")
+    commit = repository.commit()
+    change_poll(store, "polled", lambda poll: replace(poll, next_at=moment(-1)))
+    worker.poll_origins()
+    [job] = told.jobs
+    assert (job.trigger, job.wanted_commit, job.priority) == ("poll", commit, PRIORITIES["background"])
+    worker.do_next()
+    assert read_job(store, job.id).commit == commit
