@@ -154,8 +154,10 @@ def run_beat(settings: SettingsModel) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
+    logging.getLogger("celery.beat").setLevel(logging.WARNING)  # a line for every tick
     log.info("beat begins")
-    service.start()
+    with _metrics_served(settings):
+        service.start()
 
 
 def _sharing_processors(settings: SettingsModel, concurrency: int) -> SettingsModel:

@@ -1,0 +1,139 @@
+"""The files of deploy/, which no Docker checks here: what every service must have, and that they fit together."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from codequarry.shared.config import LEAVES, load_settings
+from codequarry.shared.settings_sources import variable_of
+
+DEPLOY = Path(__file__).parents[3] / "deploy"
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+SERVICES = COMPOSE["services"]
+OURS = ("api", "worker", "beat")
+# What compose knows of a service, as far as it is used here.
+KEYS = {
+    "image", "build", "init", "read_only", "user", "tmpfs", "cap_drop", "security_opt", "restart", "secrets", "configs",
+    "environment", "command", "ports", "networks", "volumes", "depends_on", "stop_grace_period", "healthcheck",
+    "deploy", "ulimits",
+}  # fmt: skip
+PORTS = {"api": ["127.0.0.1:8080:8080"], "grafana": ["127.0.0.1:3000:3000"]}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_service_is_bounded_unprivileged_and_watched(name):
+    service = SERVICES[name]
+    assert set(service) <= KEYS
+    assert re.fullmatch(r"codequarry|[a-z/]+:v?\d+(\.\d+)+(-alpine)?", service["image"]), "an image is pinned"
+    assert service["user"].isdigit() and service["user"] != "0"
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["restart"] == "unless-stopped"
+    assert set(service["deploy"]["resources"]["limits"]) == {"cpus", "memory"}
+    health = service["healthcheck"]
+    assert health["test"][0] in ("CMD", "CMD-SHELL") and {"interval", "timeout", "retries"} <= set(health)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_only_the_ports_that_the_readme_names_are_published_and_only_to_this_machine(name):
+    ports = SERVICES[name].get("ports", [])
+    assert ports == PORTS.get(name, [])
+    readme = (DEPLOY / "README.md").read_text()
+    for port in ports:
+        host, number, _ = port.split(":")
+        assert f"http://{host}:{number}" in readme
+
+
+def test_what_services_name_is_declared_and_what_is_declared_is_there():
+    for kind in ("secrets", "networks"):
+        used = {one for service in SERVICES.values() for one in service.get(kind, [])}
+        assert used == set(COMPOSE[kind])
+    volumes = {one.partition(":")[0] for service in SERVICES.values() for one in service.get("volumes", [])}
+    assert {one for one in volumes if not one.startswith(".")} == set(COMPOSE["volumes"])
+    files = [one for one in volumes if one.startswith(".")] + [one["file"] for one in COMPOSE["configs"].values()]
+    for path in files:
+        assert (DEPLOY / path).exists(), path
+    readme = (DEPLOY / "README.md").read_text()
+    for secret in COMPOSE["secrets"].values():
+        assert Path(secret["file"]).name in readme, "who installs it is told how to make it"
+    for name, service in SERVICES.items():
+        for other, condition in service.get("depends_on", {}).items():
+            assert other in SERVICES and condition == {"condition": "service_healthy"}, name
+
+
+def test_only_who_is_reached_or_reaches_out_leaves_the_inner_network():
+    assert COMPOSE["networks"]["inside"] == {"internal": True}
+    assert {name for name, service in SERVICES.items() if "outside" in service["networks"]} == {
+        "api",
+        "worker",
+        "grafana",
+    }
+
+
+def test_secrets_come_from_files_and_none_is_written_down():
+    for name, service in SERVICES.items():
+        for variable in service.get("environment", {}):
+            assert not re.search(r"(PASSWORD|KEY|TOKEN|URL)$", variable), f"{name}: {variable}"
+    for secret in COMPOSE["secrets"].values():
+        assert secret["file"].startswith("./secrets/")
+    assert "/deploy/secrets/" in (DEPLOY.parent / ".gitignore").read_text().splitlines()
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_settings_of_our_services_are_settings(name, tmp_path):
+    environment = dict(SERVICES[name]["environment"])
+    known = (
+        {variable_of(key) for key in LEAVES} | {f"{variable_of(key)}_FILE" for key in LEAVES} | {"CODEQUARRY_CONFIG"}
+    )
+    assert set(environment) <= known
+    for secret, text in (("admin_key", "k" * 32), ("queue_url", "redis://:p@queue:6379/0")):
+        (tmp_path / secret).write_text(text)
+    for variable, value in environment.items():
+        environment[variable] = value.replace("/run/secrets", str(tmp_path))
+    environment["CODEQUARRY_CONFIG"] = str(DEPLOY / "codequarry.toml")
+    settings = load_settings(variables=environment).settings
+    assert settings.opensearch.urls == ("http://opensearch:9200",)
+    assert settings.queue.url.get_secret_value() == "redis://:p@queue:6379/0"
+    assert settings.metrics.port == 9100
+
+
+def test_the_image_is_slim_unprivileged_and_holds_what_is_needed():
+    lines = (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ").splitlines()
+    steps = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
+    stages = [rest for step, rest in steps if step == "FROM"]
+    assert len(stages) == 2 and all("-slim" in stage and ":" in stage for stage in stages)
+    last = steps[[index for index, (step, _) in enumerate(steps) if step == "FROM"][-1] :]
+    found = {step: rest for step, rest in last}
+    assert found["USER"] == SERVICES["api"]["user"]
+    assert " git " in found["RUN"] and "--no-install-recommends" in found["RUN"]
+    assert [step for step, _ in last].index("USER") > [step for step, _ in last].index("RUN")
+    assert json.loads(found["CMD"]) == SERVICES["api"]["command"][:2]
+    health = json.loads(found["HEALTHCHECK"].partition("CMD ")[2])
+    assert health == SERVICES["api"]["healthcheck"]["test"][1:]
+    assert not any(step in ("ADD", "ARG") for step, _ in steps)
+
+
+def test_the_image_has_the_packages_and_no_more():
+    ignored = (DEPLOY.parent / ".dockerignore").read_text().splitlines()
+    kept = {line[1:] for line in ignored if line.startswith("!")}
+    project = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())
+    folders = set(project["tool"]["setuptools"]["package-dir"].values())
+    assert kept == folders | {"pyproject.toml", "README.md", "LICENSE"}
+    assert ignored[0] == "*"
+
+
+def test_prometheus_finds_our_services_on_their_port():
+    config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
+    port = tomllib.loads((DEPLOY / "codequarry.toml").read_text())["metrics"]["port"]
+    found = {one["job_name"]: one["dns_sd_configs"][0] for one in config["scrape_configs"]}
+    assert {name: one["names"] for name, one in found.items()} == {
+        "codequarry-api": ["api"],
+        "codequarry-worker": ["worker"],
+    }
+    assert {one["port"] for one in found.values()} == {port}
+    for file in config["rule_files"]:
+        assert (DEPLOY / "prometheus" / file).exists()
