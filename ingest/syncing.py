@@ -19,6 +19,7 @@ from codequarry.shared.naming import check_name, claim, find_repository
 from codequarry.shared.origins import Origin
 from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Repository, list_repositories, read_repository
+from codequarry.shared.settings_sources import without_accounts
 from codequarry.shared.store.port import Store
 from codequarry.shared.trigger_settings import RepositoryGroup
 
@@ -112,7 +113,7 @@ def _wanted(settings: SettingsModel, list_hosted: ListGroup) -> _Found:
         try:
             wanted = Wanted(parse_origin(one.origin), one.name, one)
         except CodequarryError as error:
-            found.problems.append(Problem(one.origin, str(error)))
+            found.problems.append(Problem(str(without_accounts(one.origin)), str(error)))
             continue
         found.wanted[wanted.origin.identity] = wanted
     for group in settings.repository_groups:

@@ -183,6 +183,8 @@ def without_accounts(value: object) -> object:
         return _URL_ACCOUNT.sub(MASK, value)
     if isinstance(value, list | tuple):
         return [without_accounts(part) for part in value]
+    if isinstance(value, dict):
+        return {name: without_accounts(part) for name, part in value.items()}
     return value
 
 

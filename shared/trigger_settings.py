@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Annotated, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
@@ -51,6 +52,17 @@ class RepositorySettings(RepositoryRules):
     def _is_a_name(cls, value: str | None) -> str | None:
         if value is not None and not NAME.fullmatch(value):
             raise ValueError("it must be of letters, digits, '.', '_' and '-', 100 at most")
+        return value
+
+    @field_validator("origin")
+    @classmethod
+    def _has_no_password(cls, value: str) -> str:
+        try:
+            holds_one = "://" in value and urlsplit(value).password is not None
+        except ValueError:
+            raise ValueError("it can't be read: its host or port is malformed") from None
+        if holds_one:
+            raise ValueError("leave the password out, and say with token_variable or token_file where it is")
         return value
 
     @property

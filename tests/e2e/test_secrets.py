@@ -77,6 +77,9 @@ COMMANDS = (
     ("doctor",),
     ("status", "--json"),
     ("repos", "list"),
+    ("jobs", "list"),
+    ("deliveries",),
+    ("sync", "--dry-run"),
     ("search", "something"),
     ("index", "project"),
 )

@@ -172,6 +172,7 @@ def test_a_secret_file_that_cannot_be_read_is_named() -> None:
 
 def test_accounts_in_urls_are_masked() -> None:
     assert without_accounts(["https://me:pw@host:9200/x", 3]) == ["https://********@host:9200/x", 3]
+    assert without_accounts([{"origin": "https://me:pw@host/x"}]) == [{"origin": "https://********@host/x"}]
 
 
 def test_every_setting_has_one_variable_of_its_own() -> None:

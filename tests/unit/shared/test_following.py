@@ -69,8 +69,17 @@ def test_what_can_not_be_said_of_a_repository_is_refused_by_name(field):
         [{"origin": ORIGIN, "name": "a b"}],
         [{"origin": ORIGIN, "token_variable": "A", "token_file": "/b"}],
         [{"origin": ORIGIN, "token_file": "relative"}],
+        [{"origin": "https://someone:secret@git.example/owner/core"}],
+        [{"origin": "https://git.example:port/owner/core"}],
     ],
 )
 def test_wrong_repositories_are_refused(repositories):
     with pytest.raises(ValueError):
         SettingsModel.model_validate({"repositories": repositories})
+
+
+def test_a_password_in_an_origin_is_refused_without_being_repeated():
+    with pytest.raises(UsageError) as refused:
+        load_settings(['repositories=[{"origin": "https://someone:secret@git.example/core"}]'], variables={})
+    assert "secret" not in str(refused.value)
+    assert "token_variable" in str(refused.value)
