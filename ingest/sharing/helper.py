@@ -87,7 +87,11 @@ def _take_one(share: Share, plan: SharedPlan, helper: str) -> int | None:
     """Claim any free batch: not all the same one, since many come at once."""
     free = _free(share, plan)
     random.shuffle(free)
-    return next((one for one in free if share.take(one, helper)), None)
+    at = next((one for one in free if share.take(one, helper)), None)
+    if at is not None and share.plan() != plan:
+        share.withdraw(at, helper)  # the last batch was done in between, and all of it cleared
+        return None
+    return at
 
 
 def _free(share: Share, plan: SharedPlan) -> list[int]:

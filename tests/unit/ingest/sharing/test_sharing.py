@@ -197,11 +197,14 @@ def test_a_helper_that_hangs_counts_as_silent_in_the_end(repository, share_works
     over = threading.Event()
 
     def hang(timeline, number, workshop, _):
-        return take_part(timeline, number, workshop, lambda _: over.wait(60))
+        def observe(_):
+            helpers.batches = 1  # so that the coordinator goes on
+            over.wait(60)
+
+        return take_part(timeline, number, workshop, observe)
 
     workshop = replace(share_workshop, settings=hasty)
     helpers = Helpers(workshop, tmp_path, hang)
-    helpers.batches = 1  # so that the coordinator goes on
     with pytest.raises(HelperSilent):
         index_repository(IndexRequest(repository.origin), replace(workshop, call_helpers=helpers.call))
     over.set()
@@ -225,6 +228,28 @@ def test_a_helper_claims_nothing_before_it_has_the_commit(repository, share_work
     assert {type(one) for one in helpers.failures} == {GitError}
     # What the one that planned took itself may be there.
     assert len({one.body["claimant"] for one in claims}) <= 1
+
+
+def test_a_helper_that_comes_as_the_last_batch_is_done_leaves_nothing_behind(repository, share_workshop, monkeypatch):
+    store = share_workshop.store
+    free, places = helper._free, []
+
+    def clear_after(share, plan):
+        found = free(share, plan)
+        if len(places) == 1:
+            share.clear()
+        places.append(found)
+        return found
+
+    def help_late(timeline, number, _):
+        monkeypatch.setattr(helper, "_free", clear_after)
+        assert not take_part(timeline, number, share_workshop, ignore)
+        assert store.list_documents("batch:") == []
+        raise GitError("broken off")
+
+    with pytest.raises(GitError):
+        index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=help_late))
+    assert len(places) == 2
 
 
 @pytest.mark.parametrize("error", [GitError("no way there"), Interrupted("it is to end")])
