@@ -63,7 +63,7 @@ $(VENV)/.installed: pyproject.toml $(VENV)/.pip
 
 $(VENV)/.test: pyproject.toml $(VENV)/.pip
 	@echo "installing codequarry with what the tests need"
-	@$(BIN)/python -m pip install -qq -e '.[node,onnx]' --group test
+	@$(BIN)/python -m pip install -qq -e '.[node,onnx,otel]' --group test
 	@touch $(VENV)/.installed $@
 
 $(VENV)/.lint: pyproject.toml $(VENV)/.test

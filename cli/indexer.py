@@ -45,7 +45,8 @@ class LocalIndexer:
         """Ask for a version and return its job, or the one that waits for the same; StoreUnavailable if too many do."""
         store = self._backend.engine().store
         with self._lock:
-            job, _ = submit_within(store, request, MAX_WAITING)
+            job, is_new = submit_within(store, request, MAX_WAITING)
+        log.info("job asked for", job_id=job.id, repo=job.repo, ref=job.ref, joined=not is_new)
         self.start()
         return job
 
@@ -125,7 +126,7 @@ class LocalIndexer:
 
         ended = run_job(job, holder, self._workshop, self._attend)
         if ended is not None:
-            log.info("job", id=job.id, repo=job.repo, ref=job.ref, state=ended.state, commit=ended.commit or None)
+            log.info("job", job_id=job.id, repo=job.repo, ref=job.ref, state=ended.state, commit=ended.commit or None)
 
     def _workshop(self) -> "Workshop":
         from codequarry.ingest.report import Workshop

@@ -24,6 +24,7 @@ from codequarry.shared.metrics import counted_together, start_counting
 from codequarry.shared.metrics_server import MetricsServer
 from codequarry.shared.processors import processor_count
 from codequarry.shared.queue_probe import QueueProbe
+from codequarry.shared.traces import start_tracing, stop_tracing
 
 log = logger("codequarry.worker")
 
@@ -85,8 +86,13 @@ class _Ending:
 
 
 def _prepare_child(**_: object) -> None:
-    """Leave SIGTERM to the parent, also where a whole group of processes gets it."""
+    """Leave SIGTERM to the parent, also where a whole group of processes gets it; send traces of its own."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    start_tracing("codequarry-worker")
+
+
+def _leave_child(**_: object) -> None:
+    stop_tracing()
 
 
 def make_app(settings: SettingsModel, is_ending: Callable[[], bool] = lambda: False) -> Celery:
@@ -113,6 +119,7 @@ def run_worker(settings: SettingsModel, queues: Sequence[str], concurrency: int)
     signals.setup_logging.connect(_keep_logs, weak=False)
     signals.worker_shutting_down.connect(ending.tell, weak=False)
     signals.worker_process_init.connect(_prepare_child, weak=False)
+    signals.worker_process_shutdown.connect(_leave_child, weak=False)
     for name in ("celery.worker.strategy", "celery.app.trace"):
         logging.getLogger(name).setLevel(logging.WARNING)  # a line for each message; ours are for each job
     options: dict[str, Any] = {

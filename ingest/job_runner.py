@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from time import monotonic
 
-from structlog.contextvars import bound_contextvars
+from structlog.contextvars import bind_contextvars, bound_contextvars
 
 from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.presence import RemovedMeanwhile
@@ -35,6 +35,7 @@ from codequarry.shared.logs import logger
 from codequarry.shared.metrics import count_job, count_job_failure
 from codequarry.shared.refs import Ref, is_null_commit
 from codequarry.shared.repositories import Progress
+from codequarry.shared.traces import Phases, span
 
 # A job shows that it lives much oftener than it is taken for lost.
 BEAT_SECONDS = 5.0
@@ -65,7 +66,9 @@ def run_job(job: Job, holder: str, open_workshop: OpenWorkshop, attend: Attend =
 
     StoreUnavailable where even that can't be written down: whoever looks after lost jobs will find it silent.
     """
-    with bound_contextvars(job_id=job.id, repo=job.repo, ref=job.ref):
+    names = {"job_id": job.id, "repo": job.repo, "ref": job.ref}
+    # The commit is bound when it is known; here, so that it is gone after the job.
+    with bound_contextvars(**names, commit=job.wanted_commit), span("job", kind=job.kind, trigger=job.trigger, **names):
         return _run_job(job, holder, open_workshop(), attend)
 
 
@@ -151,7 +154,7 @@ class _Sign:
 
     def __init__(self, workshop: Workshop, job: Job, holder: str, attend: Attend) -> None:
         self._store, self._job, self._holder, self._attend = workshop.store, job, holder, attend
-        self._began = monotonic()
+        self._began, self._phases = monotonic(), Phases("job.")
         self._progress: dict[str, str | int] = {}
         self._stop: str | None = None
         self._ended = threading.Event()
@@ -164,6 +167,7 @@ class _Sign:
         try:
             yield
         finally:
+            self._phases.end()
             self._ended.set()
             thread.join()
 
@@ -171,6 +175,10 @@ class _Sign:
         """Note how far the run is, for the next beat; Stopped where the job was cancelled or taken over."""
         if self._stop is not None:
             raise Stopped(self._stop)
+        # A phase may say for whom it waits.
+        self._phases.enter(progress.phase.partition(" ")[0])
+        if progress.commit:
+            bind_contextvars(commit=progress.commit)
         self._progress = {
             "phase": progress.phase,
             "files_done": progress.files_done,

@@ -79,7 +79,7 @@ class Worker:
         """Let lost jobs wait again, and tell of those that nobody was told of."""
         store = self._workplace.workshop().store
         for job in self._lookout.look(store):
-            log.warning("job lost", id=job.id, repo=job.repo, ref=job.ref, state=job.state, attempts=job.attempts)
+            log.warning("job lost", job_id=job.id, repo=job.repo, ref=job.ref, state=job.state, attempts=job.attempts)
         for job in untold(store, self._messages.waiting_jobs()):
             self._messages.tell(job)
 
@@ -117,11 +117,11 @@ class Worker:
 
     def _run(self, job: Job, holder: str) -> None:
         outermost = len(self._doing) == 1
-        log.info("job begins", id=job.id, repo=job.repo, ref=job.ref, attempt=job.attempts)
+        log.info("job begins", job_id=job.id, repo=job.repo, ref=job.ref, attempt=job.attempts)
         workshop = self._workplace.workshop(self._helpers_of(job), anew=outermost)
         ended = run_job(job, holder, lambda: workshop, self._attend)
         if ended is not None:
-            log.info("job", id=job.id, repo=job.repo, ref=job.ref, state=ended.state, commit=ended.commit or None)
+            log.info("job", job_id=job.id, repo=job.repo, ref=job.ref, state=ended.state, commit=ended.commit or None)
 
     def _keep_on(self, _: Progress) -> None:
         if self._is_ending():

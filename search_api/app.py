@@ -43,6 +43,7 @@ from codequarry.shared.logs import logger
 from codequarry.shared.metrics import count_request, start_counting
 from codequarry.shared.store.haste import hurried
 from codequarry.shared.store.port import Store
+from codequarry.shared.traces import describe_span, span
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -126,7 +127,7 @@ def _hurry(app: APIFlask) -> None:
     answer = app.wsgi_app
 
     def answer_soon(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-        with hurried():
+        with hurried(), span("request", environ.get("HTTP_TRACEPARENT", "")):
             return answer(environ, start_response)
 
     app.wsgi_app = answer_soon  # type: ignore[method-assign]  # the way that Flask documents
@@ -147,6 +148,8 @@ def _watch_requests(app: APIFlask) -> None:
         response.headers[REQUEST_ID_HEADER] = g.request_id
         seconds = perf_counter() - g.started
         count_request(route, request.method if request.url_rule else "any", response.status_code, seconds)
+        name = f"{request.method} {route}" if request.url_rule else UNMATCHED_ROUTE
+        describe_span(name, http__route=route, http__response__status_code=response.status_code, id=g.request_id)
         duration = round(seconds * 1000, 1)
         log.info("request", route=route, method=request.method, status=response.status_code, ms=duration)
         return response

@@ -39,6 +39,7 @@ class QueueIndexer:
         """Ask for a version and return its job, or the one that waits for the same; StoreUnavailable if too many do."""
         store, most = self._backend.engine().store, self._backend.settings.queue.max_waiting
         job, is_new = submit_within(store, request, most)
+        log.info("job asked for", job_id=job.id, repo=job.repo, ref=job.ref, joined=not is_new)
         # Whoever gets a message takes the most urgent job there is, so one that was joined needs no second one.
         if is_new:
             self.wake(job)
@@ -56,7 +57,7 @@ class QueueIndexer:
             self._breaker.is_there()
         except (QueueUnavailable, OperationalError) as error:
             self._breaker.is_gone()
-            log.warning("the job waits until the queue answers", job=job.id, detail=str(error))
+            log.warning("the job waits until the queue answers", job_id=job.id, detail=str(error))
 
     def end(self) -> None:
         """Do nothing: the jobs are the workers'."""

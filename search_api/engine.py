@@ -29,6 +29,7 @@ from codequarry.shared.errors import UsageError
 from codequarry.shared.head import Head
 from codequarry.shared.store.identity import check_identity
 from codequarry.shared.store.port import Recall, Store
+from codequarry.shared.traces import span
 
 __all__ = ["SearchAnswer", "SearchEngine", "SearchRequest", "parse_request"]
 
@@ -51,7 +52,8 @@ class _Stopwatch:
     def stage(self, name: str) -> Iterator[None]:
         started = perf_counter()
         try:
-            yield
+            with span(f"search.{name}"):
+                yield
         finally:
             self.stages[name] = (perf_counter() - started) * 1000
 

@@ -21,6 +21,7 @@ from codequarry.shared.logs import configure_logs
 from codequarry.shared.opening import open_active
 from codequarry.shared.store.consistency import check_counter
 from codequarry.shared.store.factory import editions_of
+from codequarry.shared.traces import start_tracing, stop_tracing
 
 if TYPE_CHECKING:
     from codequarry.search_api.app import MakeIndexer
@@ -120,6 +121,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
 
         app = create_app(self._settings, make_indexer=self._make_indexer)
         self._indexer = app.extensions[INDEXER]
+        start_tracing("codequarry-api")
         serve_metrics(app, self._settings)
         warm_up(app)
         return app
@@ -139,6 +141,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def _end_worker(self, _: Arbiter, __: Worker) -> None:
         if self._indexer is not None:
             self._indexer.close()
+        stop_tracing()
 
     def _ready(self, arbiter: Arbiter) -> None:
         for listener in arbiter.LISTENERS:

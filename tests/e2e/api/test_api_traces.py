@@ -1,0 +1,66 @@
+"""Traces and logs of a real service, sent to a server that speaks OTLP over HTTP."""
+
+import gzip
+import json
+import signal
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.e2e.api.test_api_server import ask, served, wait_until
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
+@pytest.fixture
+def collector():
+    """Give the address of a collector, and the spans that it got so far with their services."""
+    found = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if self.headers.get("Content-Encoding") == "gzip":
+                body = gzip.decompress(body)
+            for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+                named = {one.key: one.value.string_value for one in resource.resource.attributes}
+                found.extend((named["service.name"], one) for scope in resource.scope_spans for one in scope.spans)
+            self.send_response(200 if self.path == "/v1/traces" else 404)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", found
+        server.shutdown()
+
+
+def test_requests_stages_and_jobs_are_traced_and_logged_by_their_ids(workspace, collector, monkeypatch):
+    endpoint, found = collector
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+    origin = workspace.repository("core", {"retry.py": "def retry_later(job):\n    return job\n"}).folder
+    commit = workspace.work_tree("core").git("rev-parse", "HEAD")
+    with served(workspace, "--set", f"api.local_roots={workspace.folder}") as (process, address):
+        _, answer = ask(address, "/repos", {"origin": str(origin)})
+        job_id = json.loads(answer)["job_id"]
+        wait_until(lambda: json.loads(ask(address, f"/jobs/{job_id}")[1])["state"] == "done")
+        assert ask(address, "/search-code", {"query": "retry_later"})[0] == 200
+        process.send_signal(signal.SIGTERM)
+        events = [json.loads(line) for line in process.stderr.read().splitlines() if line.startswith("{")]
+        assert process.wait(60) == 0
+    assert {service for service, _ in found} == {"codequarry-api"}
+    by_name = {one.name: one for _, one in found}
+    search = by_name["POST /search-code"]
+    stages = {one.name for _, one in found if one.parent_span_id == search.span_id}
+    assert stages == {f"search.{name}" for name in ("parse", "scope", "embed", "recall", "rank", "answer")}
+    phases = {one.name for _, one in found if one.parent_span_id == by_name["job"].span_id}
+    assert phases == {f"job.{name}" for name in ("fetching", "scanning", "indexing", "publishing")}
+    assert "retry_later" not in str(found)
+    asked = next(event for event in events if event["event"] == "job asked for")
+    done = next(event for event in events if event["event"] == "job")
+    assert asked["job_id"] == done["job_id"] == job_id and len(asked["request_id"]) == 32
+    assert (done["repo"], done["commit"]) == ("core", commit)
