@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from celery import Celery, signals
-from celery.beat import Service
+from celery.beat import ScheduleEntry, Scheduler, Service
 from kombu.exceptions import OperationalError
 
 from codequarry.ingest.tasks import SCHEDULE, register
@@ -19,12 +19,15 @@ from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import QueueUnavailable, UsageError
 from codequarry.shared.jobs import Job
 from codequarry.shared.logs import logger
-from codequarry.shared.messages import APP, RUN_JOB, SCAN, WRITE_BATCH, batch_queue, celery_options
+from codequarry.shared.messages import APP, CONTROL, RUN_JOB, SCAN, WRITE_BATCH, batch_queue, celery_options
 from codequarry.shared.metrics import counted_together, start_counting
 from codequarry.shared.metrics_server import MetricsServer
 from codequarry.shared.processors import processor_count
 from codequarry.shared.queue_probe import QueueProbe
 from codequarry.shared.traces import start_tracing, stop_tracing
+
+# So many of beat's messages may wait; where no worker is free, more of them would only pile up.
+MOST_REMINDERS = 10
 
 log = logger("codequarry.worker")
 
@@ -51,6 +54,10 @@ class CeleryMessages:
     def waiting_calls(self) -> int:
         """Return how many calls for help nobody has taken."""
         return self._waiting(self._batches)
+
+    def waiting_reminders(self) -> int:
+        """Return how many of beat's messages nobody has taken."""
+        return self._waiting(CONTROL)
 
     def _send(self, task: str, arguments: tuple[object, ...], queue: str, priority: int) -> None:
         self._probe.check()
@@ -154,7 +161,19 @@ def _metrics_served(settings: SettingsModel) -> Iterator[None]:
 def run_beat(settings: SettingsModel) -> None:
     """Send what is to be done every few seconds, until told to end; nothing is kept between two runs."""
     app = make_app(settings)
-    service = Service(app, scheduler_cls="celery.beat:Scheduler")
+    messages = CeleryMessages(app, settings)
+
+    class Reminders(Scheduler):  # type: ignore[misc]  # Celery has no types
+        """Sends nothing more while nobody takes what was sent: messages that expire would compare two clocks."""
+
+        def apply_entry(self, entry: ScheduleEntry, producer: object = None) -> None:
+            try:
+                if messages.waiting_reminders() < MOST_REMINDERS:
+                    super().apply_entry(entry, producer)
+            except QueueUnavailable as error:
+                log.warning("nobody is reminded", detail=str(error))
+
+    service = Service(app, scheduler_cls=Reminders)
 
     def end(_: int, __: FrameType | None) -> None:
         service.stop()

@@ -17,19 +17,17 @@ if TYPE_CHECKING:
 
 # How soon a job that was lost, or whose pause after a failure is over, is taken up again.
 LOOK_SECONDS = 2.0
-# Where no worker is free, looking later is as good: such messages must not pile up.
-LOOK_EXPIRES_SECONDS = 5 * LOOK_SECONDS
 
 SCHEDULE: dict[str, dict[str, Any]] = {
     "look after jobs": {
         "task": LOOK_AFTER_JOBS,
         "schedule": LOOK_SECONDS,
-        "options": {"queue": CONTROL, "priority": PRIORITIES["urgent"], "expires": LOOK_EXPIRES_SECONDS},
+        "options": {"queue": CONTROL, "priority": PRIORITIES["urgent"]},
     },
     "poll origins": {
         "task": POLL_ORIGINS,
         "schedule": POLL_SECONDS,
-        "options": {"queue": CONTROL, "priority": PRIORITIES["background"], "expires": POLL_SECONDS},
+        "options": {"queue": CONTROL, "priority": PRIORITIES["background"]},
     },
 }
 

@@ -1,13 +1,18 @@
 """Jobs done by worker processes, whatever dies meanwhile."""
 
+import json
 import os
 import signal
 import socket
+import time
 import urllib.request
+from contextlib import closing
 
 import pytest
 
+from codequarry.ingest.app import MOST_REMINDERS
 from codequarry.ingest.fsck.versions import check_version
+from codequarry.ingest.tasks import LOOK_SECONDS
 from codequarry.shared.job_list import list_jobs, read_job
 from codequarry.shared.jobs import PRIORITIES, JobRequest
 from codequarry.shared.ledger import read_head, read_transaction
@@ -115,6 +120,20 @@ def test_a_worker_that_is_told_to_end_gives_its_job_back_and_another_goes_on(mak
     head = read_head(crew.store)
     assert head.timelines[head.defaults["core"]].published == number
     check_clean(crew, "core")
+
+
+def test_reminders_do_not_pile_up_while_no_worker_takes_them(crew, queue_server):
+    """They do not expire either: whoever takes one may have another clock."""
+    with closing(queue_server.client()) as client:
+        client.lpush("control", *[b"{}"] * MOST_REMINDERS)
+        crew.start_beat()
+        crew.until(lambda: "beat begins" in crew.logs(), "beat did not begin")
+        time.sleep(2 * LOOK_SECONDS)
+        assert client.llen("control") == MOST_REMINDERS
+        client.delete("control")
+        crew.until(lambda: client.llen("control"), "nobody was reminded")
+        [message] = [json.loads(one) for one in client.lrange("control", 0, 0)]
+        assert message["headers"]["expires"] is None
 
 
 @pytest.mark.parametrize("busy", [False, True], ids=["while-all-wait", "while-a-job-runs"])
