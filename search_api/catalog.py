@@ -8,6 +8,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from time import monotonic
+from typing import TypeVar
 
 from codequarry.search_api.sealing import Seal, seal_key
 from codequarry.search_api.views import Point
@@ -40,10 +41,14 @@ MAX_KEPT = 4096
 NAMES_A_UNIT = 100
 # Histories that are kept; a timeline has at most a few hundred transactions that may be asked for.
 MAX_HISTORIES = 1024
-# Head documents as somebody may see them that are kept: one for each key that asks.
-MAX_HEADS = 64
+# Readers for whom it is kept what they may see of head document and catalog.
+MAX_READERS = 64
 # What somebody reads of a failure who may not see all of the repository: the true one may name any path.
 HIDDEN_ERROR = "it failed; whoever may see the whole repository is told why"
+
+
+Repositories = Mapping[str, Repository]
+Whole = TypeVar("Whole")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,7 @@ class _Kept:
     histories: dict[int, tuple[tuple[int, int], Sequence[Point]]] = field(default_factory=dict)
     ref_heads: dict[tuple[str, str], tuple[float, RefHead | None]] = field(default_factory=dict)
     heads: dict[Principal, tuple[Head, Head]] = field(default_factory=dict)
+    catalogs: dict[Principal, tuple[Repositories, Repositories]] = field(default_factory=dict)
     seal_key: bytes = b""
 
 
@@ -102,17 +108,21 @@ class Catalog:
     def head(self) -> Head:
         """Return the head document as it is now, as far as the principal may see it."""
         head = read_head(self.store)
-        if self.principal.sees_everything:
-            return head
+        return self._permitted(head, permitted_head, self._kept.heads)
+
+    def _permitted(
+        self, whole: Whole, permit: Callable[[Whole, Principal], Whole], kept: dict[Principal, tuple[Whole, Whole]]
+    ) -> Whole:
+        """Return what the principal may see of something; for thousands of repositories that takes milliseconds."""
         with self._kept.lock:
-            kept = self._kept.heads.get(self.principal)
-        if kept is not None and kept[0] is head:
-            return kept[1]
-        permitted = permitted_head(head, self.principal)
+            known = kept.get(self.principal)
+        if known is not None and known[0] is whole:
+            return known[1]
+        permitted = permit(whole, self.principal)
         with self._kept.lock:
-            if len(self._kept.heads) >= MAX_HEADS:
-                self._kept.heads.clear()
-            self._kept.heads[self.principal] = (head, permitted)
+            if len(kept) >= MAX_READERS:
+                kept.clear()
+            kept[self.principal] = (whole, permitted)
         return permitted
 
     def seal(self) -> Seal:
@@ -135,7 +145,7 @@ class Catalog:
             known = {repository.name: repository for repository in list_repositories(self.store)}
             with kept.lock:
                 kept.repositories, kept.read_at = known, now
-        return permitted_catalog(known, self.principal)
+        return self._permitted(known, permitted_catalog, self._kept.catalogs)
 
     def expire(self) -> None:
         """Let the list of repositories be read anew: who asks what there is wants it as of now."""
