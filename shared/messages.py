@@ -6,9 +6,10 @@ Only names and a mapping, so that the service can ask for work without the code 
 import ssl
 from typing import Any
 
-from codequarry.shared.config import QueueSettings, SettingsModel
+from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.known import find_model
 from codequarry.shared.jobs import PRIORITIES
+from codequarry.shared.queue_settings import QueueSettings
 
 APP = "codequarry"
 # Looking after jobs: short, and before all else.

@@ -6,9 +6,9 @@ that only wants to be helped.
 
 from typing import TYPE_CHECKING
 
-from codequarry.shared.config import QueueSettings
 from codequarry.shared.errors import QueueUnavailable
 from codequarry.shared.messages import CONNECT_SECONDS, tls_options
+from codequarry.shared.queue_settings import QueueSettings
 
 if TYPE_CHECKING:
     from redis import Redis
