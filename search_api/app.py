@@ -10,7 +10,7 @@ from uuid import uuid4
 import structlog
 from apiflask import APIFlask
 from flask import Response, g, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, ServiceUnavailable
 
 from codequarry.search_api.admission import guard
 from codequarry.search_api.audit import record
@@ -54,6 +54,8 @@ REQUEST_ID_HEADER = "X-Request-ID"
 # An id that a caller gives goes into logs: what could break a line or fill a disk is replaced by one of ours.
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 UNMATCHED_ROUTE = "unmatched"
+# Whoever watches the service must be answered also where it is overloaded.
+PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 
 log = logger("codequarry.api")
 
@@ -68,11 +70,12 @@ def create_app(
     embedder: Embedder | None = None,
     make_indexer: MakeIndexer | None = None,
     authenticator: Authenticator | None = None,
+    waited: Callable[[], float] = lambda: 0.0,
 ) -> APIFlask:
     """Return the application; store and embedder are opened from the settings at their first use unless given.
 
     Without ``make_indexer`` requests for indexing are refused. ``authenticator`` takes the place of keys. ValueError
-    where a route declares no need (``admission.py``).
+    where a route declares no need (``admission.py``). ``waited`` says how long a request waited for its thread.
     """
     app = APIFlask(
         __name__,
@@ -97,7 +100,7 @@ def create_app(
     if settings.metrics.port is None:
         app.register_blueprint(health.metrics_blueprint)
     _hurry(app)
-    _watch_requests(app)
+    _watch_requests(app, waited, settings.api.longest_wait_seconds)
     record(app, settings.audit)
     keys = ApiKeys(settings, lambda: backend.engine().store, Unguarded(settings))
     guard(app, settings, authenticator or keys)
@@ -133,7 +136,7 @@ def _hurry(app: APIFlask) -> None:
     app.wsgi_app = answer_soon  # type: ignore[method-assign]  # the way that Flask documents
 
 
-def _watch_requests(app: APIFlask) -> None:
+def _watch_requests(app: APIFlask, waited: Callable[[], float], longest_wait: float) -> None:
     @app.before_request
     def begin() -> None:
         given = request.headers.get(REQUEST_ID_HEADER, "")
@@ -141,6 +144,9 @@ def _watch_requests(app: APIFlask) -> None:
         g.started = perf_counter()
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=g.request_id)
+        needs_thread = request.url_rule is not None and request.url_rule.rule not in PROBES
+        if needs_thread and waited() > longest_wait:
+            raise ServiceUnavailable("more is asked than can be answered; ask again later")
 
     @app.after_request
     def end(response: Response) -> Response:

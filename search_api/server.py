@@ -12,6 +12,7 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
 from codequarry.search_api.auth import check_admin_key
+from codequarry.search_api.waiting_room import TimedWorker, waited_seconds
 from codequarry.shared import metrics
 from codequarry.shared.addresses import is_loopback
 from codequarry.shared.config import SettingsModel
@@ -119,7 +120,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         from codequarry.search_api.routes import INDEXER
         from codequarry.search_api.watching import serve_metrics
 
-        app = create_app(self._settings, make_indexer=self._make_indexer)
+        app = create_app(self._settings, make_indexer=self._make_indexer, waited=waited_seconds)
         self._indexer = app.extensions[INDEXER]
         start_tracing("codequarry-api")
         serve_metrics(app, self._settings)
@@ -154,7 +155,7 @@ def gunicorn_options(settings: SettingsModel) -> dict[str, Any]:
     host = f"[{api.host}]" if ":" in api.host and not api.host.startswith("[") else api.host
     return {
         "bind": [f"{host}:{api.port}"],
-        "worker_class": "gthread",
+        "worker_class": TimedWorker,
         "workers": api.workers,
         "threads": api.threads,
         "timeout": TIMEOUT_SECONDS,

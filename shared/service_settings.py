@@ -15,6 +15,9 @@ class ApiSettings(Section):
     max_body_bytes: int = Field(default=1_000_000, ge=1)
     threads: int = Field(default=8, ge=1, le=256)
     workers: int = Field(default=1, ge=1, le=64)
+    longest_wait_seconds: float = Field(
+        default=10, gt=0, description="a request that waited longer for a thread is told to come again later"
+    )
     open_to_network: bool = Field(default=False, description="listen beyond loopback although no key is configured")
     local_roots: tuple[Path, ...] = Field(
         default=(), description="folders below which requests may name repositories by their local path"

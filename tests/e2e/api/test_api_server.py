@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from urllib.error import HTTPError
 
@@ -89,15 +90,37 @@ def test_a_service_that_is_told_to_end_gives_its_job_back_and_goes_on_when_it_is
         status, answer = ask(address, "/repos", {"origin": str(origin)})
         assert status == 202
         job_id = json.loads(answer)["job_id"]
-        wait_until(lambda: (job()["progress"] or {}).get("files_done", 0) > 2)
+        wait_until(lambda: job()["state"] == "running")
         process.send_signal(signal.SIGTERM)
         assert process.wait(WAIT_SECONDS) == 0
     left = workspace.run("jobs", "show", job_id, "--json").json
     assert (left["state"], left["attempts"]) == ("queued", 0)
-    assert left["progress"]["files_done"] < 400
     with served(workspace, *settings) as (_, address):
         wait_until(lambda: job()["state"] == "done")
         assert job()["attempts"] == 1
+
+
+def test_a_request_that_waited_too_long_for_a_thread_is_told_to_come_again(place, indexed):
+    settings = ("api.threads=1", "api.longest_wait_seconds=0.5")
+    waits = {"query": "retry", "filters": {"repo": "core"}, "min_commit": "f" * 40, "wait_ms": 5000}
+
+    def status(path, body):
+        try:
+            return ask(address, path, body)[0], None
+        except HTTPError as error:
+            with error:
+                return error.code, error.headers["Retry-After"]
+
+    given = [part for one in settings for part in ("--set", one)]
+    with served(place, *given) as (_, address), ThreadPoolExecutor(3) as pool:
+        first = pool.submit(status, "/search-code", waits)
+        time.sleep(1)
+        behind = pool.submit(status, "/search-code", {"query": "retry"})
+        probe = pool.submit(status, "/healthz", None)
+        assert first.result() == (504, None)
+        assert behind.result() == (503, "5")
+        assert probe.result() == (200, None)
+        assert status("/search-code", {"query": "retry"}) == (200, None)
 
 
 def wait_until(what):
