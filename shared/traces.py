@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codequarry.shared.logs import logger
-
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SpanExporter
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
-log = logger("codequarry.traces")
 
 Attribute = str | int | bool
 
@@ -51,7 +48,9 @@ def start_tracing(service: str, exporter: "SpanExporter | None" = None) -> None:
         else:
             provider.add_span_processor(SimpleSpanProcessor(exporter))
     except ImportError as error:
-        log.warning("no traces: pip install 'codequarry[otel]'", detail=str(error))
+        from codequarry.shared.logs import logger  # every search loads this file, and few load what logs take
+
+        logger("codequarry.traces").warning("no traces: pip install 'codequarry[otel]'", detail=str(error))
         return
     _tracing.provider, _tracing.tracer = provider, provider.get_tracer("codequarry")
 

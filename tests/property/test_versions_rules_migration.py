@@ -25,6 +25,7 @@ from codequarry.ingest.removal import remove_repository
 from codequarry.ingest.report import IndexReport, IndexRequest, Workshop
 from codequarry.search_api.backend import Backend
 from codequarry.search_api.request import SearchRequest
+from codequarry.shared.access import OWNER
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
 from codequarry.shared.errors import IndexMoved, LeaseHeld, ModelMismatch, TextsRefused
@@ -78,7 +79,7 @@ class Place:
     def search(self, query: str, embedding: dict[str, Any] = OLD, **request: Any) -> dict[str, Any]:
         """Search as a service that has just started does."""
         with closing(Backend(self.settings(embedding))) as backend:
-            return backend.search(SearchRequest(query, **request)).to_json()
+            return backend.search(SearchRequest(query, **request), OWNER).to_json()
 
 
 @pytest.fixture
@@ -601,7 +602,7 @@ def test_no_search_fails_or_mixes_models_while_writers_and_a_migration_run(
     with closing(Backend(place.settings())) as backend, ThreadPoolExecutor(4) as pool:
         readers = Readers(monkeypatch, pool)
         for _ in range(2):
-            readers.start(lambda: backend.search(request).to_json())
+            readers.start(lambda: backend.search(request, OWNER).to_json())
         readers.start(lambda: place.search("where is the port opened"))
         migrating = pool.submit(migrate, place.settings(NEW), MODEL)
         published_before = write_on(repository, place)

@@ -72,10 +72,15 @@ class Waiting:
         pass
 
 
+def roomy(settings: Any) -> Any:
+    """Return settings that take long bodies: what is generated is to be refused for what is wrong with it."""
+    return settings.model_copy(update={"api": settings.api.model_copy(update={"max_body_bytes": 2_000_000})})
+
+
 @pytest.fixture(scope="module")
 def api(settings: Any, store: Store, embedder: Any, indexed: Any) -> Any:
     """Give the schema as an application serves it that takes jobs."""
-    app = create_app(settings, store, embedder, lambda _: Waiting(store))
+    app = create_app(roomy(settings), store, embedder, lambda _: Waiting(store))
     return schemathesis.openapi.from_wsgi("/openapi.json", app)
 
 
@@ -126,7 +131,7 @@ def keys(store: Store, api: Any) -> dict[str, dict[str, str]]:
 @pytest.fixture(scope="module")
 def guarded(settings: Any, store: Store, embedder: Any, keys: Any) -> Any:
     """Give the schema of a service that has keys."""
-    app = create_app(settings, store, embedder, lambda _: Waiting(store))
+    app = create_app(roomy(settings), store, embedder, lambda _: Waiting(store))
     return schemathesis.openapi.from_wsgi("/openapi.json", app)
 
 
