@@ -9,10 +9,10 @@ from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.git.remote import HEAD, HEADS, PEELED, TAGS, Listing, ask_all
 from codequarry.ingest.transaction.placement import current_timeline
 from codequarry.shared.config import SettingsModel
-from codequarry.shared.following import Rules, default_branch, indexed_refs, is_named, rules_of, settings_for
+from codequarry.shared.following import Rules, indexed_refs, is_named, rules_of, settings_for
 from codequarry.shared.head import Head
 from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository
+from codequarry.shared.repositories import Repository, default_branch
 
 # The commit of what an origin has no more, as pushes write it.
 NOTHING = "0" * 40

@@ -12,7 +12,7 @@ from codequarry.shared.head import Head
 from codequarry.shared.ledger import read_head
 from codequarry.shared.naming import check_name, find_repository
 from codequarry.shared.refs import NAMED_KINDS, Ref, check_ref
-from codequarry.shared.repositories import Repository
+from codequarry.shared.repositories import Repository, default_branch
 from codequarry.shared.store.port import Store
 
 Default = tuple[int, str]
@@ -97,11 +97,6 @@ def _is_default(request: IndexRequest, ref: Ref, known: Repository | None, head:
     if known is None or known.name not in head.defaults:
         return True
     return request.default or default_branch(head, known) == ref.value
-
-
-def default_branch(head: Head, repository: Repository) -> str:
-    """Return what a default branch is called: as it was published, and before that as the catalog expects it."""
-    return head.default_branch(repository.name) or repository.branch
 
 
 def lacks_default(wanted: Wanted) -> bool:

@@ -1,7 +1,6 @@
 """Repositories that a request has added to the index, or removed from it: each a job at once."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 from codequarry.search_api.engine import SearchEngine
@@ -14,7 +13,7 @@ from codequarry.shared.job_list import cancel_jobs_of
 from codequarry.shared.jobs import PRIORITIES, Job, JobRequest
 from codequarry.shared.naming import claim
 from codequarry.shared.origin_rules import accepted_origin
-from codequarry.shared.origins import origin_identity, read_origin
+from codequarry.shared.origins import identity_if_readable, read_origin
 from codequarry.shared.refs import Ref, check_ref
 
 ADD_FIELDS: tuple[str, ...] = ("origin", "name", "ref")
@@ -73,10 +72,10 @@ def _check_adding(engine: SearchEngine, asked: str) -> None:
     """Raise Forbidden for an origin that the caller does not see in the index; nothing is looked up for that."""
     if engine.catalog.principal.sees_everything:
         return
-    for repository in engine.catalog.repositories(engine.head()).values():
-        with suppress(ValueError):
-            if origin_identity(repository.origin) == origin_identity(asked):
-                return
+    identity = identity_if_readable(asked)
+    seen = engine.catalog.repositories(engine.head()).values()
+    if identity and any(identity_if_readable(one.origin) == identity for one in seen):
+        return
     raise Forbidden("this key sees some repositories alone: it may have these indexed, and add none")
 
 

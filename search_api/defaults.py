@@ -5,13 +5,12 @@ from collections.abc import Iterator, Mapping
 from codequarry.search_api.views import View
 from codequarry.shared.head import Head
 from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository
+from codequarry.shared.repositories import Repository, default_branch
 
 
-def default_branch(head: Head, catalog: Mapping[str, Repository], name: str) -> str:
-    """Return what a default branch is called: as it was published, and before that as the catalog expects it."""
-    expected = catalog[name].branch if name in catalog else ""
-    return head.default_branch(name) or expected
+def branch_of(head: Head, catalog: Mapping[str, Repository], name: str) -> str:
+    """Return what the default branch of a repository is called, which the catalog may not have any more."""
+    return default_branch(head, catalog[name]) if name in catalog else head.default_branch(name)
 
 
 class DefaultViews(Mapping[str, tuple[View, ...]]):
@@ -29,7 +28,7 @@ class DefaultViews(Mapping[str, tuple[View, ...]]):
     def __getitem__(self, name: str) -> tuple[View, ...]:
         timeline = self._timelines[name]
         state = self._head.timelines[timeline]
-        branch = Ref("branch", default_branch(self._head, self._catalog, name))
+        branch = Ref("branch", branch_of(self._head, self._catalog, name))
         allowed = self._head.allowed.get(name, ())
         return (View(name, branch, timeline, state.published, state.commit, allowed=allowed),)
 

@@ -13,7 +13,7 @@ from codequarry.search_api.versions import Asked, VersionQuery
 from codequarry.search_api.workspaces import workspaces
 from codequarry.shared.errors import NotIndexed, UsageError
 from codequarry.shared.head import Head
-from codequarry.shared.origins import origin_identity
+from codequarry.shared.origins import identity_if_readable, origin_identity
 from codequarry.shared.refs import Ref
 from codequarry.shared.repositories import Repository
 
@@ -76,15 +76,8 @@ def _upwards(folder: Path, directory: Directory) -> Iterator[Path]:
 
 
 def _with_origin(identity: str, directory: Directory) -> str | None:
-    fitting = [name for name, one in directory.repositories.items() if _is_at(one, identity)]
-    return min(fitting, default=None)
-
-
-def _is_at(repository: Repository, identity: str) -> bool:
-    try:
-        return origin_identity(repository.origin) == identity
-    except ValueError:
-        return False
+    known = directory.repositories.items()
+    return min((name for name, one in known if identity_if_readable(one.origin) == identity), default=None)
 
 
 def _identity(origin: str) -> str:

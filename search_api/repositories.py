@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from codequarry.search_api.catalog import Catalog, CatalogPast
-from codequarry.search_api.defaults import default_branch
 from codequarry.search_api.locate import Located, locate
 from codequarry.search_api.selection import Selection
 from codequarry.search_api.states import RepositoryState, pending_state, ready_state
 from codequarry.search_api.versions import lines_of, timelines_by_repo
 from codequarry.search_api.views import Moment, view_of
-from codequarry.shared.repositories import Repository
+from codequarry.shared.repositories import Repository, default_branch
 from codequarry.shared.store.identity import read_identity
 
 
@@ -58,8 +57,7 @@ def _versions(
     """Yield the state of every version of a repository, that of the default branch first."""
     head = found.head
     moment = Moment(head, CatalogPast(catalog, head), head.counter, tuple(sorted(head.open)))
-    branch = default_branch(head, {repository.name: repository}, repository.name)
-    lines = lines_of(moment, repository.name, branch, timelines)
+    lines = lines_of(moment, repository.name, default_branch(head, repository), timelines)
     default = head.defaults.get(repository.name)
     for line in sorted(lines, key=lambda line: (line.timeline != default, line.ref.key)):
         point = None if line.former else moment.newest(line.timeline)

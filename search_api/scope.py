@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from codequarry.search_api.cursor import Cursor, digest
-from codequarry.search_api.defaults import DefaultViews, default_branch
+from codequarry.search_api.defaults import DefaultViews, branch_of
 from codequarry.search_api.missing import Missing, VersionMissing, listed
 from codequarry.search_api.selection import Selection
 from codequarry.search_api.versions import Asked, Line, VersionQuery, find, lines_of, timelines_by_repo
@@ -172,7 +172,7 @@ class _Resolver:
         return timelines_by_repo(self._moment.head)
 
     def _branch(self, name: str) -> str:
-        return default_branch(self._moment.head, self._catalog, name)
+        return branch_of(self._moment.head, self._catalog, name)
 
     def _is_pending(self, name: str, lines: Sequence[Line], query: VersionQuery) -> bool:
         """Tell whether a repository has nothing published, and what it will publish first is asked for."""

@@ -11,7 +11,7 @@ from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import UsageError
 from codequarry.shared.head import Head
 from codequarry.shared.jobs import JobRequest, Trigger
-from codequarry.shared.origins import origin_identity
+from codequarry.shared.origins import identity_if_readable
 from codequarry.shared.refs import NAMED_KINDS, Ref
 from codequarry.shared.repositories import Repository
 from codequarry.shared.trigger_settings import RepositoryGroup, RepositorySettings, TokenReference
@@ -23,7 +23,7 @@ Rules = RepositorySettings | RepositoryGroup
 
 def rules_of(settings: SettingsModel, origin: str) -> Rules | None:
     """Return what the settings say of the repository at an origin, if they name it, or a group that it is in."""
-    identity = _identity(origin)
+    identity = identity_if_readable(origin)
     for one in settings.repositories:
         if one.identity == identity:
             return one
@@ -52,13 +52,6 @@ def in_group(path: str, group: RepositoryGroup) -> bool:
     return (not group.include or fits(group.include)) and not fits(group.exclude)
 
 
-def _identity(origin: str) -> str:
-    try:
-        return origin_identity(origin)
-    except ValueError:
-        return ""
-
-
 def is_named(rules: Rules | None, ref: Ref) -> bool:
     """Tell whether the settings of a repository name a version."""
     if rules is None:
@@ -75,11 +68,6 @@ def indexed_refs(head: Head, repo: str) -> frozenset[Ref]:
     states = (head.timelines[one] for one in head.of_repo(repo))
     refs = (Ref.of_key(state.ref) for state in states if state.ref and not state.gone)
     return frozenset(ref for ref in refs if ref.kind in NAMED_KINDS)
-
-
-def default_branch(head: Head, repository: Repository) -> str:
-    """Return what a default branch is called: as it was published, before that as the catalog expects it, or ""."""
-    return head.default_branch(repository.name) or repository.branch
 
 
 def version_request(

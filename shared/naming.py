@@ -1,10 +1,9 @@
 """The name of a repository in the catalog: one a place, whatever the spelling of its URL."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 from codequarry.shared.errors import Conflict, UsageError
-from codequarry.shared.origins import NAME, Origin, origin_identity
+from codequarry.shared.origins import NAME, Origin, identity_if_readable
 from codequarry.shared.repositories import Repository, claim_repository, list_repositories
 from codequarry.shared.store.port import Store
 
@@ -17,14 +16,9 @@ def find_repository(store: Store, origin: Origin, asked: str | None = None) -> R
 
     The records come by their names: without ``asked`` it is always the same one.
     """
-    found = [repository for repository in list_repositories(store) if _is_at(repository, origin.identity)]
+    identity = origin.identity
+    found = [one for one in list_repositories(store) if identity_if_readable(one.origin) == identity]
     return next((repository for repository in found if repository.name == asked), next(iter(found), None))
-
-
-def _is_at(repository: Repository, identity: str) -> bool:
-    with suppress(ValueError):
-        return origin_identity(repository.origin) == identity
-    return False
 
 
 def check_name(store: Store, origin: Origin, asked: str | None) -> None:

@@ -9,6 +9,7 @@ import re
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -35,11 +36,26 @@ def resolve_host(host: str, port: int) -> Sequence[str]:
     return list(dict.fromkeys(str(place[4][0]) for place in found))
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An origin that a request may name, and where it is; a local path is on no host."""
+
+    origin: str
+    host: str = ""
+    port: int = 0
+    addresses: tuple[str, ...] = ()
+
+
 def accepted_origin(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> str:
     """Return an origin that a request may name; UsageError says which rule is against it.
 
     For a local path the error is the same whether or not anything is there.
     """
+    return looked_at(text, settings, resolve).origin
+
+
+def looked_at(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> Place:
+    """Return the same with the host and the addresses that were looked at; errors as of ``accepted_origin``."""
     origin = text.strip()
     if not origin or _CONTROL.search(origin) or origin.startswith("-"):
         raise UsageError("originUri must be the URL of a git repository")
@@ -47,16 +63,15 @@ def accepted_origin(text: str, settings: SettingsModel, resolve: Resolve = resol
     if "://" in origin:
         scheme = origin.partition("://")[0].lower()
         if scheme == "file":
-            return _local(unquote(urlsplit(origin).path), settings)
+            return Place(_local(unquote(urlsplit(origin).path), settings))
         host, port = _host_of(origin, scheme, settings)
     elif scp_like:
         _check_scheme("ssh", settings)
         host, port = scp_like["host"].lower().strip("[]"), DEFAULT_PORTS["ssh"]
     else:
-        return _local(origin, settings)
+        return Place(_local(origin, settings))
     check_host(host, settings)
-    allowed_addresses(host, port, settings, resolve)
-    return origin
+    return Place(origin, host, port, allowed_addresses(host, port, settings, resolve))
 
 
 def _host_of(origin: str, scheme: str, settings: SettingsModel) -> tuple[str, int]:

@@ -128,6 +128,14 @@ def origin_identity(origin: str) -> str:
     return _folder(origin)
 
 
+def identity_if_readable(origin: str) -> str:
+    """Return the same, "" for a URL that can't be read: nothing is at its place."""
+    try:
+        return origin_identity(origin)
+    except ValueError:
+        return ""
+
+
 def without_suffix(path: str) -> str:
     """Return a URL's path without slashes around it and without ``.git``."""
     return path.strip("/").removesuffix(".git").rstrip("/")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from codequarry.shared.errors import Conflict
+from codequarry.shared.head import Head
 from codequarry.shared.store.port import Store
 
 REPOSITORY_PREFIX = "repository:"
@@ -52,6 +53,11 @@ class RefHead:
     def document_key(self) -> str:
         """The document key; a repository's name holds no line feed."""
         return ref_head_key(self.repo, self.ref)
+
+
+def default_branch(head: Head, repository: Repository) -> str:
+    """Return what a default branch is called: as it was published, before that as the catalog expects it, or ""."""
+    return head.default_branch(repository.name) or repository.branch
 
 
 def ref_head_key(repo: str, ref: str) -> str:

@@ -5,13 +5,11 @@ A name may have another address the second time it is asked for. So git does not
 
 import ipaddress
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 from codequarry.ingest.git.origins import Origin
 from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import NotAtOrigin, UsageError
-from codequarry.shared.origin_rules import Resolve, accepted_origin, allowed_addresses, resolve_host
-from codequarry.shared.origins import DEFAULT_PORTS
+from codequarry.shared.origin_rules import Resolve, looked_at, resolve_host
 
 
 def guarded_configuration(
@@ -23,13 +21,10 @@ def guarded_configuration(
     addresses are only looked at: ssh takes no address beside the name.
     """
     try:
-        accepted_origin(origin.url, settings, resolve)
-        if origin.scheme not in ("https", "http") or settings.git.proxy:
-            return {}
-        url = urlsplit(origin.url)
-        host, port = url.hostname or "", url.port or DEFAULT_PORTS[origin.scheme]
-        addresses = allowed_addresses(host, port, settings, resolve)
+        place = looked_at(origin.url, settings, resolve)
     except UsageError as error:
         raise NotAtOrigin(f"{origin.url} is not fetched: {error}") from None
-    listed = ",".join(f"[{one}]" if ipaddress.ip_address(one).version == 6 else one for one in addresses)
-    return {"http.curloptResolve": f"{host}:{port}:{listed}"}
+    if origin.scheme not in ("https", "http") or settings.git.proxy:
+        return {}
+    listed = ",".join(f"[{one}]" if ipaddress.ip_address(one).version == 6 else one for one in place.addresses)
+    return {"http.curloptResolve": f"{place.host}:{place.port}:{listed}"}

@@ -1,6 +1,5 @@
 """Reading the pages of a code host's API: the token to that host alone, its limits kept, its faults said in a line."""
 
-import ipaddress
 import json
 import re
 import ssl
@@ -14,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from pydantic import SecretStr
 
+from codequarry.shared.addresses import is_loopback
 from codequarry.shared.config import GitSettings
 from codequarry.shared.errors import GitError, NotAtOrigin
 
@@ -146,9 +146,4 @@ def _asked_pause(headers: Message, now: float) -> float | None:
 def _is_private(url: str) -> bool:
     """Tell whether nobody can listen: a token goes over TLS, or stays on this machine."""
     parts = urlsplit(url)
-    if parts.scheme == "https" or parts.hostname == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(parts.hostname or "").is_loopback
-    except ValueError:
-        return False
+    return parts.scheme == "https" or is_loopback(parts.hostname or "")

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 
 from codequarry.search_api.webhooks.events import Event
-from codequarry.shared.following import Rules, default_branch, indexed_refs, is_named, version_request
+from codequarry.shared.following import Rules, indexed_refs, is_named, version_request
 from codequarry.shared.head import Head
 from codequarry.shared.jobs import PRIORITIES, JobRequest
 from codequarry.shared.refs import KIND_NAMES, Ref
-from codequarry.shared.repositories import Repository
+from codequarry.shared.repositories import Repository, default_branch
 
 
 @dataclass(frozen=True, slots=True)

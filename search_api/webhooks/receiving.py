@@ -17,7 +17,7 @@ from codequarry.shared.following import rules_of
 from codequarry.shared.jobs import JobRequest
 from codequarry.shared.naming import claim
 from codequarry.shared.origin_rules import accepted_origin
-from codequarry.shared.origins import origin_identity, read_origin
+from codequarry.shared.origins import identity_if_readable, read_origin
 from codequarry.shared.polls import note_hooked
 from codequarry.shared.repositories import Repository, list_repositories
 from codequarry.shared.store.port import Store
@@ -106,10 +106,7 @@ def find(place: Place, catalog: Mapping[str, Repository]) -> Repository | None:
 
 
 def _identity(origin: str) -> str:
-    try:
-        return origin_identity(origin).casefold()
-    except ValueError:
-        return ""
+    return identity_if_readable(origin).casefold()
 
 
 def _shown(origin: str) -> str:
