@@ -75,11 +75,14 @@ def _withdrawn(store: Store, job_id: str) -> bool:
 
 def _join(store: Store, job_id: str, request: JobRequest) -> Job | None:
     """Join a job that waits, or runs where that will do; None if it is neither."""
-    known = read_job(store, job_id)
-    if known and known.state == "running" and request.joins_running:
-        return known
+
+    def join(job: Job) -> Job:
+        # In one step with the write: it may begin to run at this very moment.
+        will_do = job.state == "running" and request.joins_running
+        return job if will_do else joined(_waiting(job), request)
+
     try:
-        return change_job(store, job_id, lambda job: joined(_waiting(job), request))
+        return change_job(store, job_id, join)
     except (Conflict, NotIndexed):
         return None
 

@@ -137,3 +137,22 @@ def test_what_points_to_a_job_goes_with_it(store):
     tidy(store, lambda _: False, 0, 0)
     [pointer] = store.list_documents("job-waiting:")
     assert "waits" in pointer.key
+
+
+def test_who_lacks_a_version_joins_a_job_that_begins_at_that_moment(store):
+    job, _ = submit(store, request())
+    read = store.read_document
+    taken = []
+
+    class Meddled:
+        def __getattr__(self, name):
+            return getattr(store, name)
+
+        def read_document(self, key):
+            document = read(key)
+            if key == f"job:{job.id}" and not taken:
+                taken.append(claim(store, job.id, "me"))
+            return document
+
+    assert submit(Meddled(), replace(request(), joins_running=True)) == (read_job(store, job.id), False)
+    assert taken[0].state == "running"
