@@ -21,10 +21,10 @@ from bench.acceptance.questions import load
 from bench.acceptance.report import print_table
 from codequarry.ingest.pipeline import IndexReport, IndexRequest, Workshop, index_repository
 from codequarry.search_api.engine import SearchEngine, parse_request
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.factory import open_embedder
-from codequarry.shared.refs import Ref
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store
+from codequarry.shared.versions.refs import Ref
 
 TOP_K = 20
 # A file that a person edits: not empty, not generated.

@@ -25,15 +25,15 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from bench.embedded_store import CHUNKS_A_FILE, FILES_A_BATCH, WORDS_OF_A_FILE, Words, make_row, queries, vectors_of
 from bench.opensearch_store import node_url
-from codequarry.shared.config import OpenSearchSettings
-from codequarry.shared.head import Head, Timeline
-from codequarry.shared.ledger import HEAD_KEY, read_head, read_transaction
 from codequarry.shared.model import INDEXED, ChunkRow, FileRecord, Snapshot
-from codequarry.shared.snapshots import head_snapshot, version_snapshot
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import RecallQuery, Store
-from codequarry.shared.transactions import TransactionRecord
+from codequarry.shared.versions.head import Head, Timeline
+from codequarry.shared.versions.ledger import HEAD_KEY, read_head, read_transaction
+from codequarry.shared.versions.snapshots import head_snapshot, version_snapshot
+from codequarry.shared.versions.transactions import TransactionRecord
 
 REPO, MAIN = "bench", 1
 CHANGED_FILES = 20

@@ -25,9 +25,9 @@ from codequarry.ingest.chunking.core import chunk_file
 from codequarry.ingest.chunking.lexical import embedded_text
 from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
 from codequarry.ingest.files.source import SourceFile
-from codequarry.shared.config import ChunkingSettings, EmbeddingSettings
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.model import Chunk
+from codequarry.shared.settings.config import ChunkingSettings, EmbeddingSettings
 
 QUERIES = 200
 FEWEST_WORDS = 6

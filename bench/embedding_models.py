@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.install import install_model
 from codequarry.shared.embedding.known import find_model
 from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.settings.config import EmbeddingSettings
 
 CHUNK_CHARACTERS = 1200
 TEXTS = 20_000

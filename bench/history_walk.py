@@ -28,16 +28,16 @@ from codequarry.ingest.collecting.collector import collect_history
 from codequarry.ingest.fsck.versions import check_version
 from codequarry.ingest.pipeline import IndexReport, IndexRequest, Workshop, index_repository
 from codequarry.search_api.engine import SearchEngine, parse_request
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.errors import NotIndexed
-from codequarry.shared.index_settings import RetentionSettings
-from codequarry.shared.ledger import published_transactions, read_head
 from codequarry.shared.model import Chunk
-from codequarry.shared.snapshots import OPEN, version_snapshot
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.index import RetentionSettings
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.port import StoredRow
-from codequarry.shared.transactions import TransactionRecord
+from codequarry.shared.versions.ledger import published_transactions, read_head
+from codequarry.shared.versions.snapshots import OPEN, version_snapshot
+from codequarry.shared.versions.transactions import TransactionRecord
 
 NAME = "walked"
 BRANCH = "refs/heads/walked"

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from codequarry.opensearch.node import NodePlan, start, stop
-from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Layer, Snapshot, Tokens
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import RecallQuery, Vector
 

@@ -24,14 +24,14 @@ from codequarry.search_api.plan import Plan, make_plan
 from codequarry.search_api.rank import rank
 from codequarry.search_api.recall import recall_query
 from codequarry.search_api.request import SearchRequest
-from codequarry.shared.config import load_settings
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.port import Embedder
-from codequarry.shared.head import Head
-from codequarry.shared.ledger import read_head
-from codequarry.shared.snapshots import head_snapshot
+from codequarry.shared.settings.config import load_settings
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.port import Recall, Store
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.snapshots import head_snapshot
 
 FOLDER = Path(__file__).parent
 QUESTIONS = (FOLDER / "questions", FOLDER / "tuning")

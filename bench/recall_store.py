@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.opensearch_store import node_url
-from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Filters, Layer, Snapshot, Tokens
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.clauses import search_clause
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import RecallQuery, Vector

@@ -16,12 +16,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from bench.acceptance.questions import load
 from bench.acceptance.report import print_table
 from codequarry.search_api.engine import SearchEngine, parse_request
-from codequarry.shared.config import load_settings
 from codequarry.shared.embedding.factory import open_embedder
-from codequarry.shared.ledger import read_head
 from codequarry.shared.model import Filters
-from codequarry.shared.snapshots import head_snapshot
+from codequarry.shared.settings.config import load_settings
 from codequarry.shared.store.factory import open_store
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.snapshots import head_snapshot
 
 TOP_K = 20
 SHARES = (0.5, 0.95)

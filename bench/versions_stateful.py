@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.acceptance.report import print_table
-from codequarry.shared.config import OpenSearchSettings
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from tests.property.stateful.machine import run_sequences
 from tests.property.stateful.scene import Scene

@@ -14,10 +14,10 @@ from codequarry.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from codequarry.cli.invocation import Workplace
-    from codequarry.shared.config import SettingsModel
-    from codequarry.shared.jobs import Job
-    from codequarry.shared.refs import Ref
-    from codequarry.shared.trigger_settings import RepositoryGroup
+    from codequarry.shared.jobs.job import Job
+    from codequarry.shared.settings.config import SettingsModel
+    from codequarry.shared.settings.triggers import RepositoryGroup
+    from codequarry.shared.versions.refs import Ref
 
 Patterns = list[str] | None
 
@@ -119,7 +119,7 @@ def _group(
 ) -> "RepositoryGroup":
     from pydantic import ValidationError
 
-    from codequarry.shared.trigger_settings import RepositoryGroup
+    from codequarry.shared.settings.triggers import RepositoryGroup
 
     try:
         return RepositoryGroup(
@@ -155,10 +155,10 @@ def _show_places(places: list[str], as_json: bool) -> None:
 
 def _submitted(place: "Workplace", text: str, name: str | None, ref: "Ref | None") -> "Job":
     from codequarry.ingest.git.origins import parse_origin
-    from codequarry.shared.following import version_request
-    from codequarry.shared.job_list import submit
-    from codequarry.shared.jobs import PRIORITIES
-    from codequarry.shared.naming import claim
+    from codequarry.shared.jobs.job import PRIORITIES
+    from codequarry.shared.jobs.job_list import submit
+    from codequarry.shared.repositories.naming import claim
+    from codequarry.shared.triggers.following import version_request
 
     repository, name_note = claim(place.store, parse_origin(text), name, "")
     if name_note:

@@ -11,7 +11,7 @@ def beat(context: typer.Context) -> None:
     Needs [queue] url. Run one; while none runs, jobs are done, but lost ones wait.
     """
     settings = load(context).settings
-    from codequarry.shared.logs import configure_logs
+    from codequarry.shared.telemetry.logs import configure_logs
 
     configure_logs()
     from codequarry.ingest.app import run_beat

@@ -15,7 +15,7 @@ from codequarry.shared.errors import CodequarryError, StoreError
 
 if TYPE_CHECKING:
     from codequarry.cli.invocation import Workplace
-    from codequarry.shared.config import LoadedSettings, SettingsModel
+    from codequarry.shared.settings.config import LoadedSettings, SettingsModel
 
 State = Literal["ok", "warn", "fail"]
 
@@ -128,7 +128,7 @@ def _check_store(place: "Workplace") -> Iterator[Check]:
 
 
 def _check_reachable(place: "Workplace") -> Check:
-    from codequarry.shared.repositories import list_repositories
+    from codequarry.shared.repositories.catalog import list_repositories
 
     known = list_repositories(place.store)
     return Check("store", "ok", f"{place.store.name}, {count(len(known), 'repository', 'repositories')}")
@@ -170,8 +170,8 @@ def _check_migration(settings: "SettingsModel") -> Check:
 
 
 def _check_imports(place: "Workplace") -> Check:
-    from codequarry.shared.ledger import read_head
-    from codequarry.shared.repositories import list_progress
+    from codequarry.shared.repositories.catalog import list_progress
+    from codequarry.shared.versions.ledger import read_head
 
     left = list(dict.fromkeys(progress.repo for progress in list_progress(place.store)))
     open_now = len(read_head(place.store).open)

@@ -74,7 +74,7 @@ def _gone(store: "Store", repos: list[str], grace_seconds: float, *, drop: bool)
 
 def _named(store: "Store", name: str | None) -> list[str]:
     from codequarry.shared.errors import NotIndexed
-    from codequarry.shared.repositories import list_repositories
+    from codequarry.shared.repositories.catalog import list_repositories
 
     known = [one.name for one in list_repositories(store)]
     if name is None:

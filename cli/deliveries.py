@@ -8,7 +8,7 @@ from codequarry.cli.console import note, write_json, write_table
 from codequarry.cli.invocation import Json, load, workplace
 
 if TYPE_CHECKING:
-    from codequarry.shared.deliveries import Delivery
+    from codequarry.shared.triggers.deliveries import Delivery
 
 DEFAULT_LIMIT = 50
 
@@ -19,7 +19,7 @@ def deliveries(
     as_json: Json = False,
 ) -> None:
     """List the webhook deliveries that came, the latest first, and what became of each."""
-    from codequarry.shared.deliveries import list_deliveries
+    from codequarry.shared.triggers.deliveries import list_deliveries
 
     with workplace(load(context).settings) as place:
         found = list_deliveries(place.store)[:limit]

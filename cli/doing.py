@@ -8,7 +8,7 @@ from codequarry.cli.console import count, note, safe_line
 
 if TYPE_CHECKING:
     from codequarry.cli.invocation import Workplace
-    from codequarry.shared.jobs import Job
+    from codequarry.shared.jobs.job import Job
 
 
 def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> list["Job"]:
@@ -20,7 +20,7 @@ def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> list["
     if detach or place.settings.queue.url:
         note(f"{count(len(jobs), 'job')} left to the service or the workers: codequarry jobs list")
         return list(jobs)
-    from codequarry.shared.logs import configure_logs
+    from codequarry.shared.telemetry.logs import configure_logs
 
     configure_logs("error", as_json=False)
     with progress.shown() as observe:
@@ -31,7 +31,7 @@ def _do(job: "Job", place: "Workplace", attend: "Callable[..., None]") -> "Job":
     from codequarry.ingest.job_runner import run_job
     from codequarry.ingest.report import Workshop
     from codequarry.ingest.transaction.holder import new_holder, retire_holder
-    from codequarry.shared.job_list import claim, read_job
+    from codequarry.shared.jobs.job_list import claim, read_job
 
     holder = new_holder()
     try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from codequarry.ingest.report import Workshop
     from codequarry.search_api.versions import VersionQuery
     from codequarry.shared.store.port import Store
-    from codequarry.shared.transactions import TransactionRecord
+    from codequarry.shared.versions.transactions import TransactionRecord
 
 SHORT_COMMIT = 12
 # More than a person reads at once; --json has all.
@@ -81,7 +81,7 @@ def _record(store: "Store", repo: str, version: "VersionQuery") -> "TransactionR
     from codequarry.search_api.catalog import Catalog
     from codequarry.search_api.locate import one_version
     from codequarry.shared.errors import NotIndexed
-    from codequarry.shared.ledger import read_transaction
+    from codequarry.shared.versions.ledger import read_transaction
 
     view = one_version(Catalog(store), repo, version).view
     record = read_transaction(store, view.timeline, view.number)

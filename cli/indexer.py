@@ -5,14 +5,14 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from codequarry.shared.errors import CodequarryError, Interrupted
-from codequarry.shared.job_list import claim_next, submit_within
-from codequarry.shared.jobs import Job, JobRequest
-from codequarry.shared.logs import logger
+from codequarry.shared.jobs.job import Job, JobRequest
+from codequarry.shared.jobs.job_list import claim_next, submit_within
+from codequarry.shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from codequarry.ingest.report import Workshop
     from codequarry.search_api.backend import Backend
-    from codequarry.shared.repositories import Progress
+    from codequarry.shared.repositories.catalog import Progress
 
 # Beyond so many jobs that wait, a request is told to come again later.
 MAX_WAITING = 50

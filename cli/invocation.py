@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from codequarry.shared.config import LoadedSettings, SettingsModel
     from codequarry.shared.embedding.port import Embedder
     from codequarry.shared.opening import OpenIndex
+    from codequarry.shared.settings.config import LoadedSettings, SettingsModel
     from codequarry.shared.store.editions import Editions
     from codequarry.shared.store.port import Store
 
@@ -39,7 +39,7 @@ class Workplace:
 
 def load(context: typer.Context, overrides: Mapping[str, object] | None = None) -> "LoadedSettings":
     """Return the settings of this run: ``--set`` and the flags in ``overrides`` (key to value or None) count most."""
-    from codequarry.shared.config import load_settings
+    from codequarry.shared.settings.config import load_settings
 
     return load_settings(context.find_root().obj or (), overrides)
 
@@ -100,6 +100,6 @@ def _tell_retries() -> None:
 
     Without a server (who retries has imported stamina) nothing logs, and a tenth of a second is saved.
     """
-    from codequarry.shared.logs import configure_logs
+    from codequarry.shared.telemetry.logs import configure_logs
 
     configure_logs("warning", as_json=False)

@@ -11,7 +11,7 @@ from codequarry.shared.errors import NotIndexed, UnknownName
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from codequarry.shared.jobs import Job, JobState
+    from codequarry.shared.jobs.job import Job, JobState
 
 DEFAULT_LIMIT = 100
 
@@ -39,7 +39,7 @@ def list_jobs(
     --state failed is the dead-letter list: what failed for good. Ended jobs are kept for a day, failed ones
     for two weeks.
     """
-    from codequarry.shared.job_list import shown_jobs
+    from codequarry.shared.jobs.job_list import shown_jobs
 
     states = [_state(name) for name in state or ()]
     with workplace(load(context).settings) as place:
@@ -58,7 +58,7 @@ def list_jobs(
 @app.command("show", epilog=examples("jobs show 5f0c…", "jobs show 5f0c… --json"))
 def show(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
     """Show one job with the reason of every attempt that failed."""
-    from codequarry.shared.job_list import read_job
+    from codequarry.shared.jobs.job_list import read_job
 
     with workplace(load(context).settings) as place:
         job = read_job(place.store, job_id)
@@ -77,7 +77,7 @@ def show(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
 @app.command("retry", epilog=examples("jobs retry 5f0c…"))
 def retry(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
     """Let a job wait again that failed for good or was cancelled."""
-    from codequarry.shared.jobs import retried
+    from codequarry.shared.jobs.job import retried
 
     _change(context, job_id, retried, as_json)
 
@@ -85,13 +85,13 @@ def retry(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
 @app.command("cancel", epilog=examples("jobs cancel 5f0c…"))
 def cancel(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
     """Cancel a job: at once where it waits; one that runs publishes nothing and stops within seconds."""
-    from codequarry.shared.jobs import cancelled
+    from codequarry.shared.jobs.job import cancelled
 
     _change(context, job_id, cancelled, as_json)
 
 
 def _change(context: typer.Context, job_id: str, change: "Callable[[Job], Job]", as_json: bool) -> None:
-    from codequarry.shared.job_list import change_job
+    from codequarry.shared.jobs.job_list import change_job
 
     with workplace(load(context).settings) as place:
         job = change_job(place.store, job_id, change)
@@ -104,7 +104,7 @@ def _change(context: typer.Context, job_id: str, change: "Callable[[Job], Job]",
 def _state(name: str) -> "JobState":
     from typing import get_args
 
-    from codequarry.shared.jobs import JobState
+    from codequarry.shared.jobs.job import JobState
 
     known: tuple[JobState, ...] = get_args(JobState)
     for state in known:

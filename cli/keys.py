@@ -15,8 +15,8 @@ from codequarry.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from codequarry.cli.invocation import Workplace
-    from codequarry.shared.access import Grant
-    from codequarry.shared.keys import ApiKey
+    from codequarry.shared.access.grants import Grant
+    from codequarry.shared.access.keys import ApiKey
 
 app = typer.Typer(
     help="Keys of the HTTP API: make, show, grant, rotate, revoke.", no_args_is_help=True, rich_markup_mode=None
@@ -63,8 +63,8 @@ def create(
     It sees what it is granted: each --repo, all of it or the paths of --path and --not-path. The scope `index` asks for
     indexing, `admin` does all; neither sees more for that.
     """
-    from codequarry.shared.key_list import add_key
-    from codequarry.shared.keys import new_key
+    from codequarry.shared.access.key_list import add_key
+    from codequarry.shared.access.keys import new_key
 
     granted = _grants(repos, paths, not_paths)
     key, token = new_key(name, scopes or ["search"], granted, expires_at=_ending(expires), created_by=_user())
@@ -76,8 +76,8 @@ def create(
 @app.command("list", epilog=examples("keys list", "keys list --json"))
 def list_all(context: typer.Context, as_json: Json = False) -> None:
     """List the keys, expired and revoked ones too; never their secrets."""
-    from codequarry.shared.key_list import list_keys
-    from codequarry.shared.keys import moment
+    from codequarry.shared.access.key_list import list_keys
+    from codequarry.shared.access.keys import moment
 
     with workplace(load(context).settings) as place:
         shown = [key.to_json(moment()) for key in list_keys(place.store)]
@@ -92,7 +92,7 @@ def list_all(context: typer.Context, as_json: Json = False) -> None:
 @app.command("show", epilog=examples("keys show ci", "keys show 4f1c2ab09d3e --json"))
 def show(context: typer.Context, key: Which, as_json: Json = False) -> None:
     """Show a key: what it may do and see, its secrets' ages, when it was used."""
-    from codequarry.shared.key_list import find_key
+    from codequarry.shared.access.key_list import find_key
 
     with workplace(load(context).settings) as place:
         _show(find_key(place.store, key), as_json)
@@ -116,7 +116,7 @@ def grant(
     as_json: Json = False,
 ) -> None:
     """Let a key see more repositories or paths, or take some away. The service follows within seconds."""
-    from codequarry.shared.keys import granted, withdrawn
+    from codequarry.shared.access.keys import granted, withdrawn
 
     if remove and (paths or not_paths):
         raise UsageError("--remove takes grants of whole --repo patterns; make the one with the paths anew")
@@ -138,8 +138,8 @@ def rotate(
     as_json: Json = False,
 ) -> None:
     """Give a key a new secret, and print it this once; both are valid until the old one ends."""
-    from codequarry.shared.key_list import change_key, find_key
-    from codequarry.shared.keys import rotated
+    from codequarry.shared.access.key_list import change_key, find_key
+    from codequarry.shared.access.keys import rotated
 
     made: list[str] = []
 
@@ -156,7 +156,7 @@ def rotate(
 @app.command("revoke", epilog=examples("keys revoke ci", "keys revoke 4f1c2ab09d3e --json"))
 def revoke(context: typer.Context, key: Which, as_json: Json = False) -> None:
     """End a key for good. The service refuses it within seconds; it stays in the list."""
-    from codequarry.shared.keys import revoked
+    from codequarry.shared.access.keys import revoked
 
     _change(context, key, revoked, as_json)
 
@@ -180,14 +180,14 @@ def _user() -> str:
 
 
 def _change(context: typer.Context, asked: str, change: "Callable[[ApiKey], ApiKey]", as_json: bool) -> None:
-    from codequarry.shared.key_list import change_key, find_key
+    from codequarry.shared.access.key_list import change_key, find_key
 
     with _catalog(context) as place:
         _show(change_key(place.store, find_key(place.store, asked).id, change), as_json)
 
 
 def _grants(repos: Sequence[str] | None, paths: Sequence[str] | None, not_paths: Sequence[str] | None) -> "list[Grant]":
-    from codequarry.shared.access import Grant
+    from codequarry.shared.access.grants import Grant
     from codequarry.shared.model import PathGlobs
 
     if not repos:
@@ -197,7 +197,7 @@ def _grants(repos: Sequence[str] | None, paths: Sequence[str] | None, not_paths:
 
 def _ending(text: str | None) -> str:
     """Return a moment in time as keys record it, "" for none; UsageError where it can't be read or is over."""
-    from codequarry.shared.keys import moment
+    from codequarry.shared.access.keys import moment
 
     if not text:
         return ""
@@ -213,7 +213,7 @@ def _ending(text: str | None) -> str:
 
 def _tell(key: "ApiKey", token: str, as_json: bool) -> None:
     """Print a new secret: alone on stdout, so that it can be piped to where it is kept."""
-    from codequarry.shared.keys import moment
+    from codequarry.shared.access.keys import moment
 
     if as_json:
         write_json({**key.to_json(moment()), "key": token})
@@ -223,7 +223,7 @@ def _tell(key: "ApiKey", token: str, as_json: bool) -> None:
 
 
 def _show(key: "ApiKey", as_json: bool) -> None:
-    from codequarry.shared.keys import moment
+    from codequarry.shared.access.keys import moment
 
     shown = key.to_json(moment())
     if as_json:

@@ -77,7 +77,12 @@ _add("worker", worker.worker, "worker", "worker --concurrency 4", "worker --queu
 _add("beat", beat.beat, "beat")
 _add("mcp", mcp.mcp, "mcp")
 _add("files", contents.files, "files codequarry", "files codequarry --tag v1.0 --json")
-_add("chunks", contents.chunks, "chunks codequarry shared/ledger.py", "chunks codequarry shared/ledger.py --branch dev")
+_add(
+    "chunks",
+    contents.chunks,
+    "chunks codequarry shared/versions/ledger.py",
+    "chunks codequarry shared/versions/ledger.py --branch dev",
+)
 _add("fsck", fsck.fsck, "fsck codequarry", "fsck codequarry --branch dev --repair", "fsck codequarry --commit 1f2e3d4")
 _add("migrate", migrate.migrate, "migrate --model minilm", "migrate --model minilm --dry-run")
 app.add_typer(repos.app, name="repos")

@@ -15,7 +15,7 @@ def mcp(context: typer.Context) -> None:
     settings = load(context).settings
     from codequarry.search_api.backend import Backend
     from codequarry.search_api.mcp import create_server
-    from codequarry.shared.logs import configure_logs
+    from codequarry.shared.telemetry.logs import configure_logs
 
     configure_logs("warning", as_json=False)  # to stderr: stdout belongs to the protocol
     with closing(Backend(settings)) as backend:

@@ -13,7 +13,7 @@ from codequarry.cli.invocation import Json, load
 if TYPE_CHECKING:
     from codequarry.ingest.migration.estimate import MigrationEstimate
     from codequarry.ingest.migration.migrate import MigrationReport
-    from codequarry.shared.config import SettingsModel
+    from codequarry.shared.settings.config import SettingsModel
 
 # Of the files that a model refuses, so many are named; --json has all.
 REFUSED_SHOWN = 10

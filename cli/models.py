@@ -10,8 +10,8 @@ from codequarry.cli.console import note, write, write_json, write_table
 from codequarry.cli.invocation import Json, load
 
 if TYPE_CHECKING:
-    from codequarry.shared.config import EmbeddingSettings
     from codequarry.shared.embedding.known import KnownModel
+    from codequarry.shared.settings.config import EmbeddingSettings
 
 app = typer.Typer(help="List and install embedding models.", rich_markup_mode=None)
 _NOT_SERVED = "known, not yet served"

@@ -13,7 +13,7 @@ from codequarry.cli.invocation import Json, examples, load
 
 if TYPE_CHECKING:
     from codequarry.opensearch.node import Node, NodePlan
-    from codequarry.shared.config import SettingsModel
+    from codequarry.shared.settings.config import SettingsModel
     from codequarry.shared.store.opensearch.store import OpenSearchStore
 
 # What `status --json` tells of an index.

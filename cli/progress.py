@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from codequarry.cli.console import count, duration, note, safe_line
 
 if TYPE_CHECKING:
-    from codequarry.shared.repositories import Progress
+    from codequarry.shared.repositories.catalog import Progress
 
 # A log is read afterwards: often enough to see that a run lives, seldom enough to be no noise.
 SECONDS_BETWEEN_LINES = 5.0

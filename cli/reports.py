@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from codequarry.cli.console import count, duration, safe_line, skips, write
-from codequarry.shared.refs import Ref
+from codequarry.shared.versions.refs import Ref
 
 if TYPE_CHECKING:
     from codequarry.ingest.report import IndexReport

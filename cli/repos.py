@@ -13,7 +13,7 @@ from codequarry.cli.versions import asked_ref
 from codequarry.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from codequarry.shared.refs import Ref
+    from codequarry.shared.versions.refs import Ref
 
 app = typer.Typer(
     help="Add, list, rename and remove repositories, give up old commits.",
@@ -107,7 +107,7 @@ def _rows(one: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
 
 def _gone(version: Mapping[str, Any]) -> str:
     from codequarry.ingest.collecting.gone import is_gone
-    from codequarry.shared.refs import Ref
+    from codequarry.shared.versions.refs import Ref
 
     if version["kind"] != "workspace":
         return ""

@@ -9,7 +9,7 @@ from codequarry.cli.console import safe_line, write, write_json, write_table
 from codequarry.cli.invocation import Json, load
 
 if TYPE_CHECKING:
-    from codequarry.shared.config import LoadedSettings
+    from codequarry.shared.settings.config import LoadedSettings
 
 DEFAULT = "default"
 
@@ -25,8 +25,8 @@ class SettingRow:
 
 def rows(loaded: "LoadedSettings") -> list[SettingRow]:
     """Return every setting in the order of the model, as it may be shown."""
-    from codequarry.shared.config import LEAVES
-    from codequarry.shared.settings_sources import MASK, is_secret, without_accounts
+    from codequarry.shared.settings.config import LEAVES
+    from codequarry.shared.settings.sources import MASK, is_secret, without_accounts
 
     values = loaded.settings.model_dump(mode="json")
     shown = []

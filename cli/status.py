@@ -10,7 +10,7 @@ from codequarry.cli.invocation import Json, load, workplace
 
 if TYPE_CHECKING:
     from codequarry.cli.invocation import Workplace
-    from codequarry.shared.config import SettingsModel
+    from codequarry.shared.settings.config import SettingsModel
 
 
 def status(context: typer.Context, as_json: Json = False) -> None:
@@ -40,8 +40,8 @@ def _status(place: "Workplace") -> dict[str, Any]:
 
     from codequarry.search_api.catalog import Catalog
     from codequarry.search_api.repositories import describe
-    from codequarry.shared.refs import Ref
-    from codequarry.shared.repositories import list_progress
+    from codequarry.shared.repositories.catalog import list_progress
+    from codequarry.shared.versions.refs import Ref
 
     settings = place.settings
     repos = describe(Catalog(place.store))

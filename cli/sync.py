@@ -11,7 +11,7 @@ from codequarry.cli.invocation import Json, load, workplace
 if TYPE_CHECKING:
     from codequarry.cli.invocation import Workplace
     from codequarry.ingest.syncing import Action, SyncPlan
-    from codequarry.shared.jobs import Job
+    from codequarry.shared.jobs.job import Job
 
 Detach = Annotated[
     bool, typer.Option("--detach", help="Only ask: a running codequarry serve, or the workers, do the jobs.")

@@ -8,7 +8,7 @@ from codequarry.shared.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from codequarry.shared.refs import Ref
+    from codequarry.shared.versions.refs import Ref
 
 
 def asked_ref(
@@ -23,7 +23,7 @@ def asked_ref(
 
     A working tree may be named by any folder in it; one whose folder is gone, by what its path was.
     """
-    from codequarry.shared.refs import Ref, commit_digits
+    from codequarry.shared.versions.refs import Ref, commit_digits
 
     given = {"--branch": branch, "--tag": tag, "--commit": commit, "--pull": pull, "--workspace": workspace}
     named = [name for name, value in given.items() if value is not None]

@@ -23,8 +23,8 @@ def worker(
     `codequarry beat`. SIGTERM lets each end its step and leave the rest for others (docs/operators.md).
     """
     settings = load(context, {"queue.concurrency": concurrency}).settings
-    from codequarry.shared.logs import configure_logs
-    from codequarry.shared.messages import QUEUES
+    from codequarry.shared.jobs.messages import QUEUES
+    from codequarry.shared.telemetry.logs import configure_logs
 
     named = [name.strip() for name in queues.split(",")] if queues else list(QUEUES)
     for name in named:

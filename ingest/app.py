@@ -15,16 +15,16 @@ from celery.beat import ScheduleEntry, Scheduler, Service
 from kombu.exceptions import OperationalError
 
 from codequarry.ingest.tasks import SCHEDULE, register
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import QueueUnavailable, UsageError
-from codequarry.shared.jobs import Job
-from codequarry.shared.logs import logger
-from codequarry.shared.messages import APP, CONTROL, RUN_JOB, SCAN, WRITE_BATCH, batch_queue, celery_options
-from codequarry.shared.metrics import counted_together, start_counting
-from codequarry.shared.metrics_server import MetricsServer
+from codequarry.shared.jobs.job import Job
+from codequarry.shared.jobs.messages import APP, CONTROL, RUN_JOB, SCAN, WRITE_BATCH, batch_queue, celery_options
+from codequarry.shared.jobs.queue_probe import QueueProbe
 from codequarry.shared.processors import processor_count
-from codequarry.shared.queue_probe import QueueProbe
-from codequarry.shared.traces import start_tracing, stop_tracing
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.telemetry.logs import logger
+from codequarry.shared.telemetry.metrics import counted_together, start_counting
+from codequarry.shared.telemetry.metrics_server import MetricsServer
+from codequarry.shared.telemetry.traces import start_tracing, stop_tracing
 
 # So many of beat's messages may wait; where no worker is free, more of them would only pile up.
 MOST_REMINDERS = 10

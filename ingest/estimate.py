@@ -23,10 +23,10 @@ from codequarry.shared.embedding.cache import vector_key
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import GitError
-from codequarry.shared.ledger import read_head
 from codequarry.shared.processors import processor_count
-from codequarry.shared.snapshots import snapshot_at
 from codequarry.shared.store.identity import check_identity
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.snapshots import snapshot_at
 
 # So many files are all read; of more, a sample spread evenly over the sizes. Of 31,000 files in thirty repositories it
 # told chunks and tokens to within 10 %.

@@ -10,11 +10,11 @@ from codequarry.ingest.transaction.placement import current_timeline
 from codequarry.ingest.wanted import other_versions
 from codequarry.ingest.watch import now
 from codequarry.shared.errors import StoreError
-from codequarry.shared.head import Head
-from codequarry.shared.ledger import read_head
-from codequarry.shared.metrics import observe_lag
-from codequarry.shared.repositories import RefHead, read_ref_head, save_ref_head
+from codequarry.shared.repositories.catalog import RefHead, read_ref_head, save_ref_head
 from codequarry.shared.store.port import Store
+from codequarry.shared.telemetry.metrics import observe_lag
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.ledger import read_head
 
 
 def note_fetch(run: Run) -> None:

@@ -29,13 +29,13 @@ from codequarry.shared.errors import (
     StoreUnavailable,
     UsageError,
 )
-from codequarry.shared.job_list import change_job
-from codequarry.shared.jobs import Job, beaten, ended, failed_once, given_back, put_off
-from codequarry.shared.logs import logger
-from codequarry.shared.metrics import count_job, count_job_failure
-from codequarry.shared.refs import Ref, is_null_commit
-from codequarry.shared.repositories import Progress
-from codequarry.shared.traces import Phases, span
+from codequarry.shared.jobs.job import Job, beaten, ended, failed_once, given_back, put_off
+from codequarry.shared.jobs.job_list import change_job
+from codequarry.shared.repositories.catalog import Progress
+from codequarry.shared.telemetry.logs import logger
+from codequarry.shared.telemetry.metrics import count_job, count_job_failure
+from codequarry.shared.telemetry.traces import Phases, span
+from codequarry.shared.versions.refs import Ref, is_null_commit
 
 # A job shows that it lives much oftener than it is taken for lost.
 BEAT_SECONDS = 5.0

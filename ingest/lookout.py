@@ -4,8 +4,8 @@ from collections.abc import Callable
 from time import monotonic
 
 from codequarry.ingest.transaction.holder import is_gone
-from codequarry.shared.job_list import FAILED_KEPT_SECONDS, KEPT_SECONDS, due_jobs, tidy
-from codequarry.shared.jobs import Job
+from codequarry.shared.jobs.job import Job
+from codequarry.shared.jobs.job_list import FAILED_KEPT_SECONDS, KEPT_SECONDS, due_jobs, tidy
 from codequarry.shared.store.port import Store
 
 

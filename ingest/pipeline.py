@@ -26,12 +26,12 @@ from codequarry.ingest.wanted import Overtaken, Wanted, check_overtaken, lacks_d
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import obtain
 from codequarry.shared.embedding.permission import check_model_place
-from codequarry.shared.ledger import read_head, read_transaction
-from codequarry.shared.repositories import Summary, clear_progress, read_summary
+from codequarry.shared.repositories.catalog import Summary, clear_progress, read_summary
 from codequarry.shared.store.consistency import check_counter
 from codequarry.shared.store.identity import check_identity, claim_identity
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import TransactionRecord
+from codequarry.shared.versions.ledger import read_head, read_transaction
+from codequarry.shared.versions.transactions import TransactionRecord
 
 # Every turn but the first begins because another run was faster.
 MOST_TURNS = 3

@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from codequarry.ingest.surveying import Change, survey
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import CodequarryError, GitError, StoreError
-from codequarry.shared.following import rules_of, version_request
-from codequarry.shared.head import Head
-from codequarry.shared.jobs import PRIORITIES, JobRequest
-from codequarry.shared.ledger import read_head
-from codequarry.shared.logs import logger
-from codequarry.shared.polls import Poll, change_poll, forget_poll, list_polls, moment
-from codequarry.shared.repositories import Repository, list_repositories
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest
+from codequarry.shared.repositories.catalog import Repository, list_repositories
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.triggers import RepositorySettings
 from codequarry.shared.store.port import Store
-from codequarry.shared.trigger_settings import RepositorySettings
+from codequarry.shared.telemetry.logs import logger
+from codequarry.shared.triggers.following import rules_of, version_request
+from codequarry.shared.triggers.polls import Poll, change_poll, forget_poll, list_polls, moment
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.ledger import read_head
 
 # How often it is worth while to look which origins are due.
 LOOK_SECONDS = 15.0

@@ -13,17 +13,17 @@ from typing import Self
 from codequarry.ingest.chunking.core import CHUNKER_VERSION
 from codequarry.ingest.report import Workshop
 from codequarry.shared.errors import Conflict, GitError
-from codequarry.shared.ledger import read_head
-from codequarry.shared.origins import origin_identity
-from codequarry.shared.repositories import (
+from codequarry.shared.repositories.catalog import (
     Repository,
     claim_repository,
     delete_repository,
     list_repositories,
     read_repository,
 )
+from codequarry.shared.repositories.origins import origin_identity
 from codequarry.shared.store.identity import claim_identity, forget_identity, read_identity, restore_identity
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.ledger import read_head
 
 
 class RemovedMeanwhile(Conflict):

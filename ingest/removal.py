@@ -5,14 +5,14 @@ from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.presence import has_timelines, retract_entry, retract_identity
 from codequarry.ingest.transaction.chores import drop_noted, finish_chores
 from codequarry.ingest.versions import drop_version
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.access.key_list import forget_in_grants
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
-from codequarry.shared.key_list import forget_in_grants
-from codequarry.shared.ledger import read_head
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository, default_branch, list_repositories, read_repository
+from codequarry.shared.repositories.catalog import Repository, default_branch, list_repositories, read_repository
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import forget
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.transactions import forget
 
 
 def remove_repository(name: str, store: Store, settings: SettingsModel) -> None:

@@ -10,15 +10,15 @@ from codequarry.ingest.collecting.gone import is_gone
 from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.removal import remove_repository
 from codequarry.ingest.report import IndexRequest, Observe, Workshop, ignore
+from codequarry.shared.access.key_list import rename_in_grants
 from codequarry.shared.errors import NotAtOrigin, NotIndexed, UsageError
-from codequarry.shared.head import Head
-from codequarry.shared.job_list import cancel_jobs_of
-from codequarry.shared.key_list import rename_in_grants
-from codequarry.shared.ledger import read_head
-from codequarry.shared.origins import NAME, origin_identity
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository, claim_repository, list_repositories, read_repository
+from codequarry.shared.jobs.job_list import cancel_jobs_of
+from codequarry.shared.repositories.catalog import Repository, claim_repository, list_repositories, read_repository
+from codequarry.shared.repositories.origins import NAME, origin_identity
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.refs import Ref
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Progress
+from codequarry.shared.repositories.catalog import Progress
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.refs import Ref
 
 Kind = Literal["default", "overlay", "full", "gone"]
 Observe = Callable[[Progress], None]

@@ -11,7 +11,7 @@ from codequarry.ingest.transaction.plan import Plan
 from codequarry.ingest.transaction.writing import Written
 from codequarry.ingest.watch import Watch
 from codequarry.shared.model import FileRecord
-from codequarry.shared.repositories import Repository, Summary
+from codequarry.shared.repositories.catalog import Repository, Summary
 
 NO_PLAN = Plan((), frozenset(), 0, 0, {})
 

@@ -18,14 +18,14 @@ from codequarry.ingest.report import IndexRequest
 from codequarry.ingest.transaction.target import Target
 from codequarry.ingest.wanted import Wanted, other_versions
 from codequarry.ingest.watch import Watch, now
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import GitError, LimitExceeded
-from codequarry.shared.following import settings_for
-from codequarry.shared.ledger import read_head
-from codequarry.shared.naming import claim
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository, update_repository
+from codequarry.shared.repositories.catalog import Repository, update_repository
+from codequarry.shared.repositories.naming import claim
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
+from codequarry.shared.triggers.following import settings_for
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.refs import Ref
 
 REGULAR_MODES = ("100644", "100755")
 

@@ -8,11 +8,11 @@ from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.git.remote import HEAD, HEADS, PEELED, TAGS, Listing, ask_all
 from codequarry.ingest.transaction.placement import current_timeline
-from codequarry.shared.config import SettingsModel
-from codequarry.shared.following import Rules, indexed_refs, is_named, rules_of, settings_for
-from codequarry.shared.head import Head
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository, default_branch
+from codequarry.shared.repositories.catalog import Repository, default_branch
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.triggers.following import Rules, indexed_refs, is_named, rules_of, settings_for
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import Ref
 
 # The commit of what an origin has no more, as pushes write it.
 NOTHING = "0" * 40

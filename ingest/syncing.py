@@ -8,20 +8,20 @@ from typing import Literal
 from codequarry.ingest.git.origins import origin_of_record, parse_origin
 from codequarry.ingest.hosting.groups import Hosted, list_group
 from codequarry.ingest.surveying import Change, survey
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import CodequarryError, UsageError
-from codequarry.shared.following import Rules, indexed_refs, is_named, version_request
-from codequarry.shared.head import Head
-from codequarry.shared.job_list import cancel_jobs_of, submit
-from codequarry.shared.jobs import PRIORITIES, Job
-from codequarry.shared.ledger import read_head
-from codequarry.shared.naming import check_name, claim, find_repository
-from codequarry.shared.origins import Origin
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository, list_repositories, read_repository
-from codequarry.shared.settings_sources import without_accounts
+from codequarry.shared.jobs.job import PRIORITIES, Job
+from codequarry.shared.jobs.job_list import cancel_jobs_of, submit
+from codequarry.shared.repositories.catalog import Repository, list_repositories, read_repository
+from codequarry.shared.repositories.naming import check_name, claim, find_repository
+from codequarry.shared.repositories.origins import Origin
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.sources import without_accounts
+from codequarry.shared.settings.triggers import RepositoryGroup
 from codequarry.shared.store.port import Store
-from codequarry.shared.trigger_settings import RepositoryGroup
+from codequarry.shared.triggers.following import Rules, indexed_refs, is_named, version_request
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.refs import Ref
 
 ActionKind = Literal["add", "rename", "index", "remove"]
 ListGroup = Callable[[RepositoryGroup, SettingsModel], Sequence[Hosted]]

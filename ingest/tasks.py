@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 from codequarry.ingest.polling import LOOK_SECONDS as POLL_SECONDS
 from codequarry.ingest.worker import Messages, Worker
 from codequarry.ingest.workplace import Workplace
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import CodequarryError
-from codequarry.shared.jobs import PRIORITIES
-from codequarry.shared.logs import logger
-from codequarry.shared.messages import CONTROL, LOOK_AFTER_JOBS, POLL_ORIGINS, RUN_JOB, WRITE_BATCH
+from codequarry.shared.jobs.job import PRIORITIES
+from codequarry.shared.jobs.messages import CONTROL, LOOK_AFTER_JOBS, POLL_ORIGINS, RUN_JOB, WRITE_BATCH
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from celery import Celery

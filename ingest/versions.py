@@ -6,12 +6,12 @@ from codequarry.ingest.git.remote import Listing
 from codequarry.ingest.transaction.chores import drop_noted
 from codequarry.ingest.transaction.placement import timelines_of
 from codequarry.ingest.wanted import other_versions
-from codequarry.shared.head import Head
-from codequarry.shared.ledger import change_head, read_head
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import clear_progress, ref_head_key
+from codequarry.shared.repositories.catalog import clear_progress, ref_head_key
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import drop_name, drop_timeline, rename_default
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.ledger import change_head, read_head
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.transactions import drop_name, drop_timeline, rename_default
 
 
 def drop_version(store: Store, repo: str, ref: Ref) -> bool:

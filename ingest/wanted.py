@@ -6,14 +6,14 @@ from codequarry.ingest.git.checkout import checkout_of, origin_of_checkout
 from codequarry.ingest.git.origins import Origin, parse_origin
 from codequarry.ingest.presence import RemovedMeanwhile
 from codequarry.ingest.report import IndexRequest
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import Conflict
-from codequarry.shared.head import Head
-from codequarry.shared.ledger import read_head
-from codequarry.shared.naming import check_name, find_repository
-from codequarry.shared.refs import NAMED_KINDS, Ref, check_ref
-from codequarry.shared.repositories import Repository, default_branch
+from codequarry.shared.repositories.catalog import Repository, default_branch
+from codequarry.shared.repositories.naming import check_name, find_repository
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.refs import NAMED_KINDS, Ref, check_ref
 
 Default = tuple[int, str]
 """The timeline of a published default branch, and its name."""

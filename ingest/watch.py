@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from codequarry.ingest.report import Observe
 from codequarry.shared.errors import StoreError
-from codequarry.shared.repositories import Progress, save_progress
+from codequarry.shared.repositories.catalog import Progress, save_progress
 from codequarry.shared.store.port import Store
 
 SAVE_SECONDS = 1.0

@@ -13,10 +13,10 @@ from codequarry.ingest.sharing.helper import take_part
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.workplace import Workplace
 from codequarry.shared.errors import Interrupted
-from codequarry.shared.job_list import claim_next, submit_within
-from codequarry.shared.jobs import Job, JobRequest
-from codequarry.shared.logs import logger
-from codequarry.shared.repositories import Progress
+from codequarry.shared.jobs.job import Job, JobRequest
+from codequarry.shared.jobs.job_list import claim_next, submit_within
+from codequarry.shared.repositories.catalog import Progress
+from codequarry.shared.telemetry.logs import logger
 
 # A job beats so many times before it counts as lost, so that a slow store costs nothing.
 BEATS_UNTIL_LOST = 6

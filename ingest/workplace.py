@@ -1,8 +1,8 @@
 """What one process of a worker works with, opened at its first use and again when the index has moved."""
 
 from codequarry.ingest.report import CallHelpers, Workshop
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.opening import OpenIndex, open_index_to_write
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.consistency import check_counter
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.factory import editions_of

@@ -15,10 +15,10 @@ from codequarry.ingest.git.process import run_git
 from codequarry.ingest.git.remote import Listing
 from codequarry.ingest.sources import Source, fetch_source, read_ignore_file
 from codequarry.ingest.wanted import Wanted
-from codequarry.shared.config import SettingsModel
-from codequarry.shared.following import settings_for
-from codequarry.shared.refs import Ref
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
+from codequarry.shared.triggers.following import settings_for
+from codequarry.shared.versions.refs import Ref
 
 # What is handed to git at once, in bytes: it is all in memory.
 IMPORT_BYTES = 50_000_000

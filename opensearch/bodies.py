@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from codequarry.shared.config import OpenSearchSettings
+from codequarry.shared.settings.config import OpenSearchSettings
 
 Body = Mapping[str, Any]
 

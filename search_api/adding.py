@@ -7,14 +7,14 @@ from codequarry.search_api.engine import SearchEngine
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.request import MAX_VALUE_CHARACTERS
 from codequarry.search_api.versions import Asked
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import Forbidden, IndexingOff, NotIndexed, UnknownName, UsageError
-from codequarry.shared.job_list import cancel_jobs_of
-from codequarry.shared.jobs import PRIORITIES, Job, JobRequest
-from codequarry.shared.naming import claim
-from codequarry.shared.origin_rules import accepted_origin
-from codequarry.shared.origins import identity_if_readable, read_origin
-from codequarry.shared.refs import Ref, check_ref
+from codequarry.shared.jobs.job import PRIORITIES, Job, JobRequest
+from codequarry.shared.jobs.job_list import cancel_jobs_of
+from codequarry.shared.repositories.naming import claim
+from codequarry.shared.repositories.origin_rules import accepted_origin
+from codequarry.shared.repositories.origins import identity_if_readable, read_origin
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.versions.refs import Ref, check_ref
 
 ADD_FIELDS: tuple[str, ...] = ("origin", "name", "ref")
 

@@ -20,8 +20,8 @@ from werkzeug.routing import Rule
 from codequarry.search_api.auth import NOBODY, Asker, Authenticator
 from codequarry.search_api.limits import Limits
 from codequarry.search_api.tokens import read_token
-from codequarry.shared.access import Principal, Scope
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.access.grants import Principal, Scope
+from codequarry.shared.settings.config import SettingsModel
 
 Need = Literal["search", "index", "admin", "open", "signed"]
 NEEDS: Mapping[str, Need] = MappingProxyType(

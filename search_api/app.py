@@ -35,15 +35,15 @@ from codequarry.search_api.routes import (
 from codequarry.search_api.schemas import component_schemas
 from codequarry.search_api.watching import catalog_metrics
 from codequarry.search_api.webhooks.receiving import Receiver
-from codequarry.shared.access import OWNER
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.access.grants import OWNER
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError
-from codequarry.shared.logs import logger
-from codequarry.shared.metrics import count_request, start_counting
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.haste import hurried
 from codequarry.shared.store.port import Store
-from codequarry.shared.traces import describe_span, span
+from codequarry.shared.telemetry.logs import logger
+from codequarry.shared.telemetry.metrics import count_request, start_counting
+from codequarry.shared.telemetry.traces import describe_span, span
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

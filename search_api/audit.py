@@ -15,8 +15,8 @@ from flask import Flask, Response, g, request
 from codequarry.search_api.admission import action_of, need_of
 from codequarry.search_api.problems import problem
 from codequarry.shared.errors import UsageError
-from codequarry.shared.logs import logger
-from codequarry.shared.service_settings import AuditSettings
+from codequarry.shared.settings.service import AuditSettings
+from codequarry.shared.telemetry.logs import logger
 
 # Who may read it is for the operator to widen.
 MODE = 0o600

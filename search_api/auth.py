@@ -10,12 +10,12 @@ from typing import Protocol
 
 from pydantic import SecretStr
 
-from codequarry.shared.access import OWNER, SCOPES, Grant, Principal
-from codequarry.shared.addresses import is_loopback
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.access.grants import OWNER, SCOPES, Grant, Principal
+from codequarry.shared.access.key_list import list_keys, note_use
+from codequarry.shared.access.keys import ApiKey, coarse_moment, hash_of, moment, split_token, used
 from codequarry.shared.errors import StoreError, StoreUnavailable, Unauthorized, UsageError
-from codequarry.shared.key_list import list_keys, note_use
-from codequarry.shared.keys import ApiKey, coarse_moment, hash_of, moment, split_token, used
+from codequarry.shared.repositories.addresses import is_loopback
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
 
 # A search does not read the keys each time; one that is revoked stops within this time.

@@ -8,17 +8,17 @@ from time import monotonic
 from codequarry.search_api.answer import SearchAnswer
 from codequarry.search_api.engine import SearchEngine
 from codequarry.search_api.request import SearchRequest
-from codequarry.shared.access import Principal
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.access.grants import Principal
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError, IndexMoved
-from codequarry.shared.ledger import read_head
-from codequarry.shared.logs import logger
 from codequarry.shared.opening import OpenIndex, open_index
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.consistency import check_counter
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.port import Store
+from codequarry.shared.telemetry.logs import logger
+from codequarry.shared.versions.ledger import read_head
 
 # A model that can't be used is looked for again after so long: a package was installed, a server came up.
 RETRY_SECONDS = 30.0

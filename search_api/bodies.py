@@ -5,8 +5,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from codequarry.search_api.states import State
-from codequarry.shared.jobs import JobKind, JobState, Trigger
-from codequarry.shared.refs import RefKind
+from codequarry.shared.jobs.job import JobKind, JobState, Trigger
+from codequarry.shared.versions.refs import RefKind
 
 
 class Open(BaseModel):

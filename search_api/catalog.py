@@ -12,14 +12,11 @@ from typing import TypeVar
 
 from codequarry.search_api.sealing import Seal, seal_key
 from codequarry.search_api.views import Point
-from codequarry.shared.access import OWNER, Principal, permitted_catalog, permitted_head
-from codequarry.shared.deliveries import Delivery, list_deliveries
+from codequarry.shared.access.grants import OWNER, Principal, permitted_catalog, permitted_head
 from codequarry.shared.errors import NotIndexed
-from codequarry.shared.head import Head
-from codequarry.shared.job_list import read_job, shown_jobs
-from codequarry.shared.jobs import Job, JobState
-from codequarry.shared.ledger import published_transactions, read_head, read_transaction
-from codequarry.shared.repositories import (
+from codequarry.shared.jobs.job import Job, JobState
+from codequarry.shared.jobs.job_list import read_job, shown_jobs
+from codequarry.shared.repositories.catalog import (
     Progress,
     RefHead,
     Repository,
@@ -30,7 +27,10 @@ from codequarry.shared.repositories import (
     read_summary,
 )
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import TransactionRecord
+from codequarry.shared.triggers.deliveries import Delivery, list_deliveries
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.ledger import published_transactions, read_head, read_transaction
+from codequarry.shared.versions.transactions import TransactionRecord
 
 # How old the list of repositories may be: what a search sees comes from the head document, which is never cached;
 # from the catalog come only branch, origin and the newest commit that a fetch has seen.

@@ -19,8 +19,8 @@ from codequarry.search_api.states import ready_state
 from codequarry.search_api.versions import Asked, VersionQuery
 from codequarry.shared.embedding.port import Vector
 from codequarry.shared.errors import NotIndexed
-from codequarry.shared.head import Head
 from codequarry.shared.model import INDEXED, Chunk
+from codequarry.shared.versions.head import Head
 
 Change = Literal["added", "removed", "moved", "changed", "unchanged"]
 # The hits of each version that are looked at, best first: what is further down has little to do with the question.

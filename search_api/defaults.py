@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from codequarry.search_api.views import View
-from codequarry.shared.head import Head
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository, default_branch
+from codequarry.shared.repositories.catalog import Repository, default_branch
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import Ref
 
 
 def branch_of(head: Head, catalog: Mapping[str, Repository], name: str) -> str:

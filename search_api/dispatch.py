@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from codequarry.search_api.backend import Backend
 from codequarry.shared.breaker import Breaker
 from codequarry.shared.errors import QueueUnavailable
-from codequarry.shared.job_list import submit_within
-from codequarry.shared.jobs import Job, JobRequest
-from codequarry.shared.logs import logger
-from codequarry.shared.messages import APP, RUN_JOB, SCAN, celery_options
-from codequarry.shared.queue_probe import QueueProbe
+from codequarry.shared.jobs.job import Job, JobRequest
+from codequarry.shared.jobs.job_list import submit_within
+from codequarry.shared.jobs.messages import APP, RUN_JOB, SCAN, celery_options
+from codequarry.shared.jobs.queue_probe import QueueProbe
+from codequarry.shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from celery import Celery

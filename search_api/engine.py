@@ -21,15 +21,15 @@ from codequarry.search_api.request import SearchRequest, parse_request
 from codequarry.search_api.scope import Scope
 from codequarry.search_api.states import RepositoryState, scope_states
 from codequarry.search_api.waiting import await_commit
-from codequarry.shared.access import Principal
+from codequarry.shared.access.grants import Principal
 from codequarry.shared.breaker import Breaker
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder, Vector
 from codequarry.shared.errors import UsageError
-from codequarry.shared.head import Head
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.identity import check_identity
 from codequarry.shared.store.port import Recall, Store
-from codequarry.shared.traces import span
+from codequarry.shared.telemetry.traces import span
+from codequarry.shared.versions.head import Head
 
 __all__ = ["SearchAnswer", "SearchEngine", "SearchRequest", "parse_request"]
 

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from codequarry.shared.jobs import Job, JobRequest
+from codequarry.shared.jobs.job import Job, JobRequest
 
 
 class Indexer(Protocol):

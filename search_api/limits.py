@@ -6,7 +6,7 @@ from threading import Lock
 from time import monotonic
 
 from codequarry.shared.errors import TooManyRequests
-from codequarry.shared.service_settings import LimitSettings
+from codequarry.shared.settings.service import LimitSettings
 
 # Who is told that too much runs at once can't know when some of it ends; searches take well below a second.
 BUSY_SECONDS = 1.0

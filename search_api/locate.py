@@ -11,9 +11,9 @@ from codequarry.search_api.states import RepositoryState, ready_state
 from codequarry.search_api.versions import VersionQuery
 from codequarry.search_api.views import View
 from codequarry.shared.errors import NotIndexed, UsageError
-from codequarry.shared.head import Head
 from codequarry.shared.model import Snapshot
-from codequarry.shared.repositories import Repository
+from codequarry.shared.repositories.catalog import Repository
+from codequarry.shared.versions.head import Head
 
 
 @dataclass(frozen=True, slots=True)

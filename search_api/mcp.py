@@ -13,7 +13,7 @@ from codequarry.search_api.backend import Backend
 from codequarry.search_api.files import FileText, read_file
 from codequarry.search_api.request import parse_request
 from codequarry.search_api.versions import Asked, VersionQuery
-from codequarry.shared.access import OWNER
+from codequarry.shared.access.grants import OWNER
 from codequarry.shared.errors import CodequarryError
 
 INSTRUCTIONS = """\

@@ -7,8 +7,8 @@ from shlex import quote
 from codequarry.search_api.versions import Asked, Line
 from codequarry.search_api.views import Moment
 from codequarry.shared.errors import NotIndexed
-from codequarry.shared.refs import RefKind
-from codequarry.shared.repositories import Repository
+from codequarry.shared.repositories.catalog import Repository
+from codequarry.shared.versions.refs import RefKind
 
 # An error is read by a person: more names than these are a list, for which there is GET /repos.
 MAX_NAMES_IN_ERROR = 20

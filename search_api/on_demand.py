@@ -14,8 +14,8 @@ from codequarry.search_api.plan import make_plan
 from codequarry.search_api.request import SearchRequest
 from codequarry.search_api.versions import Asked
 from codequarry.shared.errors import IndexingOff, NotIndexed, UsageError
-from codequarry.shared.jobs import PRIORITIES, Job, JobRequest
-from codequarry.shared.refs import Ref
+from codequarry.shared.jobs.job import PRIORITIES, Job, JobRequest
+from codequarry.shared.versions.refs import Ref
 
 # A job is a document in the store; who waits for it is told within this time of its end.
 POLL_SECONDS = 0.1

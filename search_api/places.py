@@ -12,10 +12,10 @@ from codequarry.search_api.selection import Selection
 from codequarry.search_api.versions import Asked, VersionQuery
 from codequarry.search_api.workspaces import workspaces
 from codequarry.shared.errors import NotIndexed, UsageError
-from codequarry.shared.head import Head
-from codequarry.shared.origins import identity_if_readable, origin_identity
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository
+from codequarry.shared.repositories.catalog import Repository
+from codequarry.shared.repositories.origins import identity_if_readable, origin_identity
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import Ref
 
 LATEST, WORKSPACE = "latest", "workspace"
 _LOOPBACK = frozenset({"", "localhost", "127.0.0.1", "::1"})

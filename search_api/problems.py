@@ -22,7 +22,7 @@ from codequarry.shared.errors import (
     UsageError,
     WrongState,
 )
-from codequarry.shared.metrics import Outcome
+from codequarry.shared.telemetry.metrics import Outcome
 
 MEDIA_TYPE = "application/problem+json"
 # An engine that does not answer is asked again by itself on the next request; sooner than this is no use.

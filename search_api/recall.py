@@ -8,9 +8,9 @@ from codequarry.shared.breaker import Breaker
 from codequarry.shared.embedding.port import Embedder, Vector
 from codequarry.shared.errors import EmbedderUnavailable, EmbeddingError
 from codequarry.shared.identifiers import iter_tokens
-from codequarry.shared.metrics import embedding_timed
 from codequarry.shared.model import Snapshot
 from codequarry.shared.store.port import RecallQuery
+from codequarry.shared.telemetry.metrics import embedding_timed
 
 # Candidates of each of the two wide channels. The pool is the depth of paging too, so it grows with the page: then a
 # page can be filled even where half of the candidates repeat each other, and later pages have something to show.

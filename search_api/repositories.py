@@ -9,7 +9,7 @@ from codequarry.search_api.selection import Selection
 from codequarry.search_api.states import RepositoryState, pending_state, ready_state
 from codequarry.search_api.versions import lines_of, timelines_by_repo
 from codequarry.search_api.views import Moment, view_of
-from codequarry.shared.repositories import Repository, default_branch
+from codequarry.shared.repositories.catalog import Repository, default_branch
 from codequarry.shared.store.identity import read_identity
 
 

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from codequarry.search_api.versions import Kind
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.model import KINDS_OF_FILE, SYMBOL_TYPES
-from codequarry.shared.refs import commit_digits
 from codequarry.shared.store.filters import BOOLEANS, FILTERABLE_FIELDS
+from codequarry.shared.versions.refs import commit_digits
 
 MAX_QUERY_CHARACTERS = 10_000
 DEFAULT_TOP_K = 20

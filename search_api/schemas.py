@@ -33,8 +33,8 @@ from codequarry.search_api.request import (
 )
 from codequarry.search_api.work_bodies import WORK_MODELS
 from codequarry.shared.model import KindOfFile, SymbolType
-from codequarry.shared.refs import MIN_COMMIT_DIGITS
 from codequarry.shared.store.filters import BOOLEANS
+from codequarry.shared.versions.refs import MIN_COMMIT_DIGITS
 
 COMMIT_PATTERN = rf"^[0-9a-fA-F]{{{MIN_COMMIT_DIGITS},64}}$"
 REF_TEMPLATE = "#/components/schemas/{model}"

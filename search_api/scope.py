@@ -12,10 +12,10 @@ from codequarry.search_api.versions import Asked, Line, VersionQuery, find, line
 from codequarry.search_api.views import Moment, Past, View
 from codequarry.search_api.workspaces import in_full
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
-from codequarry.shared.head import Head
 from codequarry.shared.model import Layer, PathGlobs, Snapshot
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository
+from codequarry.shared.repositories.catalog import Repository
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import Ref
 
 # An engine takes about a thousand clauses in one query, and a layer is up to seven of them.
 MAX_LAYERS = 100

@@ -13,16 +13,16 @@ from gunicorn.workers.base import Worker
 
 from codequarry.search_api.auth import check_admin_key
 from codequarry.search_api.waiting_room import TimedWorker, waited_seconds
-from codequarry.shared import metrics
-from codequarry.shared.addresses import is_loopback
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.access.key_list import list_keys
 from codequarry.shared.errors import StoreUnavailable, UsageError
-from codequarry.shared.key_list import list_keys
-from codequarry.shared.logs import configure_logs
 from codequarry.shared.opening import open_active
+from codequarry.shared.repositories.addresses import is_loopback
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.consistency import check_counter
 from codequarry.shared.store.factory import editions_of
-from codequarry.shared.traces import start_tracing, stop_tracing
+from codequarry.shared.telemetry import metrics
+from codequarry.shared.telemetry.logs import configure_logs
+from codequarry.shared.telemetry.traces import start_tracing, stop_tracing
 
 if TYPE_CHECKING:
     from codequarry.search_api.app import MakeIndexer

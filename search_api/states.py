@@ -7,9 +7,9 @@ from typing import Any, Literal
 from codequarry.search_api.catalog import Catalog
 from codequarry.search_api.scope import Scope
 from codequarry.search_api.views import View
-from codequarry.shared.head import Head
-from codequarry.shared.refs import RefKind
-from codequarry.shared.repositories import RefHead, Repository, Summary
+from codequarry.shared.repositories.catalog import RefHead, Repository, Summary
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import RefKind
 
 State = Literal["ready", "importing", "not indexed"]
 READY: State = "ready"

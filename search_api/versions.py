@@ -7,8 +7,8 @@ from typing import Literal
 
 from codequarry.search_api.views import Moment, Point, View, view_of
 from codequarry.shared.errors import AmbiguousCommit, UsageError
-from codequarry.shared.head import Head
-from codequarry.shared.refs import KIND_NAMES, MIN_COMMIT_DIGITS, Ref, RefKind, commit_digits
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import KIND_NAMES, MIN_COMMIT_DIGITS, Ref, RefKind, commit_digits
 
 Kind = Literal["branch", "ref", "commit"]
 _HEXADECIMAL = re.compile(rf"[0-9a-fA-F]{{{MIN_COMMIT_DIGITS},64}}")

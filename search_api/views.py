@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from codequarry.shared.errors import UsageError
-from codequarry.shared.head import Head, Place
 from codequarry.shared.model import Layer, PathGlobs, Snapshot
-from codequarry.shared.refs import Ref
-from codequarry.shared.transactions import TransactionRecord
+from codequarry.shared.versions.head import Head, Place
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.transactions import TransactionRecord
 
 
 @dataclass(frozen=True, slots=True)

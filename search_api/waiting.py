@@ -8,10 +8,10 @@ from codequarry.search_api.locate import Located
 from codequarry.search_api.states import RepositoryState, pending_state, ready_state
 from codequarry.search_api.views import View
 from codequarry.shared.errors import AmbiguousCommit, NotReached, UsageError
-from codequarry.shared.ledger import published_transactions
-from codequarry.shared.refs import commit_digits
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import TransactionRecord, check_here
+from codequarry.shared.versions.ledger import published_transactions
+from codequarry.shared.versions.refs import commit_digits
+from codequarry.shared.versions.transactions import TransactionRecord, check_here
 
 # A publication is one write; who waits for it is told within this time, and asks the store no more often.
 POLL_SECONDS = 0.1

@@ -4,9 +4,9 @@ from apiflask import APIFlask
 
 from codequarry.search_api.backend import Backend
 from codequarry.search_api.routes import CATALOG_METRICS
-from codequarry.shared.catalog_metrics import CatalogMetrics
-from codequarry.shared.config import SettingsModel
-from codequarry.shared.metrics_server import MetricsServer
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.telemetry.catalog_metrics import CatalogMetrics
+from codequarry.shared.telemetry.metrics_server import MetricsServer
 
 
 def catalog_metrics(backend: Backend) -> CatalogMetrics:

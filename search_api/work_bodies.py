@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from codequarry.search_api.bodies import JobBody, Open
 from codequarry.search_api.request import MAX_VALUE_CHARACTERS
-from codequarry.shared.deliveries import Provider, Result
+from codequarry.shared.triggers.deliveries import Provider, Result
 
 Line = Annotated[str, Field(min_length=1, max_length=MAX_VALUE_CHARACTERS, pattern=r"\S")]
 

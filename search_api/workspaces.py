@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from codequarry.search_api.versions import Asked, VersionQuery
-from codequarry.shared.head import Head
-from codequarry.shared.refs import Ref
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import Ref
 
 _SPOKEN = "workspace:"
 

@@ -21,8 +21,8 @@ def __getattr__(name: str) -> "APIFlask":
         use_one_blas_thread()
         from codequarry.search_api.app import create_app
         from codequarry.search_api.watching import serve_metrics
-        from codequarry.shared.config import load_settings
-        from codequarry.shared.logs import configure_logs
+        from codequarry.shared.settings.config import load_settings
+        from codequarry.shared.telemetry.logs import configure_logs
 
         configure_logs()
         settings = load_settings().settings

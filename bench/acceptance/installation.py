@@ -18,8 +18,8 @@ from typing import Any
 
 from codequarry.search_api.engine import SearchEngine
 from codequarry.search_api.request import parse_request
-from codequarry.shared.config import SettingsModel, load_settings
 from codequarry.shared.embedding.factory import open_embedder
+from codequarry.shared.settings.config import SettingsModel, load_settings
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.port import Store
 

@@ -21,10 +21,10 @@ from bench.acceptance.installation import STORES, Installation, add_store_option
 from bench.acceptance.questions import load
 from bench.acceptance.report import print_json, print_table, progress
 from bench.acceptance.repositories import LINK_MODE, SUBMODULE_MODE, Clone, TreeEntry, read_blobs, read_tree
-from codequarry.shared.ledger import read_head
 from codequarry.shared.model import INDEXED, Chunk, FileRecord, Snapshot
-from codequarry.shared.snapshots import head_snapshot
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.snapshots import head_snapshot
 
 # More are not read by anybody.
 SHOWN = 20

@@ -24,9 +24,9 @@ from bench.acceptance.corpus import scratch_folder
 from bench.acceptance.installation import STORES, Installation, add_store_options
 from bench.acceptance.report import print_json, print_table, progress
 from bench.acceptance.repositories import Clone, empty_repository, find_clone, git
-from codequarry.shared.ledger import read_head
 from codequarry.shared.model import Filters
-from codequarry.shared.snapshots import head_snapshot
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.snapshots import head_snapshot
 
 MOMENTS = 20
 NAME = "disturbed"

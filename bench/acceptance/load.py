@@ -2,9 +2,10 @@
 
 The repositories of bench/questions are indexed, then so many clients search through `codequarry serve`, each on a
 connection of its own that stays open, with questions, short words, names, filters and pages, as fast as answers come.
-Meanwhile further repositories are indexed one after the other into the same index, again and again with another commit.
-Memory is the proportional set size of the service's processes, twice a second: the medians of the first and of the last
-minute are compared.
+Meanwhile further repositories are indexed one after the other into the same index, again and again with another commit;
+both commits of each were indexed before the service started, so that the index hardly grows and what grows is a leak.
+Memory is the proportional set size of the service's processes, twice a second, as the median of each minute: the first
+and the last are compared.
 
     python -m bench.acceptance.load --repos ~/clones --more jhy/jsoup square/okio
 """
@@ -92,6 +93,15 @@ def ask(port: int, number: int, until: float, seen: Seen) -> None:
         at += 1
 
 
+def index_moved(installation: Installation, clone: Clone, scratch: Path, back: int) -> None:
+    """Index a repository as it was some commits ago, under a name of its own."""
+    target = scratch / f"moving-{clone.short_name}"
+    if not target.exists():
+        empty_repository(target, [clone.git_dir])
+    git(target, "update-ref", "refs/heads/main", f"{clone.commit}~{back}" if back else clone.commit)
+    installation.run("index", str(target), "--name", f"moving-{clone.short_name}")
+
+
 def keep_indexing(
     installation: Installation, clones: list[Clone], scratch: Path, until: float, runs: list[str]
 ) -> None:
@@ -99,12 +109,7 @@ def keep_indexing(
     step = 0
     while time.monotonic() < until and clones:
         clone = clones[step % len(clones)]
-        target = scratch / f"moving-{clone.short_name}"
-        if not target.exists():
-            empty_repository(target, [clone.git_dir])
-        back = COMMITS_BACK * ((step // len(clones)) % 2)
-        git(target, "update-ref", "refs/heads/main", f"{clone.commit}~{back}" if back else clone.commit)
-        installation.run("index", str(target), "--name", f"moving-{clone.short_name}")
+        index_moved(installation, clone, scratch, COMMITS_BACK * (1 - (step // len(clones)) % 2))
         runs.append(clone.short_name)
         step += 1
 
@@ -118,9 +123,23 @@ def watch_memory(process: int, until: float) -> list[tuple[float, int]]:
     return samples
 
 
+def by_window(samples: list[tuple[float, int]], seconds: float) -> list[float]:
+    """Return the median size in each full window of so many seconds, in order."""
+    windows: dict[int, list[int]] = {}
+    for at, size in samples:
+        windows.setdefault(int(at // seconds), []).append(size)
+    # What is left over at the end is too short to be compared.
+    return [statistics.median(sizes) for sizes in windows.values() if 2 * len(sizes) > len(windows[0])]
+
+
 def measure(installation: Installation, options: argparse.Namespace, scratch: Path) -> dict[str, Any]:
     """Run the clients against one service and return the figures."""
     moving = [find_clone(options.repos, name) for name in options.more]
+    for clone in moving:
+        progress(f"indexing two commits of {clone.short_name}")
+        index_moved(installation, clone, scratch, COMMITS_BACK)
+        index_moved(installation, clone, scratch, 0)
+    progress(f"{options.clients} clients for {options.seconds:g} s")
     with installation.running() as (process, port):
         until, seen, runs = time.monotonic() + options.seconds, Seen(), []
         threads = [threading.Thread(target=ask, args=(port, number, until, seen)) for number in range(options.clients)]
@@ -132,9 +151,7 @@ def measure(installation: Installation, options: argparse.Namespace, scratch: Pa
         samples = watch_memory(process.pid, until)
         for thread in threads:
             thread.join()
-    window = min(60.0, options.seconds / 3)
-    first = statistics.median(size for at, size in samples if at < window)
-    last = statistics.median(size for at, size in samples if at > options.seconds - window)
+    minutes = by_window(samples, min(60.0, options.seconds / 3))
     return {
         "store": installation.store,
         "clients": options.clients,
@@ -145,8 +162,9 @@ def measure(installation: Installation, options: argparse.Namespace, scratch: Pa
         "p95 ms": percentile(seen.took, 95),
         "p99 ms": percentile(seen.took, 99),
         "index runs": len(runs),
-        "first minute MB": first / MEGABYTE,
-        "last minute MB": last / MEGABYTE,
+        "first minute MB": minutes[0] / MEGABYTE,
+        "last minute MB": minutes[-1] / MEGABYTE,
+        "MB by minute": " ".join(f"{size / MEGABYTE:.0f}" for size in minutes),
     }
 
 
@@ -171,7 +189,6 @@ def main() -> None:
                 progress(f"indexing {name}")
                 clone = find_clone(options.repos, name)
                 installation.run("index", str(pinned(clone, scratch)), "--name", clone.short_name)
-            progress(f"{options.clients} clients for {options.seconds:g} s")
             figures = measure(installation, options, scratch)
         finally:
             if options.scratch is None:

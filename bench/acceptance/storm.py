@@ -20,7 +20,7 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,7 +32,7 @@ from bench.acceptance.machines import Api, Machines, codequarry
 from bench.acceptance.questions import load
 from bench.acceptance.report import print_json, print_table, progress
 from bench.acceptance.repositories import find_clone, pinned
-from codequarry.shared.jobs import Job
+from codequarry.shared.jobs.job import Job
 
 KILLS, QUEUE_STOPS, STORE_STOPS, MODEL_STOPS = 20, 3, 2, 2
 DOWN_SECONDS = 8.0
@@ -101,7 +101,9 @@ def kill_a_worker(installation: Installation, chance: random.Random) -> bool:
     return False
 
 
-def storm(machines: Machines, api: Api, searches: Searches, options: argparse.Namespace) -> dict[str, int]:
+def storm(
+    machines: Machines, api: Api, searches: Searches, options: argparse.Namespace, dead: list[dict[str, Any]]
+) -> dict[str, int]:
     """Let everything fail in random order while there is work, and return what was done."""
     chance = random.Random(options.seed)
     events = ["kill"] * options.kills + ["queue"] * QUEUE_STOPS + ["store"] * STORE_STOPS + ["model"] * MODEL_STOPS
@@ -117,6 +119,8 @@ def storm(machines: Machines, api: Api, searches: Searches, options: argparse.Na
                     if kill_a_worker(machines.installation, chance):
                         done["kill"] += 1
                         break
+                    # Nobody can be killed at work where all jobs have ended: those that failed are work again.
+                    retry_failed(api, dead)
                 time.sleep(0.2)
         else:
             began = time.monotonic()
@@ -146,20 +150,25 @@ def _states(api: Api) -> str:
     return "the service does not answer"
 
 
-def await_jobs(machines: Machines, api: Api) -> list[dict[str, Any]]:
-    """Wait until every job has ended; return those that failed for good, each of which is tried once more."""
-    deadline, dead = time.monotonic() + LAST_SECONDS, {}
+def retry_failed(api: Api, dead: list[dict[str, Any]], spent: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Try again what failed for good, but for the `spent` jobs, note it in `dead`, and return what has not ended."""
+    jobs = api.patiently("GET", "/jobs?limit=200")["jobs"]
+    for job in jobs:
+        if job["state"] == "failed" and job["job_id"] not in spent:
+            dead.append(dict(job))
+            job["state"] = api.patiently("POST", f"/jobs/{job['job_id']}/retry")["state"]
+    return [job for job in jobs if job["state"] in ("queued", "running")]
+
+
+def await_jobs(machines: Machines, api: Api, dead: list[dict[str, Any]]) -> None:
+    """Wait until every job has ended; each that fails for good is tried once more."""
+    deadline, spent = time.monotonic() + LAST_SECONDS, set[str]()
     while time.monotonic() < deadline:
         machines.restart_lost()
-        jobs = api.patiently("GET", "/jobs?limit=200")["jobs"]
-        for job in jobs:
-            if job["state"] == "failed" and job["job_id"] not in dead:
-                dead[job["job_id"]] = job
-                api.patiently("POST", f"/jobs/{job['job_id']}/retry")
-                break
-        else:
-            if all(job["state"] not in ("queued", "running") for job in jobs):
-                return list(dead.values())
+        known = len(dead)
+        if not retry_failed(api, dead, spent):
+            return
+        spent.update(job["job_id"] for job in dead[known:])
         time.sleep(1)
     raise SystemExit(f"jobs are left: {_states(api)}")
 
@@ -201,8 +210,9 @@ def measure(scratch: Path, options: argparse.Namespace) -> dict[str, Any]:
         client.start()
         stack.callback(_ended(client, done))
         began = time.monotonic()
-        happened = storm(machines, api, searches, options)
-        dead = await_jobs(machines, api)
+        dead: list[dict[str, Any]] = []
+        happened = storm(machines, api, searches, options, dead)
+        await_jobs(machines, api, dead)
         seconds = time.monotonic() - began
         done.set()
         client.join()

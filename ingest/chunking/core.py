@@ -10,8 +10,8 @@ from codequarry.ingest.chunking.pieces import Piece
 from codequarry.ingest.chunking.plain import plain_pieces
 from codequarry.ingest.chunking.text import SourceText
 from codequarry.ingest.files.source import SourceFile
-from codequarry.shared.config import ChunkingSettings
 from codequarry.shared.model import Chunk
+from codequarry.shared.settings.config import ChunkingSettings
 
 CHUNKER_VERSION = "1"
 """Part of every chunk's id: raise it with any change that cuts or describes a file otherwise."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from codequarry.ingest.chunking.text import SourceText
-from codequarry.shared.config import ChunkingSettings
+from codequarry.shared.settings.config import ChunkingSettings
 
 # A part shorter than this share of the target is not worth a better border.
 _SMALLEST_PART = 0.4

@@ -25,12 +25,12 @@ from codequarry.ingest.collecting.retention import (
 )
 from codequarry.ingest.transaction.chores import PURGE, purge_timeline
 from codequarry.shared.errors import Conflict
-from codequarry.shared.head import Head
-from codequarry.shared.index_settings import RetentionSettings
-from codequarry.shared.ledger import change_head, published_transactions, read_head
-from codequarry.shared.repositories import put_document
+from codequarry.shared.repositories.catalog import put_document
+from codequarry.shared.settings.index import RetentionSettings
 from codequarry.shared.store.port import Document, Store
-from codequarry.shared.transactions import drop_timeline, raise_floor
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.ledger import change_head, published_transactions, read_head
+from codequarry.shared.versions.transactions import drop_timeline, raise_floor
 
 _DROP = ":drop"
 # A time that another machine wrote down counts only when it is older by this much more: clocks differ by less.

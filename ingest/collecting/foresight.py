@@ -6,10 +6,10 @@ from datetime import datetime
 
 from codequarry.ingest.collecting.collector import apply_cut, plan_cuts, utc_now
 from codequarry.ingest.collecting.retention import Cut, Extent
-from codequarry.shared.head import Head
-from codequarry.shared.index_settings import RetentionSettings
-from codequarry.shared.ledger import read_head
+from codequarry.shared.settings.index import RetentionSettings
 from codequarry.shared.store.port import Store, StoredFile, StoredRow
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.ledger import read_head
 
 # A vector of 32-bit numbers; a chunk's text is kept as it is, and as words.
 BYTES_PER_NUMBER = 4

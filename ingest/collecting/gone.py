@@ -5,9 +5,9 @@ from pathlib import Path
 
 from codequarry.ingest.transaction.chores import finish_chores
 from codequarry.ingest.versions import drop_version
-from codequarry.shared.ledger import read_head
-from codequarry.shared.refs import Ref
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.refs import Ref
 
 
 def is_gone(ref: Ref) -> bool:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from codequarry.shared.head import Head, Place
-from codequarry.shared.index_settings import RetentionSettings
-from codequarry.shared.transactions import TransactionRecord
+from codequarry.shared.settings.index import RetentionSettings
+from codequarry.shared.versions.head import Head, Place
+from codequarry.shared.versions.transactions import TransactionRecord
 
 # Before the first number that a timeline can have.
 BEFORE_ALL = -1

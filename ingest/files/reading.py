@@ -9,8 +9,8 @@ from codequarry.ingest.files.languages import language_of
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.source import SourceFile
 from codequarry.ingest.git.objects import BlobReader, Mirror
-from codequarry.shared.config import ChunkingSettings, LanguageSettings, ScanSettings, SettingsModel
 from codequarry.shared.model import INDEXED, Chunk, Tokens
+from codequarry.shared.settings.config import ChunkingSettings, LanguageSettings, ScanSettings, SettingsModel
 
 # The language of text whose name and first line tell none.
 PLAIN_TEXT = "text"

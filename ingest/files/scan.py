@@ -13,9 +13,9 @@ from codequarry.ingest.files.kinds import is_minified_name, kind_of_path
 from codequarry.ingest.files.languages import language_of
 from codequarry.ingest.files.source import PathLabels
 from codequarry.ingest.git.objects import SUBMODULE, SYMLINK, TreeEntry
-from codequarry.shared.config import ScanSettings, SettingsModel
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import KindOfFile
+from codequarry.shared.settings.config import ScanSettings, SettingsModel
 
 # Part of every rules hash: raise it when the rules of this file, kinds.py or content.py change.
 SCANNER_VERSION = 1

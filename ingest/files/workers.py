@@ -16,8 +16,8 @@ from codequarry.ingest.files.reading import FileReader, ReadFile, failed
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.worker import READY, Assignment
 from codequarry.shared.errors import CodequarryError
-from codequarry.shared.index_settings import IndexingSettings
 from codequarry.shared.processors import processor_count
+from codequarry.shared.settings.index import IndexingSettings
 
 # Small enough that the workers finish together, large enough that handing over costs nothing.
 BATCH_FILES = 16

@@ -19,16 +19,16 @@ from codequarry.ingest.report import IndexReport, IndexRequest, Observe, Worksho
 from codequarry.ingest.sources import read_ignore_file
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import read_workspace
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import GitError, NotIndexed, UsageError
-from codequarry.shared.following import settings_for
-from codequarry.shared.ledger import read_head
 from codequarry.shared.model import INDEXED, FileRecord, Snapshot
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository, read_repository
-from codequarry.shared.snapshots import version_snapshot
+from codequarry.shared.repositories.catalog import Repository, read_repository
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import TransactionRecord
+from codequarry.shared.triggers.following import settings_for
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.snapshots import version_snapshot
+from codequarry.shared.versions.transactions import TransactionRecord
 
 # Files whose chunks are compared with their text if not all are asked for; which ones differs from run to run.
 SAMPLED_FILES = 200

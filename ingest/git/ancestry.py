@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from codequarry.ingest.git.objects import Mirror
 from codequarry.shared.errors import GitError
-from codequarry.shared.transactions import MAX_COMMITS
+from codequarry.shared.versions.transactions import MAX_COMMITS
 
 # An ancestor further back differs in so much that another base is hardly worse.
 NEAR_COMMITS = 5_000

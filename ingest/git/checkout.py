@@ -13,11 +13,11 @@ from codequarry.ingest.git.mirrors import open_environment
 from codequarry.ingest.git.objects import SYMLINK
 from codequarry.ingest.git.origins import Origin, origin_of_record, parse_origin
 from codequarry.ingest.git.process import run_git
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import CodequarryError, GitError
-from codequarry.shared.naming import find_repository
-from codequarry.shared.refs import Ref
+from codequarry.shared.repositories.naming import find_repository
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.refs import Ref
 
 # Against what the checkout's own configuration may say; the system's and the person's are not read at all.
 SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false")

@@ -20,7 +20,7 @@ from codequarry.ingest.git.remote import (
     pulls_at,
 )
 from codequarry.shared.errors import AmbiguousCommit, GitError, NotAtOrigin
-from codequarry.shared.refs import Ref, check_ref, commit_digits
+from codequarry.shared.versions.refs import Ref, check_ref, commit_digits
 
 # Where the mirror keeps what it fetched. Flat names: the origin may replace a branch `a` by one called `a/b`.
 VERSIONS = "refs/codequarry/versions/"

@@ -7,9 +7,9 @@ import ipaddress
 from collections.abc import Mapping
 
 from codequarry.ingest.git.origins import Origin
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import NotAtOrigin, UsageError
-from codequarry.shared.origin_rules import Resolve, looked_at, resolve_host
+from codequarry.shared.repositories.origin_rules import Resolve, looked_at, resolve_host
+from codequarry.shared.settings.config import SettingsModel
 
 
 def guarded_configuration(

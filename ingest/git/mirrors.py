@@ -14,8 +14,8 @@ from pathlib import Path
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.process import CONFIGURATION, SizeLimit, git_environment, run_git
-from codequarry.shared.config import GitSettings
 from codequarry.shared.errors import GitError
+from codequarry.shared.settings.config import GitSettings
 
 SHA256_HEX = 64
 # How often a lock that somebody else holds is tried.

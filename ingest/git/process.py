@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codequarry.ingest.git.origins import Credentials, Origin
-from codequarry.shared.config import GitSettings
 from codequarry.shared.errors import GitError, LimitExceeded
+from codequarry.shared.settings.config import GitSettings
 
 # What a person may have set to reach a server; every other GIT_ variable (GIT_DIR of a hook…) is left out.
 KEPT_VARIABLES = frozenset(

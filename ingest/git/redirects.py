@@ -12,8 +12,8 @@ from urllib.parse import urljoin, urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from codequarry.ingest.git.origins import Origin
-from codequarry.shared.config import GitSettings
 from codequarry.shared.errors import GitError
+from codequarry.shared.settings.config import GitSettings
 
 ANSWER_SECONDS = 20.0
 # What git says where it may not follow, by the status: moved for good or for now.

@@ -11,7 +11,7 @@ from typing import NoReturn
 from codequarry.ingest.git.mirrors import Access
 from codequarry.ingest.git.paths import printable, raw
 from codequarry.shared.errors import NotAtOrigin
-from codequarry.shared.refs import NAMED_KINDS, Ref
+from codequarry.shared.versions.refs import NAMED_KINDS, Ref
 
 # A server that has not listed its branches by then does not answer; a clone may take much longer.
 ANSWER_SECONDS = 60.0

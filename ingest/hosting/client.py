@@ -13,9 +13,9 @@ from urllib.parse import urljoin, urlsplit
 
 from pydantic import SecretStr
 
-from codequarry.shared.addresses import is_loopback
-from codequarry.shared.config import GitSettings
 from codequarry.shared.errors import GitError, NotAtOrigin
+from codequarry.shared.repositories.addresses import is_loopback
+from codequarry.shared.settings.config import GitSettings
 
 ANSWER_SECONDS = 60.0
 # An answer of a hundred repositories takes half a megabyte.

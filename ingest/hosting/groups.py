@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from codequarry.ingest.hosting.client import ApiClient, Pause
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import NotAtOrigin
-from codequarry.shared.following import host_of_group, in_group, read_token
-from codequarry.shared.trigger_settings import RepositoryGroup
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.triggers import RepositoryGroup
+from codequarry.shared.triggers.following import host_of_group, in_group, read_token
 
 GITHUB_API, GITLAB_API = "https://api.github.com", "https://gitlab.com/api/v4"
 PAGE = "per_page=100"

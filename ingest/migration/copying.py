@@ -12,11 +12,11 @@ from codequarry.ingest.transaction.writing import stride_rows
 from codequarry.shared.embedding.cache import CachedEmbeddings, embed_with_cache
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import StoreError, TextsRefused
-from codequarry.shared.head import Head
 from codequarry.shared.model import ChunkRow, FileRecord, Filters, Layer, Snapshot
-from codequarry.shared.moving import published
-from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.port import Store, StoredFile, StoredRow
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.moving import published
+from codequarry.shared.versions.snapshots import OPEN
 
 # Chunks and records written at once; a batch ends with a file.
 BATCH_CHUNKS = 1_000

@@ -10,14 +10,14 @@ from codequarry.ingest.chunking.lexical import embedded_text
 from codequarry.ingest.estimate import SECONDS_PER_ROW, TIMED_TEXTS, seconds_per_token
 from codequarry.ingest.migration.copying import Extent
 from codequarry.ingest.migration.migrate import with_model
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.tokens import count_tokens
-from codequarry.shared.ledger import read_head
-from codequarry.shared.moving import published
 from codequarry.shared.opening import open_active, open_settings_model
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.identity import read_identity
 from codequarry.shared.store.port import StoredFile
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.moving import published
 
 if TYPE_CHECKING:
     from codequarry.shared.embedding.port import Embedder

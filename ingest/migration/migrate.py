@@ -16,18 +16,18 @@ from codequarry.ingest.migration.switch import copy_documents, switch
 from codequarry.ingest.report import Observe, ignore
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.watch import now
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.permission import check_model_place
 from codequarry.shared.embedding.port import Embedder
-from codequarry.shared.head import Head
-from codequarry.shared.ledger import published_transactions, read_head
-from codequarry.shared.moving import published
 from codequarry.shared.opening import open_active, open_settings_model
-from codequarry.shared.repositories import Progress, list_repositories
+from codequarry.shared.repositories.catalog import Progress, list_repositories
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.identity import Identity, claim_identity, read_identity
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.ledger import published_transactions, read_head
+from codequarry.shared.versions.moving import published
 
 # Rows and records that a pass may have found and the next one is made while writers wait: a second or two.
 FEW = 2_000

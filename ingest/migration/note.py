@@ -13,10 +13,10 @@ from typing import Any
 from codequarry.ingest.transaction.holder import is_gone, spoken
 from codequarry.ingest.watch import now
 from codequarry.shared.errors import Conflict, LeaseHeld, StoreError
-from codequarry.shared.ledger import change_head
-from codequarry.shared.moving import beat as beat_move
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.port import Document, Store
+from codequarry.shared.versions.ledger import change_head
+from codequarry.shared.versions.moving import beat as beat_move
 
 NOTE_KEY = "migration"
 # Often enough that nobody who waits for the end of a migration takes it for dead (ledger.MOVE_SECONDS).

@@ -8,12 +8,12 @@ from codequarry.ingest.migration.note import NOTE_KEY, Pulse
 from codequarry.ingest.transaction.chores import BATCHES, UNDO, note_purge
 from codequarry.ingest.watch import now
 from codequarry.shared.errors import CodequarryError, Conflict
-from codequarry.shared.head import Head
-from codequarry.shared.ledger import HEAD_KEY, change_head, read_head
-from codequarry.shared.moving import hold_still, leave, let_go, successor
-from codequarry.shared.repositories import PROGRESS_PREFIX
+from codequarry.shared.repositories.catalog import PROGRESS_PREFIX
 from codequarry.shared.store.identity import IDENTITY_KEY
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.ledger import HEAD_KEY, change_head, read_head
+from codequarry.shared.versions.moving import hold_still, leave, let_go, successor
 
 # Each edition has its own of these.
 _OWN = frozenset({HEAD_KEY, IDENTITY_KEY, NOTE_KEY})

@@ -21,7 +21,7 @@ from codequarry.ingest.transaction.writing import Writer, Written
 from codequarry.ingest.watch import Watch
 from codequarry.shared.embedding.permission import check_model_place
 from codequarry.shared.errors import Conflict, StoreError
-from codequarry.shared.index_settings import IndexingSettings
+from codequarry.shared.settings.index import IndexingSettings
 
 # Whoever takes longer for a batch hangs, in a model or a grammar: it counts as silent from then on, so that nobody
 # waits for it longer than this and a lease.

@@ -16,8 +16,8 @@ from codequarry.ingest.files.source import PathLabels
 from codequarry.ingest.transaction.chores import PLAN, batches_prefix
 from codequarry.ingest.transaction.holder import NOBODY
 from codequarry.ingest.transaction.writing import Written
-from codequarry.shared.config import ChunkingSettings, LanguageSettings, ScanSettings
 from codequarry.shared.errors import Conflict
+from codequarry.shared.settings.config import ChunkingSettings, LanguageSettings, ScanSettings
 from codequarry.shared.store.port import Store
 
 

@@ -10,11 +10,11 @@ from codequarry.ingest.transaction.lease import Held, await_end, leases_of, seiz
 from codequarry.ingest.transaction.placement import Placement, Placer, current_timeline
 from codequarry.ingest.transaction.target import Target
 from codequarry.shared.errors import Conflict, LeaseHeld
-from codequarry.shared.head import Head, Lease
-from codequarry.shared.ledger import change_head, read_head, read_transaction
-from codequarry.shared.metrics import count_transaction
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import begin, new_timeline
+from codequarry.shared.telemetry.metrics import count_transaction
+from codequarry.shared.versions.head import Head, Lease
+from codequarry.shared.versions.ledger import change_head, read_head, read_transaction
+from codequarry.shared.versions.transactions import begin, new_timeline
 
 # Every round ends a lease, drops a draft or loses a race; so many of them mean that something is wrong.
 MAX_ROUNDS = 100

@@ -7,11 +7,11 @@ from codequarry.ingest.git.ancestry import differing_paths, nearest
 from codequarry.ingest.sources import Source
 from codequarry.ingest.transaction.chores import noted_purges
 from codequarry.ingest.transaction.plan import Plan, make_plan
-from codequarry.shared.head import Head, Place
-from codequarry.shared.ledger import published_transactions
-from codequarry.shared.snapshots import snapshot_at
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import TransactionRecord
+from codequarry.shared.versions.head import Head, Place
+from codequarry.shared.versions.ledger import published_transactions
+from codequarry.shared.versions.snapshots import snapshot_at
+from codequarry.shared.versions.transactions import TransactionRecord
 
 # Full timelines that are looked at, the newest first: a repository with more has many that hardly differ.
 MOST_TIMELINES = 8

@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection
 
 from codequarry.ingest.collecting.retention import sweep_key, swept_key
 from codequarry.shared.errors import Conflict
-from codequarry.shared.head import Head, Timeline
-from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import abort, check_held, drop_timeline
+from codequarry.shared.versions.head import Head, Timeline
+from codequarry.shared.versions.ledger import change_head, read_head
+from codequarry.shared.versions.transactions import abort, check_held, drop_timeline
 
 CHORES = "chore:"
 UNDO = "chore:undo:"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from codequarry.ingest.transaction.holder import NOBODY, is_gone, spoken
 from codequarry.shared.errors import Conflict, LeaseHeld, StoreError
-from codequarry.shared.head import Head, Lease, Place
-from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import beat, check_held, take_over
+from codequarry.shared.versions.head import Head, Lease, Place
+from codequarry.shared.versions.ledger import change_head, read_head
+from codequarry.shared.versions.transactions import beat, check_held, take_over
 
 # A holder beats three times before its lease expires, so that one slow write costs nothing.
 BEATS_PER_LEASE = 3

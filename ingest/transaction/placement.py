@@ -7,11 +7,11 @@ from codequarry.ingest.sources import Source
 from codequarry.ingest.transaction.bases import Base, choose_base, is_overlay, plan_over
 from codequarry.ingest.transaction.plan import make_plan
 from codequarry.shared.errors import Conflict
-from codequarry.shared.head import Head, Place
-from codequarry.shared.index_settings import IndexingSettings
-from codequarry.shared.ledger import read_transaction
-from codequarry.shared.snapshots import snapshot_at
+from codequarry.shared.settings.index import IndexingSettings
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.head import Head, Place
+from codequarry.shared.versions.ledger import read_transaction
+from codequarry.shared.versions.snapshots import snapshot_at
 
 # A default branch that was moved to other history and differs in more than this share of its tree, and in more than
 # so many paths, is built anew beside the old one: retiring most rows of a timeline makes all of its readers slower.

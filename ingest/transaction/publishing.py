@@ -29,19 +29,19 @@ from codequarry.shared.errors import (
     Stopped,
     StoreError,
 )
-from codequarry.shared.head import Head
-from codequarry.shared.ledger import read_head, record_transaction
-from codequarry.shared.metrics import count_transaction
 from codequarry.shared.model import INDEXED, Filters
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import (
+from codequarry.shared.repositories.catalog import (
     Summary,
     clear_progress,
     count_tokens,
     save_summary,
 )
-from codequarry.shared.snapshots import draft_snapshot, snapshot_at
-from codequarry.shared.transactions import TransactionRecord, check_held, publish
+from codequarry.shared.telemetry.metrics import count_transaction
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.ledger import read_head, record_transaction
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.snapshots import draft_snapshot, snapshot_at
+from codequarry.shared.versions.transactions import TransactionRecord, check_held, publish
 
 
 class Miscounted(StoreError):

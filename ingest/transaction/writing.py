@@ -13,9 +13,9 @@ from codequarry.shared.embedding.port import Embedder, Window
 from codequarry.shared.embedding.strides import strides
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import LimitExceeded, TextsRefused
-from codequarry.shared.metrics import count_written
 from codequarry.shared.model import ChunkRow, FileRecord, StrideInfo, Tokens
-from codequarry.shared.repositories import access_labels
+from codequarry.shared.repositories.catalog import access_labels
+from codequarry.shared.telemetry.metrics import count_written
 
 # A batch ends with whichever comes first, the files of the settings or so many chunks: a file may have thousands.
 BATCH_CHUNKS = 2_000

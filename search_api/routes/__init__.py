@@ -10,7 +10,7 @@ from codequarry.search_api.bodies import Problem
 from codequarry.search_api.engine import SearchEngine
 from codequarry.search_api.problems import MEDIA_TYPE
 from codequarry.search_api.schemas import reference
-from codequarry.shared.access import Principal
+from codequarry.shared.access.grants import Principal
 
 EXTENSION = "codequarry"
 """Where the application keeps its backend."""

@@ -9,7 +9,7 @@ from codequarry.search_api.bodies import HealthBody
 from codequarry.search_api.problems import RETRY_AFTER_SECONDS
 from codequarry.search_api.routes import CATALOG_METRICS, Responses, answer_response, backend, problem_responses
 from codequarry.search_api.schemas import reference
-from codequarry.shared.metrics import CONTENT_TYPE, render
+from codequarry.shared.telemetry.metrics import CONTENT_TYPE, render
 
 blueprint = APIBlueprint("health", __name__, tag="Operation")
 # Not there where metrics have a port of their own.

@@ -13,8 +13,8 @@ from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.parameters import integer_parameter, listed_parameter, refuse_unknown_parameters
 from codequarry.search_api.routes import INDEXER, answer_response, engine, problem_responses
 from codequarry.search_api.work_bodies import JobsBody
-from codequarry.shared.job_list import change_job
-from codequarry.shared.jobs import Job, JobState, cancelled, retried
+from codequarry.shared.jobs.job import Job, JobState, cancelled, retried
+from codequarry.shared.jobs.job_list import change_job
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1_000

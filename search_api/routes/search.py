@@ -18,8 +18,8 @@ from codequarry.search_api.routes import INDEXER, answer_response, backend, call
 from codequarry.search_api.schemas import AnswerBody, SearchBody, reference
 from codequarry.search_api.tokens import without_token
 from codequarry.shared.errors import CodequarryError, UsageError
-from codequarry.shared.metrics import count_degraded, count_search, observe_stages
 from codequarry.shared.store.filters import BOOLEANS
+from codequarry.shared.telemetry.metrics import count_degraded, count_search, observe_stages
 
 JSON = "application/json"
 # The deepest request, filters inside of one of several repositories, has five levels.

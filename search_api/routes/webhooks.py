@@ -25,9 +25,9 @@ from codequarry.search_api.webhooks.hub import read_hub
 from codequarry.search_api.webhooks.receiving import Received, Receiver
 from codequarry.search_api.webhooks.signatures import check_generic, check_gitea, check_github, check_gitlab
 from codequarry.search_api.work_bodies import DeliveriesBody, GenericDelivery, ReceivedBody
-from codequarry.shared.config import SettingsModel
-from codequarry.shared.deliveries import MAX_ID_CHARACTERS, Provider, new_delivery
 from codequarry.shared.errors import Forbidden, IndexingOff, UsageError
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.triggers.deliveries import MAX_ID_CHARACTERS, Provider, new_delivery
 
 FORM = "application/x-www-form-urlencoded"
 DEFAULT_LIMIT = 100

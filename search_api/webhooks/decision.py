@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 
 from codequarry.search_api.webhooks.events import Event
-from codequarry.shared.following import Rules, indexed_refs, is_named, version_request
-from codequarry.shared.head import Head
-from codequarry.shared.jobs import PRIORITIES, JobRequest
-from codequarry.shared.refs import KIND_NAMES, Ref
-from codequarry.shared.repositories import Repository, default_branch
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest
+from codequarry.shared.repositories.catalog import Repository, default_branch
+from codequarry.shared.triggers.following import Rules, indexed_refs, is_named, version_request
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import KIND_NAMES, Ref
 
 
 @dataclass(frozen=True, slots=True)

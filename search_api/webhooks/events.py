@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from codequarry.shared.errors import UsageError
-from codequarry.shared.refs import Ref, check_ref, is_null_commit
+from codequarry.shared.versions.refs import Ref, check_ref, is_null_commit
 
 Change = Literal["moved", "deleted", "closed"]
 HEADS, TAGS = "refs/heads/", "refs/tags/"

@@ -2,7 +2,7 @@
 
 from codequarry.search_api.webhooks.events import Body, Change, Event, Parsed, Place, commit_of, text
 from codequarry.shared.errors import UnknownName, UsageError
-from codequarry.shared.refs import NAMED_KINDS, Ref, check_ref, is_null_commit
+from codequarry.shared.versions.refs import NAMED_KINDS, Ref, check_ref, is_null_commit
 
 GENERIC_FIELDS: tuple[str, ...] = ("repo", "originUri", "ref", "commit")
 EVENT = "generic"

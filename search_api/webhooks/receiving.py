@@ -10,17 +10,17 @@ from codequarry.search_api.engine import SearchEngine
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.webhooks.decision import Known, decide
 from codequarry.search_api.webhooks.events import Event, Parsed, Place, Unconcerned
-from codequarry.shared.config import SettingsModel
-from codequarry.shared.deliveries import Delivery, begin_delivery, end_delivery, tidy_deliveries
 from codequarry.shared.errors import CodequarryError
-from codequarry.shared.following import rules_of
-from codequarry.shared.jobs import JobRequest
-from codequarry.shared.naming import claim
-from codequarry.shared.origin_rules import accepted_origin
-from codequarry.shared.origins import identity_if_readable, read_origin
-from codequarry.shared.polls import note_hooked
-from codequarry.shared.repositories import Repository, list_repositories
+from codequarry.shared.jobs.job import JobRequest
+from codequarry.shared.repositories.catalog import Repository, list_repositories
+from codequarry.shared.repositories.naming import claim
+from codequarry.shared.repositories.origin_rules import accepted_origin
+from codequarry.shared.repositories.origins import identity_if_readable, read_origin
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
+from codequarry.shared.triggers.deliveries import Delivery, begin_delivery, end_delivery, tidy_deliveries
+from codequarry.shared.triggers.following import rules_of
+from codequarry.shared.triggers.polls import note_hooked
 
 # How often a process forgets old deliveries.
 TIDY_SECONDS = 60.0

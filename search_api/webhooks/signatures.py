@@ -8,8 +8,8 @@ from hashlib import sha256
 
 from werkzeug.datastructures import Headers
 
-from codequarry.shared.deliveries import MAX_ID_CHARACTERS
 from codequarry.shared.errors import Unauthorized
+from codequarry.shared.triggers.deliveries import MAX_ID_CHARACTERS
 
 # How the secrets of the Standard Webhooks specification begin; the rest is base64.
 STANDARD_PREFIX = "whsec_"

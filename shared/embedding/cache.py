@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from codequarry.shared.embedding.port import Embedder, Vector
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import TextsRefused
-from codequarry.shared.metrics import count_embeddings, embedding_timed
 from codequarry.shared.store.port import Store
+from codequarry.shared.telemetry.metrics import count_embeddings, embedding_timed
 
 # Texts between two writes to the cache, for an embedder that names no number of its own.
 _BATCH = 256

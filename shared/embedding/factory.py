@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.known import DEFAULT, MODEL_FILE, TOKENIZER_FILE, KnownModel, find_model, unknown_model
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import EmbeddingError, UsageError
+from codequarry.shared.settings.config import EmbeddingSettings
 
 
 def open_embedder(settings: EmbeddingSettings, models_folder: Path) -> Embedder:

@@ -7,13 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.folder import ModelFolder
 from codequarry.shared.embedding.onnx_session import OnnxSession, load_session
 from codequarry.shared.embedding.port import Matrix, Vector, Window
 from codequarry.shared.embedding.strides import cut, stride_shape
 from codequarry.shared.embedding.vectors import document_suffix, normalised, well_formed
 from codequarry.shared.errors import EmbeddingError, UsageError
+from codequarry.shared.settings.config import EmbeddingSettings
 
 INSTALL_HINT = "pip install 'codequarry[onnx]'"
 

@@ -8,8 +8,6 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from codequarry.shared.addresses import is_loopback
-from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.answers import read_vectors
 from codequarry.shared.embedding.batching import batches
 from codequarry.shared.embedding.embeddings_api import EmbeddingsApi, Endpoint, Refused, split_account
@@ -20,6 +18,8 @@ from codequarry.shared.embedding.strides import StrideShape, cut, stride_shape
 from codequarry.shared.embedding.tokens import pieces
 from codequarry.shared.embedding.vectors import document_suffix, normalised, well_formed
 from codequarry.shared.errors import EmbeddingError, TextsRefused, UsageError
+from codequarry.shared.repositories.addresses import is_loopback
+from codequarry.shared.settings.config import EmbeddingSettings
 
 # A text that any model takes: if even this is refused, it is not for the texts.
 _HARMLESS = "text"

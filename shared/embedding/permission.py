@@ -1,9 +1,9 @@
 """Which code may be sent to a model on another machine."""
 
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import UsageError
-from codequarry.shared.following import rules_of
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.triggers.following import rules_of
 
 
 def check_model_place(settings: SettingsModel, repo: str, origin: str, embedder: Embedder) -> None:

@@ -7,10 +7,10 @@ tokens, a prefix and a repeated head, 1/8 is read twice so that nothing is cut i
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.port import Embedder, Window
 from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.errors import UsageError
+from codequarry.shared.settings.config import EmbeddingSettings
 
 # The eighth of the window that strides leave free, and the eighth that neighbours share.
 _EIGHTH = 8

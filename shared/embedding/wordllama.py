@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.port import Matrix, Vector, Window
 from codequarry.shared.embedding.strides import cut, stride_shape
 from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.embedding.vectors import document_suffix, fingerprint, normalised, well_formed
 from codequarry.shared.errors import EmbeddingError, UsageError
+from codequarry.shared.settings.config import EmbeddingSettings
 
 WEIGHTS = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"

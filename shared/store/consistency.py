@@ -1,8 +1,8 @@
 """Whether the head document and the rows of a store belong together."""
 
 from codequarry.shared.errors import StoreError
-from codequarry.shared.ledger import read_head
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.ledger import read_head
 
 
 def check_counter(store: Store) -> None:

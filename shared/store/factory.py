@@ -2,7 +2,7 @@
 
 from contextlib import closing
 
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.port import Store
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 
-from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import Conflict, ModelMismatch
+from codequarry.shared.settings.config import EmbeddingSettings
 from codequarry.shared.store.port import Store
 
 IDENTITY_KEY = "identity"

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from codequarry.shared.model import Filters
-from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.port import RecallQuery
+from codequarry.shared.versions.snapshots import OPEN
 
 
 @pytest.fixture

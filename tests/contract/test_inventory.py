@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from codequarry.shared.model import FileRecord, Layer, Snapshot, Tokens
-from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.port import StoredFile, StoredRow
+from codequarry.shared.versions.snapshots import OPEN
 
 
 class TestHistory:

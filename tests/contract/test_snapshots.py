@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from codequarry.shared.model import ChunkRow, Filters, Layer, PathGlobs, Snapshot
-from codequarry.shared.snapshots import OPEN, is_live
 from codequarry.shared.store.port import RecallQuery
+from codequarry.shared.versions.snapshots import OPEN, is_live
 
 PATHS = [f"p{number}.py" for number in range(8)]
 TIMELINES = (1, 2, 3)

@@ -8,7 +8,6 @@ from typing import NoReturn
 import numpy as np
 import pytest
 
-from codequarry.shared.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.embedding.cache import embed_with_cache
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.install import ModelUnreachable, install_model, is_whole
@@ -16,6 +15,7 @@ from codequarry.shared.embedding.known import find_model
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.strides import strides
 from codequarry.shared.errors import EmbeddingError, UnknownName, UsageError
+from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.store.factory import open_store
 
 # The similarities that the authors of sentence-transformers print for the unquantised model in their introduction.

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from codequarry.shared.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.embedding.openai_compatible import OpenAICompatibleEmbedder
 from codequarry.shared.embedding.permission import check_model_place
 from codequarry.shared.errors import UsageError
-from codequarry.shared.trigger_settings import RepositorySettings
+from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
+from codequarry.shared.settings.triggers import RepositorySettings
 
 ORIGIN = "https://example.org/secret/code"
 ELSEWHERE = {"CODEQUARRY_EMBEDDING__MODEL": "text-embedding-3-small", "CODEQUARRY_EMBEDDING__API_KEY": "no-real-key"}

@@ -8,13 +8,13 @@ import pytest
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.removal import remove_repository
 from codequarry.shared.errors import Conflict, NotIndexed
-from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.model import Filters
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import list_repositories, read_progress, read_repository
-from codequarry.shared.snapshots import head_snapshot
+from codequarry.shared.repositories.catalog import list_repositories, read_progress, read_repository
 from codequarry.shared.store.identity import read_identity
-from codequarry.shared.transactions import begin
+from codequarry.shared.versions.ledger import change_head, read_head
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.snapshots import head_snapshot
+from codequarry.shared.versions.transactions import begin
 
 FILES = {f"src/f{number}.py": f"def f{number}():\n    return {number}\n" for number in range(40)}
 

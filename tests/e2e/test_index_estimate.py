@@ -7,9 +7,9 @@ import pytest
 from codequarry.ingest import estimate as estimating
 from codequarry.ingest.estimate import estimate
 from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.shared.ledger import read_head
-from codequarry.shared.repositories import list_repositories
+from codequarry.shared.repositories.catalog import list_repositories
 from codequarry.shared.store.identity import read_identity
+from codequarry.shared.versions.ledger import read_head
 
 # More files than are sampled, of very different sizes.
 MANY = estimating.SAMPLE_FILES * 2

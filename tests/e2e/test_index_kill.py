@@ -9,16 +9,16 @@ import time
 import pytest
 
 from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.shared.ledger import read_head
 from codequarry.shared.model import Filters
-from codequarry.shared.repositories import read_progress
-from codequarry.shared.snapshots import head_snapshot
+from codequarry.shared.repositories.catalog import read_progress
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.snapshots import head_snapshot
 
 # What the command line does, with every step told to whoever holds the axe.
 CHILD = """
 import sys
 from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.store.factory import open_store
 

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.errors import TextsRefused
-from codequarry.shared.ledger import read_head
 from codequarry.shared.model import Filters
-from codequarry.shared.snapshots import head_snapshot
+from codequarry.shared.settings.config import EmbeddingSettings
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.snapshots import head_snapshot
 
 
 class Fussy:

@@ -7,9 +7,9 @@ import pytest
 from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.ingest.removal import remove_repository
 from codequarry.shared.errors import LimitExceeded, StoreUnavailable
-from codequarry.shared.ledger import read_head
 from codequarry.shared.model import Filters
-from codequarry.shared.snapshots import head_snapshot
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.snapshots import head_snapshot
 
 pytestmark = pytest.mark.opensearch
 STEPS = 6

@@ -9,15 +9,15 @@ import pytest
 
 from codequarry.ingest.fsck.versions import check_version
 from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
-from codequarry.shared.ledger import published_transactions, read_head
 from codequarry.shared.model import INDEXED
-from codequarry.shared.snapshots import head_snapshot
+from codequarry.shared.versions.ledger import published_transactions, read_head
+from codequarry.shared.versions.snapshots import head_snapshot
 
 # What the command line does; it stops itself where it is told to, and is woken up by whoever started it.
 CHILD = """
 import os, signal, sys
 from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.store.factory import open_store

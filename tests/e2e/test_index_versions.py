@@ -14,11 +14,11 @@ from codequarry.search_api.selection import Selection
 from codequarry.search_api.states import ready_state
 from codequarry.search_api.versions import Asked, VersionQuery
 from codequarry.shared.errors import AmbiguousCommit, GitError, LimitExceeded, NotIndexed, UsageError
-from codequarry.shared.ledger import published_transactions, read_head
 from codequarry.shared.model import INDEXED, Filters
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import list_ref_heads, read_ref_head, read_repository, read_summary
-from codequarry.shared.snapshots import version_snapshot
+from codequarry.shared.repositories.catalog import list_ref_heads, read_ref_head, read_repository, read_summary
+from codequarry.shared.versions.ledger import published_transactions, read_head
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.snapshots import version_snapshot
 
 FILES = {f"src/f{number:02}.py": f"def function_{number}():\n    return {number}\n" for number in range(12)}
 DEV, TAG, PULL = Ref("branch", "dev"), Ref("tag", "v1"), Ref("pull", "7")

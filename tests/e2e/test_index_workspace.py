@@ -8,10 +8,10 @@ import pytest
 
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.shared.errors import GitError
-from codequarry.shared.ledger import published_transactions, read_head
 from codequarry.shared.model import INDEXED
-from codequarry.shared.refs import Ref
-from codequarry.shared.snapshots import head_snapshot, version_snapshot
+from codequarry.shared.versions.ledger import published_transactions, read_head
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.snapshots import head_snapshot, version_snapshot
 
 FILES = {f"src/f{number:02}.py": f"value = {number}\n" for number in range(20)} | {".gitignore": "*.log\nbuild/\n"}
 

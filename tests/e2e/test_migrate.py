@@ -9,8 +9,8 @@ from typing import NoReturn
 import pytest
 
 from codequarry.search_api.app import create_app
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.install import ModelUnreachable, install_model
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.identity import IDENTITY_KEY
 

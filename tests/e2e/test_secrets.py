@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from codequarry.shared.config import LEAVES
-from codequarry.shared.settings_sources import is_secret, variable_of
+from codequarry.shared.settings.config import LEAVES
+from codequarry.shared.settings.sources import is_secret, variable_of
 from tests.e2e.conftest import PLANTED, says_a_secret
 
 READY_SECONDS = 60

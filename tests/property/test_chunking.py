@@ -14,8 +14,8 @@ from codequarry.ingest.chunking.counter import count_tokens
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
 from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
 from codequarry.ingest.files.source import SourceFile
-from codequarry.shared.config import ChunkingSettings
 from codequarry.shared.model import SYMBOL_TYPES, Chunk
+from codequarry.shared.settings.config import ChunkingSettings
 
 SAMPLES = {
     path.name: path.read_bytes().decode()

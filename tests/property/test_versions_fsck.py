@@ -10,11 +10,11 @@ from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.transaction.chores import note_purge
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.shared.errors import GitError, StoreError, StoreUnavailable, UsageError
-from codequarry.shared.ledger import change_head, published_transactions, read_head
-from codequarry.shared.refs import Ref
-from codequarry.shared.snapshots import version_snapshot
 from codequarry.shared.store.port import StoredFile, StoredRow
-from codequarry.shared.transactions import abort, begin, drop_timeline
+from codequarry.shared.versions.ledger import change_head, published_transactions, read_head
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.snapshots import version_snapshot
+from codequarry.shared.versions.transactions import abort, begin, drop_timeline
 
 FILES = {f"{name}.py": f"def {name}():\n    return 1\n" for name in ("a", "b", "c", "d")}
 

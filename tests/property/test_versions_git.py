@@ -8,10 +8,10 @@ import pytest
 
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.shared.errors import StoreUnavailable
-from codequarry.shared.ledger import published_transactions, read_head
 from codequarry.shared.model import INDEXED, Filters
-from codequarry.shared.repositories import read_progress, read_summary
-from codequarry.shared.snapshots import head_snapshot, snapshot_at
+from codequarry.shared.repositories.catalog import read_progress, read_summary
+from codequarry.shared.versions.ledger import published_transactions, read_head
+from codequarry.shared.versions.snapshots import head_snapshot, snapshot_at
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
 PATHS = ["a.py", "b.md", "src/c.py", "src/d.txt", "src/deep/e.go", "docs/f.md", "g.json", "h h.txt", "ünï.py"]

@@ -14,12 +14,12 @@ from codequarry.ingest.transaction.chores import CHORES, finish_chores, note_pur
 from codequarry.ingest.transaction.placement import timelines_of
 from codequarry.ingest.versions import drop_version
 from codequarry.shared.errors import Conflict, LeaseHeld, NotIndexed, StoreError
-from codequarry.shared.ledger import HEAD_KEY, read_head, read_transaction
 from codequarry.shared.model import INDEXED
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import list_progress, read_repository
-from codequarry.shared.snapshots import head_snapshot, version_snapshot
+from codequarry.shared.repositories.catalog import list_progress, read_repository
 from codequarry.shared.store.identity import read_identity
+from codequarry.shared.versions.ledger import HEAD_KEY, read_head, read_transaction
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.snapshots import head_snapshot, version_snapshot
 
 WRITES = ("write_document", "delete_document", "create", "retire", "purge", "undo", "cache_vectors")
 A, B = Ref("branch", "a"), Ref("branch", "b")

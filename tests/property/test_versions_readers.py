@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from codequarry.search_api.engine import SearchEngine, parse_request
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.settings.config import SettingsModel
 
 PATHS = tuple(f"file_{letter}.py" for letter in "abcdefgh")
 # What readers ask, over and over: the default branch, a branch over it, both at once, and the pages of a search.

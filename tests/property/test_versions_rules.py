@@ -15,11 +15,11 @@ from codequarry.ingest.transaction.placement import Placer
 from codequarry.ingest.transaction.target import Target
 from codequarry.ingest.wanted import understand
 from codequarry.shared.errors import Conflict, LeaseHeld, LimitExceeded, StoreError, StoreUnavailable
-from codequarry.shared.head import Lease
-from codequarry.shared.ledger import change_head, published_transactions, read_head, read_transaction
 from codequarry.shared.model import INDEXED, FileRecord, Filters
-from codequarry.shared.snapshots import head_snapshot, snapshot_at
-from codequarry.shared.transactions import begin, publish
+from codequarry.shared.versions.head import Lease
+from codequarry.shared.versions.ledger import change_head, published_transactions, read_head, read_transaction
+from codequarry.shared.versions.snapshots import head_snapshot, snapshot_at
+from codequarry.shared.versions.transactions import begin, publish
 
 
 class World:

@@ -13,17 +13,24 @@ from codequarry.ingest.collecting.collector import CLOCK_ALLOWANCE, collect_afte
 from codequarry.ingest.collecting.retention import Extent
 from codequarry.ingest.transaction.chores import finish_chores
 from codequarry.shared.errors import Conflict, StoreError, StoreUnavailable
-from codequarry.shared.head import Place
-from codequarry.shared.index_settings import RetentionSettings
-from codequarry.shared.ledger import change_head, published_transactions, read_head, record_transaction
 from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Snapshot, Tokens
-from codequarry.shared.repositories import Summary, save_summary
-from codequarry.shared.snapshots import snapshot_at, version_snapshot
+from codequarry.shared.repositories.catalog import Summary, save_summary
+from codequarry.shared.settings.index import RetentionSettings
 from codequarry.shared.store.consistency import check_counter
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import Store, StoredRow
-from codequarry.shared.transactions import TransactionRecord, abort, begin, drop_timeline, new_timeline, publish
+from codequarry.shared.versions.head import Place
+from codequarry.shared.versions.ledger import change_head, published_transactions, read_head, record_transaction
+from codequarry.shared.versions.snapshots import snapshot_at, version_snapshot
+from codequarry.shared.versions.transactions import (
+    TransactionRecord,
+    abort,
+    begin,
+    drop_timeline,
+    new_timeline,
+    publish,
+)
 
 DIMENSION = 16
 REPO = "project"

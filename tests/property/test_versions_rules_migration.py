@@ -25,21 +25,21 @@ from codequarry.ingest.removal import remove_repository
 from codequarry.ingest.report import IndexReport, IndexRequest, Workshop
 from codequarry.search_api.backend import Backend
 from codequarry.search_api.request import SearchRequest
-from codequarry.shared.access import OWNER
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.access.grants import OWNER
 from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
 from codequarry.shared.errors import IndexMoved, LeaseHeld, ModelMismatch, TextsRefused
-from codequarry.shared.ledger import change_head, published_transactions, read_head
-from codequarry.shared.moving import published
 from codequarry.shared.opening import OpenIndex, open_index, open_index_to_write
-from codequarry.shared.refs import Ref
-from codequarry.shared.snapshots import version_snapshot
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.identity import read_identity
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import StoredFile, StoredRow
-from codequarry.shared.transactions import begin, check_held, publish, raise_floor
+from codequarry.shared.versions.ledger import change_head, published_transactions, read_head
+from codequarry.shared.versions.moving import published
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.snapshots import version_snapshot
+from codequarry.shared.versions.transactions import begin, check_held, publish, raise_floor
 
 # The same weights cut to other lengths are other models, and quick ones.
 OLD: dict[str, Any] = {"dimensions": 128}
@@ -411,7 +411,7 @@ def test_a_death_around_the_switch_leaves_one_of_the_two_whole(make_repository, 
     place = embedded_place("home")
     repository = make_repository("project", FILES)
     place.index(repository.origin)
-    monkeypatch.setattr("codequarry.shared.ledger.MOVE_SECONDS", 0.2)
+    monkeypatch.setattr("codequarry.shared.versions.ledger.MOVE_SECONDS", 0.2)
     with monkeypatch.context() as patch:
         hold = migration_switch.hold_still
 

@@ -8,11 +8,11 @@ from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.transaction.chores import finish_chores
 from codequarry.ingest.versions import drop_version
 from codequarry.shared.errors import Conflict, StoreUnavailable
-from codequarry.shared.ledger import change_head, published_transactions, read_head, read_transaction
 from codequarry.shared.model import INDEXED
-from codequarry.shared.refs import Ref
-from codequarry.shared.snapshots import head_snapshot, snapshot_at, version_snapshot
-from codequarry.shared.transactions import begin, drop_timeline, new_timeline
+from codequarry.shared.versions.ledger import change_head, published_transactions, read_head, read_transaction
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.snapshots import head_snapshot, snapshot_at, version_snapshot
+from codequarry.shared.versions.transactions import begin, drop_timeline, new_timeline
 
 FILES = {f"f{number:02}.py": f"value = {number}\n" for number in range(20)}
 DEV = Ref("branch", "dev")

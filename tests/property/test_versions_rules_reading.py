@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.shared.ledger import read_head
 from codequarry.shared.model import Filters, PathGlobs
-from codequarry.shared.refs import Ref
-from codequarry.shared.snapshots import head_snapshot
 from codequarry.shared.store.embedded import path_names
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import RecallQuery
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.snapshots import head_snapshot
 
 WORDS = ("alpha", "beta", "common", "shared", "nowhere")
 FILES = {

@@ -4,8 +4,8 @@ import json
 import re
 from pathlib import Path
 
-from codequarry.shared.config import LEAVES, SettingsModel
-from codequarry.shared.instruments import METRICS
+from codequarry.shared.settings.config import LEAVES, SettingsModel
+from codequarry.shared.telemetry.instruments import METRICS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from codequarry.shared.model import TOKEN_FIELDS, Chunk, ChunkRow, Tokens
-from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.embedded.columns import RECORD, Ints, Records
 from codequarry.shared.store.embedded.payload import encode
 from codequarry.shared.store.embedded.postings import ListBuilder, StoredList
 from codequarry.shared.store.filters import FILTERABLE_FIELDS, RECALL_WEIGHTS, path_tails, symbol_keys
+from codequarry.shared.versions.snapshots import OPEN
 
 # What sets the kinds of keys apart in the inverted lists.
 TERM, SYMBOL, TAIL, FIELD = "t", "s", "p", "f"

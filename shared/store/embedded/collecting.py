@@ -10,12 +10,12 @@ from dataclasses import replace
 import apsw
 import numpy as np
 
-from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.embedded.columns import ColumnCache, fold, log_deleted
 from codequarry.shared.store.embedded.lifetimes import delete
 from codequarry.shared.store.embedded.schema import read_meta
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch, fetch_first
 from codequarry.shared.store.embedded.vectors import VectorFile
+from codequarry.shared.versions.snapshots import OPEN
 
 # The last but one condition is what the partial indices are made with.
 _COLLECTABLE = f"timeline = ? AND born > ? AND died <= ? AND died < {OPEN} AND died NOT IN {LISTED}"

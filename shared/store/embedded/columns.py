@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codequarry.shared.model import TOKEN_FIELDS
-from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.embedded.sql import fetch
+from codequarry.shared.versions.snapshots import OPEN
 
 Ints = NDArray[np.int32]
 Bools = NDArray[np.bool_]

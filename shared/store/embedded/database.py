@@ -9,9 +9,9 @@ from pathlib import Path
 import apsw
 
 from codequarry.shared.errors import StoreError, StoreFull, StoreUnavailable
-from codequarry.shared.metrics import count_store_error
 from codequarry.shared.store.embedded.path_names import path_allowed
 from codequarry.shared.store.embedded.schema import prepare
+from codequarry.shared.telemetry.metrics import count_store_error
 
 # A writer waits so long for another one; the longest transaction, a merge of large segments, takes seconds.
 BUSY_SECONDS = 30

@@ -8,7 +8,6 @@ import apsw
 import numpy as np
 
 from codequarry.shared.model import ChunkRow, FileRecord
-from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.embedded.batch import FIELD, field_key
 from codequarry.shared.store.embedded.columns import Bools, Columns, Ints
 from codequarry.shared.store.embedded.payload import decode_labelled
@@ -16,6 +15,7 @@ from codequarry.shared.store.embedded.reading import FILE_FIELDS
 from codequarry.shared.store.embedded.segments import all_segments
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch
 from codequarry.shared.store.port import StoredFile, StoredRow
+from codequarry.shared.versions.snapshots import OPEN
 
 # Rows decoded in one read transaction: a longer one would keep the log of the database from being written back.
 _PAGE = 1_000

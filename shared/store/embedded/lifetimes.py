@@ -7,10 +7,10 @@ from collections.abc import Collection
 
 import apsw
 
-from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.embedded.columns import log_deleted, log_died
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch_first
 from codequarry.shared.store.port import Tally
+from codequarry.shared.versions.snapshots import OPEN
 
 _TABLES = ("chunk", "file")
 _RETIRABLE = (

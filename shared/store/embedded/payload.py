@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from codequarry.shared.model import Chunk, ChunkRow, StrideInfo, Tokens
-from codequarry.shared.repositories import access_labels
+from codequarry.shared.repositories.catalog import access_labels
 
 # Level 1 leaves 40 % of a chunk and its tokens; higher levels gain 3 % for a third more time.
 _LEVEL = 1

@@ -3,7 +3,7 @@
 import apsw
 
 from codequarry.shared.errors import ModelMismatch, StoreUnavailable
-from codequarry.shared.snapshots import OPEN
+from codequarry.shared.versions.snapshots import OPEN
 
 # Raised whenever the tables or indices below or the bytes in them change, with a step in `_UPGRADES`.
 SCHEMA_VERSION = 2

@@ -6,13 +6,13 @@ import apsw
 import numpy as np
 
 from codequarry.shared.model import FileRecord
-from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.embedded.batch import Batch
 from codequarry.shared.store.embedded.columns import Ints, Records, log_added
 from codequarry.shared.store.embedded.segments import write_segment
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch
 from codequarry.shared.store.embedded.vectors import VectorFile
 from codequarry.shared.store.port import Vector
+from codequarry.shared.versions.snapshots import OPEN
 
 _FILE_COLUMNS = "timeline, born, died, path, repo, blob, verdict, rows, rules, language, size, lines, detail"
 

@@ -10,8 +10,8 @@ from opensearchpy.exceptions import ConnectionError as NoConnection
 from opensearchpy.exceptions import TransportError
 from opensearchpy.helpers import streaming_bulk
 
-from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import StoreFull, WriteRejected
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.connection import (
     FIRST_WAIT_SECONDS,
     LONGEST_WAIT_SECONDS,

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from codequarry.shared.model import Filters, Layer, PathGlobs, Snapshot
-from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.filters import accepted_values, check_filters, glob_to_regex
+from codequarry.shared.versions.snapshots import OPEN
 
 Clause = dict[str, Any]
 

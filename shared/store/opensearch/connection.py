@@ -12,7 +12,6 @@ from opensearchpy import JSONSerializer, OpenSearch
 from opensearchpy.exceptions import ConnectionError as NoConnection
 from opensearchpy.exceptions import ConnectionTimeout, SSLError, TransportError
 
-from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import (
     CodequarryError,
     ModelMismatch,
@@ -21,9 +20,10 @@ from codequarry.shared.errors import (
     StoreUnavailable,
     UsageError,
 )
-from codequarry.shared.metrics import count_store_error
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.haste import is_hurried
 from codequarry.shared.store.opensearch.transport import HastyTransport
+from codequarry.shared.telemetry.metrics import count_store_error
 
 # Statuses of a cluster that is busy or starting, not of a request that is wrong.
 PASSING_STATUSES = frozenset({429, 502, 503, 504})

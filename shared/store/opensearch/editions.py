@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from codequarry.opensearch.bodies import CATALOG, KINDS, alias_of, edition_alias_of, index_of
-from codequarry.shared.config import OpenSearchSettings
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.editions import FIRST
 from codequarry.shared.store.opensearch.connection import connect, patiently, translated
 from codequarry.shared.store.opensearch.indices import Indices

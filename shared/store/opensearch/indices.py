@@ -18,8 +18,8 @@ from codequarry.opensearch.bodies import (
     index_body,
     index_of,
 )
-from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import ModelMismatch
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.connection import translated
 
 

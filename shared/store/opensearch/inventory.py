@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from heapq import merge
 
 from codequarry.shared.model import Snapshot
-from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.opensearch.clauses import Clause, all_of, any_of, snapshot_clause
 from codequarry.shared.store.opensearch.connection import translated
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import WHOLE_ANSWERS, every_bucket, every_hit
 from codequarry.shared.store.opensearch.rows import record_of, row_of
 from codequarry.shared.store.port import StoredFile, StoredRow
+from codequarry.shared.versions.snapshots import OPEN
 
 # Rows with text, tokens and vector are some 5 kB each.
 ROWS_PER_PAGE = 500

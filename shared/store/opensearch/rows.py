@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from codequarry.shared.model import TOKEN_FIELDS, Chunk, ChunkRow, FileRecord, StrideInfo, Tokens
-from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.filters import path_tails, symbol_keys
 from codequarry.shared.store.port import Vector
+from codequarry.shared.versions.snapshots import OPEN
 
 Source = Mapping[str, Any]
 

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.editions import FIRST
 from codequarry.shared.store.opensearch import inventory
 from codequarry.shared.store.opensearch.bulk import Item, create_all, raise_if_rejected

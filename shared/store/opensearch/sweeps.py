@@ -6,11 +6,11 @@ from typing import Any
 
 from opensearchpy import OpenSearch
 
-from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import StoreFull, StoreUnavailable
-from codequarry.shared.snapshots import OPEN
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.clauses import Clause
 from codequarry.shared.store.opensearch.connection import is_disk_full, patiently, reason_of
+from codequarry.shared.versions.snapshots import OPEN
 
 # A row takes about a millisecond, since it is written anew: a step stays far below any time limit.
 ROWS_PER_STEP = 2_000

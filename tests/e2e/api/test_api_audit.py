@@ -9,11 +9,11 @@ import pytest
 from codequarry.search_api import auth
 from codequarry.search_api.app import create_app
 from codequarry.search_api.audit import Access, AuditLog
-from codequarry.shared.access import Grant
+from codequarry.shared.access.grants import Grant
+from codequarry.shared.access.key_list import add_key
+from codequarry.shared.access.keys import new_key
 from codequarry.shared.errors import UsageError
-from codequarry.shared.key_list import add_key
-from codequarry.shared.keys import new_key
-from codequarry.shared.service_settings import AuditSettings
+from codequarry.shared.settings.service import AuditSettings
 
 pytestmark = pytest.mark.usefixtures("indexed")
 

@@ -12,8 +12,8 @@ import pytest
 from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.search_api import engine
 from codequarry.search_api.app import create_app
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.factory import open_embedder
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store
 
 DIMENSION = 8

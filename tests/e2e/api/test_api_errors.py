@@ -5,8 +5,8 @@ import json
 import pytest
 
 from codequarry.search_api.app import create_app
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import EmbedderUnavailable
+from codequarry.shared.settings.config import SettingsModel
 
 pytestmark = pytest.mark.usefixtures("indexed")
 

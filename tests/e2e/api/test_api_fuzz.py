@@ -19,11 +19,11 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from codequarry.search_api.app import create_app
-from codequarry.shared.access import SCOPES, Grant
-from codequarry.shared.job_list import submit
-from codequarry.shared.jobs import Job, JobRequest
-from codequarry.shared.key_list import add_key
-from codequarry.shared.keys import new_key
+from codequarry.shared.access.grants import SCOPES, Grant
+from codequarry.shared.access.key_list import add_key
+from codequarry.shared.access.keys import new_key
+from codequarry.shared.jobs.job import Job, JobRequest
+from codequarry.shared.jobs.job_list import submit
 from codequarry.shared.model import PathGlobs
 from codequarry.shared.store.port import Store
 

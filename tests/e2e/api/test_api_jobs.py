@@ -11,9 +11,9 @@ from codequarry.ingest import job_runner
 from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.search_api.app import create_app
-from codequarry.shared import jobs
 from codequarry.shared.errors import StoreUnavailable
-from codequarry.shared.repositories import Repository, save_repository
+from codequarry.shared.jobs import job as jobs
+from codequarry.shared.repositories.catalog import Repository, save_repository
 
 pytestmark = pytest.mark.usefixtures("indexed")
 

@@ -6,9 +6,9 @@ from flask import Flask
 from codequarry.search_api import auth
 from codequarry.search_api.admission import NEEDS, check_declared
 from codequarry.search_api.app import create_app
-from codequarry.shared.access import Grant
-from codequarry.shared.key_list import add_key
-from codequarry.shared.keys import new_key
+from codequarry.shared.access.grants import Grant
+from codequarry.shared.access.key_list import add_key
+from codequarry.shared.access.keys import new_key
 
 pytestmark = pytest.mark.usefixtures("indexed")
 ADMIN_KEY = "the-key-of-a-compose-file-9f2c"

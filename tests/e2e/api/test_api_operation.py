@@ -6,8 +6,8 @@ import pytest
 
 from codequarry.search_api.admission import NEEDS
 from codequarry.search_api.request import FIELDS, FILTERS
-from codequarry.shared.instruments import METRICS
-from codequarry.shared.repositories import Progress, Repository, clear_progress, save_progress, save_repository
+from codequarry.shared.repositories.catalog import Progress, Repository, clear_progress, save_progress, save_repository
+from codequarry.shared.telemetry.instruments import METRICS
 
 
 @pytest.fixture

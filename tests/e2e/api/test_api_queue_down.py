@@ -8,8 +8,8 @@ from celery import Celery
 
 from codequarry.search_api.app import create_app
 from codequarry.search_api.dispatch import QueueIndexer
-from codequarry.shared.config import SettingsModel
-from codequarry.shared.job_list import read_job
+from codequarry.shared.jobs.job_list import read_job
+from codequarry.shared.settings.config import SettingsModel
 
 
 @pytest.fixture(params=["gone", "hanging"])

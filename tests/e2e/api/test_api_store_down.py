@@ -10,9 +10,9 @@ import pytest
 from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.search_api.app import create_app
 from codequarry.search_api.problems import RETRY_AFTER_SECONDS
-from codequarry.shared.config import SettingsModel
-from codequarry.shared.metrics import render
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store
+from codequarry.shared.telemetry.metrics import render
 
 pytestmark = pytest.mark.opensearch
 

@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from codequarry.search_api.app import create_app
-from codequarry.shared.refs import Ref
+from codequarry.shared.versions.refs import Ref
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,9 @@ from werkzeug.serving import make_server
 from codequarry.cli.indexer import LocalIndexer
 from codequarry.ingest import job_runner
 from codequarry.search_api.app import create_app
-from codequarry.shared.config import SettingsModel
-from codequarry.shared.job_list import list_jobs
-from codequarry.shared.trigger_settings import WebhookSettings
+from codequarry.shared.jobs.job_list import list_jobs
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.triggers import WebhookSettings
 
 PAGE = Path(__file__).parents[3] / "docs" / "webhooks.md"
 SECRET = "a secret of these tests"

@@ -5,7 +5,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.port import Store
 from tests.e2e.deploy.installation import DIMENSION, Installation, until

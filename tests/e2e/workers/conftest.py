@@ -13,12 +13,12 @@ import pytest
 from codequarry.ingest.report import Workshop
 from codequarry.search_api.backend import Backend
 from codequarry.search_api.dispatch import QueueIndexer
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.embedding.port import Embedder
-from codequarry.shared.job_list import list_jobs, read_job
-from codequarry.shared.jobs import Job, JobRequest
+from codequarry.shared.jobs.job import Job, JobRequest
+from codequarry.shared.jobs.job_list import list_jobs, read_job
 from codequarry.shared.opening import open_index
-from codequarry.shared.settings_sources import variable_of
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.sources import variable_of
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.port import Store
 

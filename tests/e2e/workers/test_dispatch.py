@@ -13,10 +13,10 @@ import trustme
 from codequarry.search_api.backend import Backend
 from codequarry.search_api.dispatch import QueueIndexer
 from codequarry.shared.errors import QueueUnavailable
-from codequarry.shared.jobs import PRIORITIES, JobRequest
-from codequarry.shared.messages import RUN_JOB, celery_options
-from codequarry.shared.queue_probe import QueueProbe
-from codequarry.shared.queue_settings import QueueSettings
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest
+from codequarry.shared.jobs.messages import RUN_JOB, celery_options
+from codequarry.shared.jobs.queue_probe import QueueProbe
+from codequarry.shared.settings.queue import QueueSettings
 
 
 def request(repo: str, priority: str = "import") -> JobRequest:

@@ -13,9 +13,9 @@ import pytest
 from codequarry.ingest.app import MOST_REMINDERS
 from codequarry.ingest.fsck.versions import check_version
 from codequarry.ingest.tasks import LOOK_SECONDS
-from codequarry.shared.job_list import list_jobs, read_job
-from codequarry.shared.jobs import PRIORITIES, JobRequest
-from codequarry.shared.ledger import read_head, read_transaction
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest
+from codequarry.shared.jobs.job_list import list_jobs, read_job
+from codequarry.shared.versions.ledger import read_head, read_transaction
 
 FILES = {f"src/d{number % 7}/f{number}.py": f"def step_{number}(x):\n    return x + {number}\n" for number in range(40)}
 # Long enough to be met in the middle: many batches of few files.

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from codequarry.shared import transactions
 from codequarry.shared.errors import Conflict
-from codequarry.shared.head import Head
+from codequarry.shared.versions import transactions
+from codequarry.shared.versions.head import Head
 from tests.property.simulator.rules import Rule
 from tests.property.simulator.world import GRACE, Steps, World, unless_conflict
 

@@ -1,8 +1,8 @@
 """The collector: raises a floor, waits, deletes what nobody may ask for any more; drops what is out of use."""
 
-from codequarry.shared import transactions
 from codequarry.shared.errors import Conflict
-from codequarry.shared.head import Head
+from codequarry.shared.versions import transactions
+from codequarry.shared.versions.head import Head
 from tests.property.simulator.chores import drop
 from tests.property.simulator.rules import Rule
 from tests.property.simulator.world import GRACE, Steps, World

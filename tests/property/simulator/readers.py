@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from codequarry.shared.head import Head
 from codequarry.shared.model import Snapshot
-from codequarry.shared.snapshots import head_snapshot
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.snapshots import head_snapshot
 from tests.property.simulator.rules import Rule
 from tests.property.simulator.world import GRACE, Steps, Violation, World
 

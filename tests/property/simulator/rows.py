@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
 from codequarry.shared.model import Snapshot
-from codequarry.shared.snapshots import OPEN, is_live
+from codequarry.shared.versions.snapshots import OPEN, is_live
 from tests.property.simulator.rules import Rule
 
 # Each file version has one chunk row and then its file record.

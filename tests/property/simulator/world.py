@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 
 from codequarry.shared.errors import Conflict
-from codequarry.shared.head import Head
 from codequarry.shared.model import Layer, Snapshot
-from codequarry.shared.snapshots import version_snapshot
-from codequarry.shared.transactions import TransactionRecord
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.snapshots import version_snapshot
+from codequarry.shared.versions.transactions import TransactionRecord
 from tests.property.simulator.habits import Habits
 from tests.property.simulator.rows import RECORD, Rows
 from tests.property.simulator.rules import Rule

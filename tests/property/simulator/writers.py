@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-from codequarry.shared import transactions
 from codequarry.shared.errors import Conflict, LeaseHeld
-from codequarry.shared.head import Head, Lease, Place, Timeline
 from codequarry.shared.model import Snapshot
-from codequarry.shared.snapshots import OPEN
-from codequarry.shared.transactions import TransactionRecord
+from codequarry.shared.versions import transactions
+from codequarry.shared.versions.head import Head, Lease, Place, Timeline
+from codequarry.shared.versions.snapshots import OPEN
+from codequarry.shared.versions.transactions import TransactionRecord
 from tests.property.simulator.chores import abandon, discard, drop, finish_chores
 from tests.property.simulator.rows import CHUNK, RECORD, Row
 from tests.property.simulator.rules import Rule

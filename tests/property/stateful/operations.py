@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from codequarry.shared.refs import Ref
+from codequarry.shared.versions.refs import Ref
 from tests.property.stateful.changes import CHANGES, content, edit, first, merged
 from tests.property.stateful.scene import VARIANTS
 from tests.property.stateful.sequence import Crash, Sequence

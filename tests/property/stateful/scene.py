@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from codequarry.ingest.report import Workshop
-from codequarry.shared.config import OpenSearchSettings, PathRule, SettingsModel
+from codequarry.shared.settings.config import OpenSearchSettings, PathRule, SettingsModel
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.port import Store
 from tests.property.stateful.embedder import TinyEmbedder

@@ -13,9 +13,9 @@ from codequarry.ingest.pipeline import IndexReport, IndexRequest, index_reposito
 from codequarry.ingest.removal import remove_repository, remove_version
 from codequarry.ingest.transaction.placement import current_timeline
 from codequarry.shared.errors import GitError, NotIndexed, StoreUnavailable
-from codequarry.shared.head import Place
-from codequarry.shared.ledger import read_head
-from codequarry.shared.refs import Ref
+from codequarry.shared.versions.head import Place
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.refs import Ref
 from tests.property.conftest import DyingStore
 from tests.property.stateful.changes import files_of, first
 from tests.property.stateful.origin import BareOrigin, Tree

@@ -5,12 +5,12 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from codequarry.shared.head import Head, Place
-from codequarry.shared.ledger import published_transactions, read_head
 from codequarry.shared.model import INDEXED
-from codequarry.shared.snapshots import OPEN, version_snapshot
 from codequarry.shared.store.port import Store, StoredRow
-from codequarry.shared.transactions import TransactionRecord
+from codequarry.shared.versions.head import Head, Place
+from codequarry.shared.versions.ledger import published_transactions, read_head
+from codequarry.shared.versions.snapshots import OPEN, version_snapshot
+from codequarry.shared.versions.transactions import TransactionRecord
 from tests.property.stateful.origin import EXECUTABLE, LINK, REGULAR, SUBMODULE, BareOrigin
 from tests.property.stateful.scene import MAX_BYTES
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from codequarry.cli.progress import Pace, PlainLines, describe
-from codequarry.shared.repositories import Progress
+from codequarry.shared.repositories.catalog import Progress
 
 START = Progress("flask", "indexing", "c0ffee", 100, 1100, 0, "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:00+00:00")
 

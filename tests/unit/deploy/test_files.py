@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from codequarry.shared.config import LEAVES, load_settings
-from codequarry.shared.settings_sources import variable_of
+from codequarry.shared.settings.config import LEAVES, load_settings
+from codequarry.shared.settings.sources import variable_of
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())

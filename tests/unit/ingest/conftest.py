@@ -10,8 +10,8 @@ from codequarry.ingest.git.fetching import Fetched
 from codequarry.ingest.git.fetching import fetch as fetch_version
 from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.shared.config import GitSettings
-from codequarry.shared.refs import Ref
+from codequarry.shared.settings.config import GitSettings
+from codequarry.shared.versions.refs import Ref
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from codequarry.ingest import job_runner, pipeline
 from codequarry.ingest.job_runner import run_job
 from codequarry.ingest.removal import remove_repository
 from codequarry.shared.errors import EmbedderUnavailable, GitError, LeaseHeld, NotIndexed, Stopped
-from codequarry.shared.job_list import change_job, claim, read_job, submit
-from codequarry.shared.jobs import Job, JobRequest, cancelled
-from codequarry.shared.ledger import read_head
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import read_repository
+from codequarry.shared.jobs.job import Job, JobRequest, cancelled
+from codequarry.shared.jobs.job_list import change_job, claim, read_job, submit
+from codequarry.shared.repositories.catalog import read_repository
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.refs import Ref
 
 
 @pytest.fixture

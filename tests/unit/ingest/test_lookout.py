@@ -6,8 +6,8 @@ import pytest
 
 from codequarry.ingest.lookout import Lookout, untold
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
-from codequarry.shared.job_list import change_job, claim, read_job, submit
-from codequarry.shared.jobs import MAX_ATTEMPTS, PRIORITIES, JobRequest, beaten, failed_once
+from codequarry.shared.jobs.job import MAX_ATTEMPTS, PRIORITIES, JobRequest, beaten, failed_once
+from codequarry.shared.jobs.job_list import change_job, claim, read_job, submit
 
 
 @pytest.fixture

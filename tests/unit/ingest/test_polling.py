@@ -9,11 +9,11 @@ import pytest
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.polling import MAX_PAUSE_SECONDS, due_repositories, interval, poll_due
 from codequarry.shared.errors import StoreUnavailable
-from codequarry.shared.jobs import PRIORITIES
-from codequarry.shared.ledger import read_head
-from codequarry.shared.polls import Poll, change_poll, list_polls, moment, note_hooked, read_poll
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import list_repositories, read_repository
+from codequarry.shared.jobs.job import PRIORITIES
+from codequarry.shared.repositories.catalog import list_repositories, read_repository
+from codequarry.shared.triggers.polls import Poll, change_poll, list_polls, moment, note_hooked, read_poll
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.refs import Ref
 
 HOUR = 3600
 

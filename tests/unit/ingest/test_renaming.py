@@ -8,9 +8,9 @@ from codequarry.ingest.git.origins import parse_origin
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.renaming import rename_repository
 from codequarry.shared.errors import NotIndexed, Stopped, UsageError
-from codequarry.shared.ledger import read_head
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import list_repositories
+from codequarry.shared.repositories.catalog import list_repositories
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.refs import Ref
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ import pytest
 from codequarry.ingest import job_runner, pipeline
 from codequarry.ingest.job_runner import run_job
 from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.shared import metrics
 from codequarry.shared.errors import EmbedderUnavailable, LimitExceeded
-from codequarry.shared.job_list import claim, submit
-from codequarry.shared.jobs import JobRequest
-from codequarry.shared.repositories import put_document, read_ref_head
+from codequarry.shared.jobs.job import JobRequest
+from codequarry.shared.jobs.job_list import claim, submit
+from codequarry.shared.repositories.catalog import put_document, read_ref_head
+from codequarry.shared.telemetry import metrics
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.renaming import rename_repository
 from codequarry.ingest.syncing import plan_sync, submit_action
 from codequarry.shared.errors import GitError
-from codequarry.shared.job_list import claim
-from codequarry.shared.ledger import read_head
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import list_repositories
+from codequarry.shared.jobs.job_list import claim
+from codequarry.shared.repositories.catalog import list_repositories
+from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.versions.refs import Ref
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from codequarry.ingest import worker as rooms
 from codequarry.ingest.worker import Worker
 from codequarry.ingest.workplace import Workplace
 from codequarry.shared.errors import QueueUnavailable
-from codequarry.shared.job_list import list_jobs, read_job, submit
-from codequarry.shared.jobs import PRIORITIES, JobRequest
-from codequarry.shared.ledger import read_head
-from codequarry.shared.polls import change_poll, moment
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest
+from codequarry.shared.jobs.job_list import list_jobs, read_job, submit
+from codequarry.shared.triggers.polls import change_poll, moment
+from codequarry.shared.versions.ledger import read_head
 
 FILES = {f"f{at}.py": f"x = {at}\n" for at in range(12)}
 

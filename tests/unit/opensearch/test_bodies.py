@@ -5,8 +5,8 @@ from dataclasses import fields
 import pytest
 
 from codequarry.opensearch.bodies import CHUNKS, KINDS, alias_of, index_bodies, index_body
-from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.model import TOKEN_FIELDS, Chunk, FileRecord, StrideInfo
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.filters import FILTERABLE_FIELDS, RECALL_WEIGHTS
 from codequarry.shared.store.opensearch.rows import LOOKUP_OF_RANK
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 import stamina
 
-from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import StoreFull, StoreUnavailable
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.bulk import Item, create_all
 from codequarry.shared.store.opensearch.connection import connect
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from codequarry.shared.errors import UnknownName
 from codequarry.shared.model import Filters, Layer, PathGlobs, Snapshot
-from codequarry.shared.snapshots import OPEN, is_live
 from codequarry.shared.store.opensearch.clauses import (
     MAX_TERMS,
     any_value,
@@ -17,6 +16,7 @@ from codequarry.shared.store.opensearch.clauses import (
     retirable_clause,
     snapshot_clause,
 )
+from codequarry.shared.versions.snapshots import OPEN, is_live
 
 NUMBERS = st.integers(1, 12)
 PATHS = st.sampled_from(["a", "b/a", "c"])

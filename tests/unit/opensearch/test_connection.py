@@ -10,9 +10,9 @@ import pytest
 import stamina
 import trustme
 
-from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import ModelMismatch, StoreError, StoreFull, StoreUnavailable
 from codequarry.shared.model import Filters, Layer, Snapshot
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.connection import Serializer, reason_of, shown_urls
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import Store

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import stamina
 
-from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import Conflict, ModelMismatch, StoreFull, UsageError, WriteRejected
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Layer, PathGlobs, Snapshot, Tokens
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.checks import check_cluster
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import RecallQuery, Tally

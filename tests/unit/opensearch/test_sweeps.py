@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 import stamina
 
-from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import StoreFull, StoreUnavailable
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.connection import connect
 from codequarry.shared.store.opensearch.sweeps import MAX_FRUITLESS_STEPS, Sweeper
 

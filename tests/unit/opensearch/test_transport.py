@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import stamina
 
-from codequarry.shared.config import OpenSearchSettings
 from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.model import Filters, Layer, Snapshot
+from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.haste import hurried, is_hurried
 from codequarry.shared.store.opensearch import connection, transport
 from codequarry.shared.store.opensearch.store import OpenSearchStore

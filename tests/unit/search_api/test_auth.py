@@ -14,11 +14,11 @@ from codequarry.search_api.auth import (
     Unguarded,
     is_loopback,
 )
-from codequarry.shared.access import OWNER, Grant
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.access.grants import OWNER, Grant
+from codequarry.shared.access.key_list import add_key, change_key, list_keys
+from codequarry.shared.access.keys import moment, new_key, revoked, rotated
 from codequarry.shared.errors import StoreUnavailable, Unauthorized, UsageError
-from codequarry.shared.key_list import add_key, change_key, list_keys
-from codequarry.shared.keys import moment, new_key, revoked, rotated
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.embedded.store import EmbeddedStore
 
 ADMIN_KEY = "the-key-of-a-compose-file-9f2c"

@@ -10,9 +10,9 @@ from codequarry.ingest.report import IndexRequest
 from codequarry.search_api import backend as rooms
 from codequarry.search_api.backend import RETRY_SECONDS, Backend
 from codequarry.search_api.request import SearchRequest
-from codequarry.shared.access import OWNER
-from codequarry.shared.config import EmbeddingSettings, SettingsModel
+from codequarry.shared.access.grants import OWNER
 from codequarry.shared.errors import IndexMoved, StoreUnavailable
+from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.identity import IDENTITY_KEY
 

@@ -2,9 +2,9 @@ import pytest
 
 from codequarry.search_api.catalog import MAX_AGE_SECONDS, Catalog
 from codequarry.shared.errors import ModelMismatch
-from codequarry.shared.head import Head, Timeline
-from codequarry.shared.repositories import Repository, save_repository
+from codequarry.shared.repositories.catalog import Repository, save_repository
 from codequarry.shared.store.embedded.store import EmbeddedStore
+from codequarry.shared.versions.head import Head, Timeline
 
 
 @pytest.fixture

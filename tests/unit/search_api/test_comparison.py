@@ -5,8 +5,8 @@ import pytest
 from codequarry.search_api.comparison import compare
 from codequarry.search_api.diff_request import parse_diff
 from codequarry.search_api.engine import SearchEngine, parse_request
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import NotIndexed, UsageError
+from codequarry.shared.settings.config import SettingsModel
 
 MAIN = {
     "stay.py": "def stay():\n    return 'same'\n\n\ndef grow():\n    return 1",

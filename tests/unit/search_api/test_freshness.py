@@ -4,9 +4,9 @@ import pytest
 
 from codequarry.search_api.engine import SearchEngine, parse_request
 from codequarry.search_api.waiting import await_commit
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import AmbiguousCommit, NotReached, UsageError
-from codequarry.shared.repositories import RefHead, Repository, save_ref_head, save_repository
+from codequarry.shared.repositories.catalog import RefHead, Repository, save_ref_head, save_repository
+from codequarry.shared.settings.config import SettingsModel
 
 A, B, C, D, E = (letter * 40 for letter in "abcde")
 

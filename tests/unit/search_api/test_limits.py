@@ -6,7 +6,7 @@ import pytest
 
 from codequarry.search_api.limits import MAX_BUCKETS, Limits
 from codequarry.shared.errors import TooManyRequests
-from codequarry.shared.service_settings import LimitSettings
+from codequarry.shared.settings.service import LimitSettings
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from codequarry.search_api.request import RepositoryVersion
 from codequarry.search_api.selection import Selection
 from codequarry.search_api.versions import Asked, VersionQuery
 from codequarry.shared.errors import NotIndexed, UsageError
-from codequarry.shared.head import Head, Timeline
-from codequarry.shared.repositories import Repository
+from codequarry.shared.repositories.catalog import Repository
+from codequarry.shared.versions.head import Head, Timeline
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from codequarry.search_api.selection import Selection
 from codequarry.search_api.versions import Asked, VersionQuery
 from codequarry.search_api.views import Point
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
-from codequarry.shared.head import Head, Timeline
 from codequarry.shared.model import Layer
-from codequarry.shared.repositories import Repository
-from codequarry.shared.transactions import TransactionRecord
+from codequarry.shared.repositories.catalog import Repository
+from codequarry.shared.versions.head import Head, Timeline
+from codequarry.shared.versions.transactions import TransactionRecord
 
 COMMIT_A, COMMIT_B = "a1b2c3d4e5" + "0" * 30, "a1b2c3d4ff" + "0" * 30
 OLD, DEV, TAG = "c0ffee" + "1" * 34, "dead" + "2" * 36, "7a9" + "3" * 37

@@ -4,11 +4,11 @@ import pytest
 
 from codequarry.search_api.server import check_host, gunicorn_options, has_keys
 from codequarry.search_api.waiting_room import TimedWorker
-from codequarry.shared.access import Grant
-from codequarry.shared.config import SettingsModel
+from codequarry.shared.access.grants import Grant
+from codequarry.shared.access.key_list import add_key
+from codequarry.shared.access.keys import new_key
 from codequarry.shared.errors import UsageError
-from codequarry.shared.key_list import add_key
-from codequarry.shared.keys import new_key
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store
 
 

@@ -13,10 +13,10 @@ from codequarry.search_api.locate import locate
 from codequarry.search_api.request import SearchRequest
 from codequarry.search_api.routes import EXTENSION
 from codequarry.search_api.selection import Selection
-from codequarry.shared.access import OWNER, Grant, Principal
+from codequarry.shared.access.grants import OWNER, Grant, Principal
+from codequarry.shared.access.key_list import add_key
+from codequarry.shared.access.keys import new_key
 from codequarry.shared.errors import NotIndexed
-from codequarry.shared.key_list import add_key
-from codequarry.shared.keys import new_key
 from codequarry.shared.model import PathGlobs
 from tests.e2e.api.leaks.examples import EXAMPLES, Example
 from tests.e2e.api.leaks.worlds import GRANTS, PLANTED, ask, make_key, make_repositories, open_world

@@ -11,20 +11,20 @@ from typing import Any
 from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.search_api.app import create_app
 from codequarry.search_api.indexing import Indexer
-from codequarry.shared.access import Grant
-from codequarry.shared.config import SettingsModel
-from codequarry.shared.deliveries import Delivery
-from codequarry.shared.job_list import JOB_PREFIX, submit
-from codequarry.shared.jobs import Job, JobRequest
-from codequarry.shared.key_list import KEY_PREFIX
-from codequarry.shared.keys import ApiKey, new_key
-from codequarry.shared.ledger import change_head, published_transactions, read_head
+from codequarry.shared.access.grants import Grant
+from codequarry.shared.access.key_list import KEY_PREFIX
+from codequarry.shared.access.keys import ApiKey, new_key
+from codequarry.shared.jobs.job import Job, JobRequest
+from codequarry.shared.jobs.job_list import JOB_PREFIX, submit
 from codequarry.shared.model import PathGlobs
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Progress, Repository, put_document, save_progress, save_repository
+from codequarry.shared.repositories.catalog import Progress, Repository, put_document, save_progress, save_repository
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.port import Store
-from codequarry.shared.transactions import begin
+from codequarry.shared.triggers.deliveries import Delivery
+from codequarry.shared.versions.ledger import change_head, published_transactions, read_head
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.transactions import begin
 
 HIDDEN_PATH = "secret/"
 GRANTS = (Grant("core", PathGlobs(exclude=(HIDDEN_PATH,))), Grant("site"), Grant("team-*"))

@@ -8,8 +8,8 @@ import pytest
 from codequarry.ingest.chunking.core import chunk_file
 from codequarry.ingest.files.languages import language_of
 from codequarry.ingest.files.source import SourceFile
-from codequarry.shared.config import ChunkingSettings
 from codequarry.shared.model import Chunk
+from codequarry.shared.settings.config import ChunkingSettings
 
 SAMPLES = Path(__file__).parent / "samples"
 

@@ -9,7 +9,7 @@ import pytest
 from codequarry.ingest.chunking.core import CHUNKER_VERSION, chunk_file
 from codequarry.ingest.chunking.counter import count_tokens
 from codequarry.ingest.files.source import PathLabels, SourceFile
-from codequarry.shared.config import ChunkingSettings
+from codequarry.shared.settings.config import ChunkingSettings
 
 SETTINGS = ChunkingSettings()
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from codequarry.shared.config import ChunkingSettings
+from codequarry.shared.settings.config import ChunkingSettings
 
 SMALL = ChunkingSettings(target_tokens=60, max_tokens=200, overlap_tokens=10)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codequarry.shared.config import ChunkingSettings
+from codequarry.shared.settings.config import ChunkingSettings
 
 SMALL = ChunkingSettings(target_tokens=40, max_tokens=80, overlap_tokens=10)
 

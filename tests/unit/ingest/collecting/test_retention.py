@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from codequarry.ingest.collecting.retention import Extent, Limits, cut_history, families
-from codequarry.shared.head import Head, Timeline
-from codequarry.shared.index_settings import RetentionSettings
 from codequarry.shared.model import Layer
-from codequarry.shared.snapshots import OPEN, is_live
-from codequarry.shared.transactions import TransactionRecord, raise_floor
+from codequarry.shared.settings.index import RetentionSettings
+from codequarry.shared.versions.head import Head, Timeline
+from codequarry.shared.versions.snapshots import OPEN, is_live
+from codequarry.shared.versions.transactions import TransactionRecord, raise_floor
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 FOREVER = 10_000.0

@@ -8,14 +8,14 @@ from codequarry.ingest.files.reading import ReadingRules, judge
 from codequarry.ingest.files.scan import SKIP_REASONS, PathRules
 from codequarry.ingest.files.source import PathLabels
 from codequarry.ingest.git.objects import SUBMODULE, SYMLINK, TreeEntry
-from codequarry.shared.config import (
+from codequarry.shared.errors import UsageError
+from codequarry.shared.settings.config import (
     ChunkingSettings,
     LanguageSettings,
     PathRule,
     ScanSettings,
     SettingsModel,
 )
-from codequarry.shared.errors import UsageError
 
 BLOB = "b" * 40
 

@@ -16,8 +16,8 @@ from codequarry.ingest.files.scan import PathRules
 from codequarry.ingest.files.worker import Assignment
 from codequarry.ingest.files.workers import BATCH_FILES, Crashed, WorkerProcess, WorkerProcesses, open_readers
 from codequarry.ingest.git.objects import list_tree
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import CodequarryError, GitError
+from codequarry.shared.settings.config import SettingsModel
 
 FILES = {f"src/f{number:03}.py": f"def f{number}():\n    return {number}\n" for number in range(3 * BATCH_FILES + 1)}
 

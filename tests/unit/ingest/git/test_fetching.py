@@ -12,9 +12,9 @@ import pytest
 from codequarry.ingest.git.fetching import fetch as fetch_version
 from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.shared.config import GitSettings
 from codequarry.shared.errors import GitError, UsageError
-from codequarry.shared.refs import Ref
+from codequarry.shared.settings.config import GitSettings
+from codequarry.shared.versions.refs import Ref
 
 # Takes the lock of a mirror, says so, and keeps it until its input ends.
 HOLDER = """
@@ -22,7 +22,7 @@ import sys
 from pathlib import Path
 from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.shared.config import GitSettings
+from codequarry.shared.settings.config import GitSettings
 
 with open_access(parse_origin(sys.argv[1]), GitSettings(), Path(sys.argv[2])).locked():
     print("locked", flush=True)
@@ -35,7 +35,7 @@ from pathlib import Path
 from codequarry.ingest.git.fetching import fetch
 from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.shared.config import GitSettings
+from codequarry.shared.settings.config import GitSettings
 
 try:
     say = lambda text: print(text, flush=True)

@@ -13,9 +13,9 @@ from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.ingest.git.redirects import is_redirected, moved_origin
 from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.shared.config import GitSettings, SettingsModel
 from codequarry.shared.errors import GitError, LimitExceeded, NotAtOrigin
-from codequarry.shared.repositories import read_repository
+from codequarry.shared.repositories.catalog import read_repository
+from codequarry.shared.settings.config import GitSettings, SettingsModel
 
 LOOPBACK = ("127.0.0.0/8",)
 

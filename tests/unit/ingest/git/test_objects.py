@@ -12,8 +12,8 @@ from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.git.objects import SUBMODULE, SYMLINK, BlobReader, TreeEntry, list_tree
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.ingest.git.remote import HEAD
-from codequarry.shared.config import GitSettings
 from codequarry.shared.errors import GitError, UsageError
+from codequarry.shared.settings.config import GitSettings
 
 
 def test_the_branch_of_head_is_fetched_when_none_is_named(make_repository, fetch):

@@ -8,8 +8,8 @@ from pydantic import SecretStr
 
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.ingest.git.process import account_of, explain, git_environment, run_git
-from codequarry.shared.config import GitSettings
 from codequarry.shared.errors import GitError
+from codequarry.shared.settings.config import GitSettings
 
 SECRET = "s3cr3t-t0ken"
 

@@ -2,7 +2,7 @@ import pytest
 
 from codequarry.ingest.git.remote import Listing, origin_refs
 from codequarry.shared.errors import UsageError
-from codequarry.shared.refs import Ref, check_ref
+from codequarry.shared.versions.refs import Ref, check_ref
 
 
 @pytest.mark.parametrize(

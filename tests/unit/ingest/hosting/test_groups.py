@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 
 from codequarry.ingest.hosting.groups import list_group
-from codequarry.shared.config import SettingsModel
 from codequarry.shared.errors import GitError, NotAtOrigin
-from codequarry.shared.following import rules_of
-from codequarry.shared.trigger_settings import RepositoryGroup
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.triggers import RepositoryGroup
+from codequarry.shared.triggers.following import rules_of
 
 PAGE_SIZE = 2
 

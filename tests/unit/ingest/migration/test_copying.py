@@ -3,9 +3,9 @@
 from itertools import product
 
 from codequarry.ingest.migration.copying import Extent
-from codequarry.shared.head import Head, Timeline
 from codequarry.shared.model import Layer
-from codequarry.shared.snapshots import OPEN, is_live
+from codequarry.shared.versions.head import Head, Timeline
+from codequarry.shared.versions.snapshots import OPEN, is_live
 
 
 def test_a_row_is_copied_when_a_kept_or_pinned_number_sees_it_and_no_other():

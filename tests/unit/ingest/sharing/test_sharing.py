@@ -14,9 +14,9 @@ from codequarry.ingest.sharing.coordinator import HelperSilent
 from codequarry.ingest.sharing.helper import take_part
 from codequarry.ingest.sharing.share import Share
 from codequarry.shared.errors import GitError, Interrupted, LeaseHeld, LimitExceeded
-from codequarry.shared.ledger import change_head, read_head
 from codequarry.shared.store.factory import open_store
-from codequarry.shared.transactions import take_over
+from codequarry.shared.versions.ledger import change_head, read_head
+from codequarry.shared.versions.transactions import take_over
 
 FILES = {
     f"src/d{at % 7}/f{at}.py": f'"""Step {at}."""\n\n\ndef step_{at}(x):\n    return x + {at}\n' for at in range(60)

@@ -6,8 +6,8 @@ from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.sources import fetch_source
 from codequarry.ingest.transaction.bases import choose_base
 from codequarry.ingest.wanted import understand
-from codequarry.shared.ledger import published_transactions, read_head
-from codequarry.shared.refs import Ref
+from codequarry.shared.versions.ledger import published_transactions, read_head
+from codequarry.shared.versions.refs import Ref
 
 
 @pytest.fixture

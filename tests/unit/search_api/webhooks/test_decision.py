@@ -5,11 +5,11 @@ import pytest
 from codequarry.search_api.webhooks.decision import Known, decide
 from codequarry.search_api.webhooks.events import Event, Place
 from codequarry.search_api.webhooks.receiving import find
-from codequarry.shared.head import Head, Timeline
-from codequarry.shared.jobs import JobRequest
-from codequarry.shared.refs import Ref
-from codequarry.shared.repositories import Repository
-from codequarry.shared.trigger_settings import RepositorySettings
+from codequarry.shared.jobs.job import JobRequest
+from codequarry.shared.repositories.catalog import Repository
+from codequarry.shared.settings.triggers import RepositorySettings
+from codequarry.shared.versions.head import Head, Timeline
+from codequarry.shared.versions.refs import Ref
 
 CORE = Repository("core", "https://host/owner/core", "main")
 HEAD = Head(

@@ -7,7 +7,7 @@ from codequarry.search_api.webhooks.generic import read_generic
 from codequarry.search_api.webhooks.gitlab import read_gitlab
 from codequarry.search_api.webhooks.hub import read_hub
 from codequarry.shared.errors import UnknownName, UsageError
-from codequarry.shared.refs import Ref
+from codequarry.shared.versions.refs import Ref
 
 C1, GONE = "1" * 40, "0" * 40
 REPOSITORY = {

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.known import find_model
 from codequarry.shared.embedding.openai_compatible import OpenAICompatibleEmbedder
 from codequarry.shared.embedding.patience import Patience
+from codequarry.shared.settings.config import EmbeddingSettings
 
 DIMENSION = 8
 MOST_SECONDS = 20

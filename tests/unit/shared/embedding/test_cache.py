@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codequarry.shared.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.embedding.cache import embed_with_cache, vector_key
 from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
 from codequarry.shared.errors import EmbeddingError, TextsRefused
+from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.port import Store
 

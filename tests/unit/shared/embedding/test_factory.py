@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.known import EMBEDDERS, RERANKERS, find_model
 from codequarry.shared.embedding.onnx import OnnxEmbedder
 from codequarry.shared.embedding.openai_compatible import OpenAICompatibleEmbedder
 from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
 from codequarry.shared.errors import EmbeddingError, UnknownName, UsageError
+from codequarry.shared.settings.config import EmbeddingSettings
 
 
 def test_the_default_is_built_in_and_needs_no_folder(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.folder import read_folder
 from codequarry.shared.embedding.onnx import OnnxEmbedder
 from codequarry.shared.embedding.onnx_session import pooled
 from codequarry.shared.errors import EmbeddingError, UsageError
+from codequarry.shared.settings.config import EmbeddingSettings
 
 MakeModel = Callable[..., Any]
 

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding.port import Embedder, Window
 from codequarry.shared.embedding.strides import StrideShape, cut, spans, stride_shape, strides
 from codequarry.shared.embedding.tokens import pieces
 from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
 from codequarry.shared.errors import UsageError
+from codequarry.shared.settings.config import EmbeddingSettings
 
 
 def test_a_window_of_8192_tokens_has_strides_of_7168_that_share_1024() -> None:

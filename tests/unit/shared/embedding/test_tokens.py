@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding import strides
 from codequarry.shared.embedding.tokens import count_tokens, estimate_tokens, pieces
 from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
+from codequarry.shared.settings.config import EmbeddingSettings
 
 
 def exact(text: str) -> int:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codequarry.shared.config import EmbeddingSettings
 from codequarry.shared.embedding import wordllama
 from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
 from codequarry.shared.errors import EmbeddingError, UsageError
+from codequarry.shared.settings.config import EmbeddingSettings
 
 TEXTS = [
     "def read_lines(path):\n    with open(path) as file:\n        return file.readlines()",
@@ -127,7 +127,7 @@ def test_embedding_leaves_the_root_logger_and_the_slow_package_alone() -> None:
     code = (
         "import logging, sys\n"
         "from pathlib import Path\n"
-        "from codequarry.shared.config import EmbeddingSettings\n"
+        "from codequarry.shared.settings.config import EmbeddingSettings\n"
         "from codequarry.shared.embedding.factory import open_embedder\n"
         "open_embedder(EmbeddingSettings(), Path('.')).embed_query('x')\n"
         "assert not logging.getLogger().handlers\n"

@@ -2,8 +2,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from codequarry.shared.config import EmbeddingSettings, OpenSearchSettings, SettingsModel
 from codequarry.shared.errors import ModelMismatch, StoreUnavailable
+from codequarry.shared.settings.config import EmbeddingSettings, OpenSearchSettings, SettingsModel
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.identity import Identity, check_identity, claim_identity, forget_identity, read_identity
 

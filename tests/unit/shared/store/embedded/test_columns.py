@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from codequarry.shared.snapshots import OPEN
 from codequarry.shared.store.embedded import columns as module
 from codequarry.shared.store.embedded.columns import (
     EMPTY,
@@ -15,6 +14,7 @@ from codequarry.shared.store.embedded.columns import (
     log_deleted,
     log_died,
 )
+from codequarry.shared.versions.snapshots import OPEN
 
 
 def records(*rows, timeline=1):

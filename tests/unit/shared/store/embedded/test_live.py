@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codequarry.shared.model import Layer
-from codequarry.shared.snapshots import OPEN, is_live
 from codequarry.shared.store.embedded.columns import RECORD, ColumnCache, log_added
 from codequarry.shared.store.embedded.live import live_clause, live_mask
 from codequarry.shared.store.embedded.schema import prepare
+from codequarry.shared.versions.snapshots import OPEN, is_live
 
 NUMBERS = st.integers(0, 12)
 ROWS = st.lists(st.tuples(st.integers(1, 4), NUMBERS, NUMBERS | st.just(OPEN), st.integers(1, 5)), max_size=30)

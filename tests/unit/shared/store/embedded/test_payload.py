@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codequarry.shared.model import Chunk, ChunkRow, StrideInfo, Tokens
-from codequarry.shared.repositories import access_labels
+from codequarry.shared.repositories.catalog import access_labels
 from codequarry.shared.store.embedded.payload import decode, decode_labelled, encode
 
 # Lone surrogates too: a file that is not quite UTF-8 may leave them in its text.

@@ -1,0 +1,273 @@
+"""Settings: one TOML file, environment variables over it, both checked here and nowhere else.
+
+``CODEQUARRY_EMBEDDING__MODEL=minilm`` sets ``[embedding] model``. The file is ``CODEQUARRY_CONFIG``, or
+``codequarry.toml`` in the current folder, or ``config.toml`` in ``CODEQUARRY_HOME``.
+"""
+
+import ipaddress
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+
+from codequarry.shared.errors import UnknownName, UsageError
+from codequarry.shared.settings.index import IndexingSettings, RetentionSettings
+from codequarry.shared.settings.queue import MetricsSettings, QueueSettings
+from codequarry.shared.settings.section import Section
+from codequarry.shared.settings.service import ApiSettings, AuditSettings, AuthSettings, LimitSettings
+from codequarry.shared.settings.sources import (
+    Given,
+    from_environment,
+    from_file,
+    from_pairs,
+    is_secret,
+    leaves_of,
+    nested,
+    without_accounts,
+)
+from codequarry.shared.settings.triggers import PollingSettings, Repositories, RepositoryGroup, WebhookSettings
+
+
+class OpenSearchSettings(Section):
+    """Connection, account, index names and HNSW parameters."""
+
+    urls: tuple[str, ...] = ("http://127.0.0.1:9200",)
+    user: str | None = None
+    password: SecretStr | None = None
+    ca_file: Path | None = Field(default=None, description="PEM file of the CA that signed the server's certificate")
+    verify_certificates: bool = True
+    index: str = Field(
+        default="code_chunks", description="alias of the chunk index; the other indices are named after it"
+    )
+    engine: Literal["lucene", "faiss"] = "lucene"
+    m: int = Field(default=16, ge=2, le=100)
+    ef_construction: int = Field(default=128, ge=2, le=4096)
+    ef_search: int = Field(default=256, ge=2, le=10_000)
+    shards: int = Field(default=1, ge=1, le=1024)
+    replicas: int = Field(default=0, ge=0, le=10)
+    timeout_seconds: float = Field(default=30, gt=0)
+    bulk_bytes: int = Field(default=8_000_000, ge=10_000, description="largest bulk request")
+    max_retries: int = Field(default=5, ge=0, le=20)
+
+
+class EmbeddingSettings(Section):
+    """Which model, where it runs, and how much is sent to it at once."""
+
+    model: str = "wordllama"
+    base_url: str | None = Field(default=None, description="OpenAI-compatible server")
+    api_key: SecretStr | None = None
+    dimensions: int | None = Field(default=None, ge=1, le=16_000)
+    context_window: int | None = Field(
+        default=None, ge=16, description="tokens that the model reads; the model's own if unset"
+    )
+    stride_window: int | None = Field(
+        default=None, ge=16, description="tokens of one stride; 7/8 of the window if unset"
+    )
+    stride_overlap: int | None = Field(
+        default=None, ge=0, description="tokens shared by neighbours; 1/8 of the window if unset"
+    )
+    batch_size: int = Field(default=256, ge=1, le=4096)
+    batch_tokens: int = Field(default=100_000, ge=100, description="most tokens in one request to a server")
+    concurrency: int = Field(default=4, ge=1, le=64)
+    timeout_seconds: float = Field(default=60, gt=0)
+    max_retries: int = Field(default=6, ge=0, le=20)
+    query_prefix: str | None = None
+    document_prefix: str | None = None
+    query_input_type: str | None = None
+    document_input_type: str | None = None
+    price_per_million_tokens: float | None = Field(default=None, ge=0, description="for the estimate of --dry-run")
+    on_model_change: Literal["refuse", "migrate"] = "refuse"
+
+
+class RerankingSettings(Section):
+    """The second stage; off until its model is configured."""
+
+    enabled: bool = False
+    model: str | None = None
+    candidate_count: int = Field(default=50, ge=1, le=1000)
+    final_count: int = Field(default=10, ge=1, le=1000)
+
+    @field_validator("enabled")
+    @classmethod
+    def _comes_later(cls, value: bool) -> bool:
+        if value:
+            raise ValueError("re-ranking is not available yet; leave it off")
+        return value
+
+
+class ChunkingSettings(Section):
+    """Chunk sizes, in tokens of the one model-independent counter."""
+
+    target_tokens: int = Field(default=350, ge=20)
+    max_tokens: int = Field(default=800, ge=40)
+    overlap_tokens: int = Field(default=80, ge=0)
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> Self:
+        if not self.overlap_tokens < self.target_tokens <= self.max_tokens:
+            raise ValueError("overlap_tokens must be below target_tokens, and that not above max_tokens")
+        return self
+
+
+class LanguageSettings(Section):
+    """``map`` sends an extension (with its dot) or a file name to a language; ``only`` switches the others off."""
+
+    map: dict[str, str] = Field(default={})
+    only: tuple[str, ...] = ()
+
+
+class ScanSettings(Section):
+    """Which files count; patterns as in .gitignore."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    max_file_bytes: int = Field(default=1_000_000, ge=1)
+    skip_generated: bool = True
+    skip_vendored: bool = True
+    skip_minified: bool = True
+    skip_lock_files: bool = True
+
+
+class PathRule(Section):
+    """What a path says about its file: every rule whose glob fits adds its tags; the last one to name a value wins."""
+
+    glob: str
+    microservice: str | None = None
+    aggregate: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+class GitSettings(Section):
+    """How repositories are reached."""
+
+    clone_timeout_seconds: float = Field(default=3600, gt=0)
+    proxy: str | None = None
+    ca_file: Path | None = None
+    token: SecretStr | None = Field(default=None, description="token for https origins; CODEQUARRY_GIT__TOKEN")
+    user: str = Field(default="x-access-token", description="user name sent with the token")
+    ssh_command: str | None = None
+    tokens: dict[str, SecretStr] = Field(default={}, description="tokens by host, before `token`")
+    mirror_cache_bytes: int | None = Field(
+        default=None, ge=0, description="workers remove the mirrors that were used longest ago beyond so much"
+    )
+    allowed_schemes: tuple[str, ...] = Field(
+        default=("https", "ssh"), description="how repositories may be reached that requests name"
+    )
+    allowed_hosts: tuple[str, ...] = Field(
+        default=(), description="hosts of repositories that requests name, `*` for any characters; all if empty"
+    )
+    private_networks: tuple[str, ...] = Field(
+        default=(), description="private networks (10.0.0.0/8) in which such hosts may be"
+    )
+    max_repository_bytes: int | None = Field(
+        default=None, ge=1, description="a fetch is stopped where the mirror grows larger"
+    )
+
+    @field_validator("private_networks")
+    @classmethod
+    def _are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for network in value:
+            ipaddress.ip_network(network)
+        return value
+
+
+class SettingsModel(Section):
+    """Everything that can be set, with its default."""
+
+    home: Path = Field(default=Path("~/.codequarry"), description="data folder: embedded store, mirrors, models")
+    store: Literal["embedded", "opensearch"] = "embedded"
+    opensearch: OpenSearchSettings = OpenSearchSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    reranking: RerankingSettings = RerankingSettings()
+    chunking: ChunkingSettings = ChunkingSettings()
+    languages: LanguageSettings = LanguageSettings()
+    scan: ScanSettings = ScanSettings()
+    path_rules: tuple[PathRule, ...] = ()
+    git: GitSettings = GitSettings()
+    api: ApiSettings = ApiSettings()
+    indexing: IndexingSettings = IndexingSettings()
+    retention: RetentionSettings = RetentionSettings()
+    queue: QueueSettings = QueueSettings()
+    metrics: MetricsSettings = MetricsSettings()
+    repositories: Repositories = ()
+    repository_groups: tuple[RepositoryGroup, ...] = ()
+    webhooks: WebhookSettings = WebhookSettings()
+    polling: PollingSettings = PollingSettings()
+    auth: AuthSettings = AuthSettings()
+    limits: LimitSettings = LimitSettings()
+    audit: AuditSettings = AuditSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSettings:
+    """The effective settings; ``sources`` says of every one that is not its default where it comes from."""
+
+    settings: SettingsModel
+    sources: Mapping[str, str]
+    file: Path | None
+
+
+LEAVES = leaves_of(SettingsModel)
+
+
+def load_settings(
+    assignments: Sequence[str] = (),
+    overrides: Mapping[str, object] | None = None,
+    variables: Mapping[str, str] = os.environ,
+) -> LoadedSettings:
+    """Return the effective settings: defaults, then file, then environment, then the command line.
+
+    ``assignments`` are ``key=value`` texts, ``overrides`` flags that were given (key to value). Raise UnknownName for
+    a key that does not exist, UsageError for a value that does not fit.
+    """
+    environment = from_environment(variables, LEAVES)
+    flags = [*from_pairs(assignments, LEAVES, "command line"), *_flags(overrides or {})]
+    file = _settings_file(variables, [*environment, *flags])
+    given = [*(from_file(file, LEAVES) if file else ()), *environment, *flags]
+    try:
+        settings = SettingsModel.model_validate(nested(given))
+    except ValidationError as error:
+        # Not chained: pydantic's own message shows the input, and that may be a secret.
+        raise _explained(error, given) from None
+    home = settings.home.expanduser().absolute()
+    return LoadedSettings(settings.model_copy(update={"home": home}), {one.key: one.source for one in given}, file)
+
+
+def _flags(overrides: Mapping[str, object]) -> list[Given]:
+    return [Given(key, value, "command line") for key, value in overrides.items() if value is not None]
+
+
+def _settings_file(variables: Mapping[str, str], given: Iterable[Given]) -> Path | None:
+    """Return the settings file; one that was named must exist."""
+    if named := variables.get("CODEQUARRY_CONFIG"):
+        path = Path(named).expanduser().absolute()
+        if not path.is_file():
+            raise UsageError(f"CODEQUARRY_CONFIG names {path}, which does not exist")
+        return path
+    homes = [str(one.value) for one in given if one.key == "home"]
+    home = Path(homes[-1]) if homes else SettingsModel().home.expanduser()
+    candidates = (Path.cwd() / "codequarry.toml", home / "config.toml")
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _explained(error: ValidationError, given: Sequence[Given]) -> UsageError:
+    """Say the first thing that is wrong in one line: the key, its value, where it comes from, what is expected."""
+    first, *others = error.errors(include_url=False)
+    location = [str(part) for part in first["loc"]]
+    more = f" (and {len(others)} more)" if others else ""
+    setting = next((one for one in reversed(given) if location[: one.key.count(".") + 1] == one.key.split(".")), None)
+    if setting is None:
+        return UsageError(f"settings in [{'.'.join(location)}]: {_expected(first['msg'])}{more}")
+    inner = location[setting.key.count(".") + 1 :]
+    key = ".".join([setting.key, *inner])
+    if first["type"] == "extra_forbidden":
+        return UnknownName("setting", key, where=setting.source)
+    shown = "" if is_secret(LEAVES[setting.key]) else f" = {without_accounts(first['input'])!r}"
+    return UsageError(f"setting {key}{shown} ({setting.source}) is wrong: {_expected(first['msg'])}{more}")
+
+
+def _expected(message: str) -> str:
+    return message.removeprefix("Value error, ").replace("Input should be", "it should be")

@@ -1,0 +1,50 @@
+"""The settings of the HTTP service: where it listens, whom it answers, how much, and what it writes down."""
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+
+from codequarry.shared.settings.section import Section
+
+
+class ApiSettings(Section):
+    """The Flask service."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, le=65535)
+    max_body_bytes: int = Field(default=1_000_000, ge=1)
+    threads: int = Field(default=8, ge=1, le=256)
+    workers: int = Field(default=1, ge=1, le=64)
+    longest_wait_seconds: float = Field(
+        default=10, gt=0, description="a request that waited longer for a thread is told to come again later"
+    )
+    open_to_network: bool = Field(default=False, description="listen beyond loopback although no key is configured")
+    local_roots: tuple[Path, ...] = Field(
+        default=(), description="folders below which requests may name repositories by their local path"
+    )
+
+
+class AuthSettings(Section):
+    """Keys beside those of the catalog."""
+
+    admin_key: SecretStr | None = Field(
+        default=None, description="a key that may do and see everything; CODEQUARRY_AUTH__ADMIN_KEY_FILE names its file"
+    )
+
+
+class LimitSettings(Section):
+    """How much is answered; each API process counts by itself. Unset is without limit."""
+
+    requests_per_minute: int | None = Field(default=None, ge=1, description="of one key")
+    burst: int = Field(default=60, ge=1, description="of one key, at once")
+    concurrent: int | None = Field(default=None, ge=1, description="of one key, running at the same time")
+    total_requests_per_minute: int | None = Field(default=None, ge=1, description="of all together")
+    total_burst: int = Field(default=240, ge=1, description="of all together, at once")
+    total_concurrent: int | None = Field(default=None, ge=1, description="of all together, running at the same time")
+
+
+class AuditSettings(Section):
+    """What is written down of who read or changed what."""
+
+    file: Path | None = Field(default=None, description="one JSON object a line is added to it; unset, none is kept")
+    queries: bool = Field(default=False, description="keep the text of questions too")

@@ -1,0 +1,216 @@
+"""Counting what happens, for Prometheus; which metrics there are stands in ``instruments.py``.
+
+Nothing is counted before ``start_counting``: a command that ends after its work has nobody who asks. With several
+processes each writes its own files below ``PROMETHEUS_MULTIPROC_DIR``, and whichever is asked adds them up. The library
+looks at that variable when it is first imported; so it is imported at the first count, which lets whoever starts the
+processes set it.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from time import perf_counter
+from typing import TYPE_CHECKING, Literal
+
+from codequarry.shared.telemetry import instruments
+from codequarry.shared.telemetry.instruments import COUNTED, Metric
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry, Counter, Histogram
+    from prometheus_client.registry import Collector
+
+MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+Outcome = Literal["found", "empty", "refused", "not_indexed", "unavailable", "failed"]
+OUTCOMES: tuple[Outcome, ...] = ("found", "empty", "refused", "not_indexed", "unavailable", "failed")
+Result = Literal["published", "aborted"]
+RESULTS: tuple[Result, ...] = ("published", "aborted")
+Embedded = Literal["chunks", "query"]
+# Series that are there before the first event, so that a rate over the first one is seen too.
+_KNOWN_VALUES: Mapping[Metric, tuple[str, ...]] = {
+    instruments.SEARCHES: OUTCOMES,
+    instruments.TRANSACTIONS: RESULTS,
+}
+
+
+@dataclass(slots=True)
+class _Switch:
+    on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Instruments:
+    registry: "CollectorRegistry"
+    counters: "dict[str, Counter]" = field(default_factory=dict)
+    histograms: "dict[str, Histogram]" = field(default_factory=dict)
+
+
+_switch = _Switch()
+
+
+def start_counting() -> None:
+    """Count from now on; called by whoever answers when metrics are asked for."""
+    _switch.on = True
+
+
+@contextmanager
+def counted_together() -> Iterator[None]:
+    """Have this process and those that it starts in the block count together, in a folder that goes with it."""
+    with tempfile.TemporaryDirectory(prefix="codequarry-metrics-") as folder:
+        os.environ[MULTIPROCESS_FOLDER] = folder
+        try:
+            yield
+        finally:
+            os.environ.pop(MULTIPROCESS_FOLDER, None)
+
+
+@lru_cache(maxsize=1)
+def _instruments() -> _Instruments:
+    from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+
+    registry = CollectorRegistry()
+    if MULTIPROCESS_FOLDER not in os.environ:
+        ProcessCollector(registry=registry)
+    made = _Instruments(registry)
+    for metric in COUNTED:
+        if metric.kind == "counter":
+            counter = Counter(metric.name, metric.meaning, metric.labels, registry=registry)
+            made.counters[metric.name] = counter
+            for value in _KNOWN_VALUES.get(metric, ()):
+                counter.labels(value)
+        else:
+            made.histograms[metric.name] = Histogram(
+                metric.name, metric.meaning, metric.labels, buckets=metric.buckets, registry=registry
+            )
+    return made
+
+
+def _add(metric: Metric, amount: float, *labels: str) -> None:
+    if _switch.on:
+        counter = _instruments().counters[metric.name]
+        (counter.labels(*labels) if labels else counter).inc(amount)
+
+
+def _observe(metric: Metric, value: float, *labels: str) -> None:
+    if _switch.on:
+        histogram = _instruments().histograms[metric.name]
+        (histogram.labels(*labels) if labels else histogram).observe(value)
+
+
+def count_search(outcome: Outcome) -> None:
+    """Count a search that ended."""
+    _add(instruments.SEARCHES, 1, outcome)
+
+
+def observe_stages(milliseconds: Mapping[str, float]) -> None:
+    """Record how long each stage of a search took."""
+    for stage, duration in milliseconds.items():
+        _observe(instruments.STAGE_SECONDS, duration / 1000, stage)
+
+
+def count_degraded(stage: str) -> None:
+    """Count a search that was answered without ``stage``."""
+    _add(instruments.DEGRADED, 1, stage)
+
+
+def count_request(route: str, method: str, status: int, seconds: float) -> None:
+    """Count an HTTP request; ``route`` is the rule that matched, never the address itself."""
+    _add(instruments.REQUESTS, 1, route, method, str(status))
+    _observe(instruments.REQUEST_SECONDS, seconds, route)
+
+
+def count_written(chunks: int, verdicts: Mapping[str, int]) -> None:
+    """Count a batch of files that was written, by verdict, and its chunks."""
+    _add(instruments.CHUNKS, chunks)
+    for verdict, files in verdicts.items():
+        _add(instruments.FILES, files, verdict)
+
+
+def count_embeddings(embedded: int, reused: int, tokens: int) -> None:
+    """Count chunk texts that were embedded, those that the cache had, and what the model read."""
+    _add(instruments.EMBEDDINGS, embedded)
+    _add(instruments.CACHE_HITS, reused)
+    _add(instruments.TOKENS, tokens)
+
+
+@contextmanager
+def embedding_timed(of: Embedded) -> Iterator[None]:
+    """Record how long a call of the model takes, also one that fails."""
+    started = perf_counter()
+    try:
+        yield
+    finally:
+        _observe(instruments.EMBED_SECONDS, perf_counter() - started, of)
+
+
+def count_transaction(result: Result) -> None:
+    """Count a transaction that readers see from now on, or that was undone."""
+    _add(instruments.TRANSACTIONS, 1, result)
+
+
+def observe_lag(seconds: float, *, first: bool) -> None:
+    """Record how long a commit took from being seen to being published; ``first`` of a repository or not."""
+    _observe(instruments.LAG_SECONDS, max(0.0, seconds), "import" if first else "change")
+
+
+def count_job(kind: str, trigger: str, state: str, seconds: float) -> None:
+    """Count one turn of a job and its time; ``state`` is what the job was left in."""
+    _add(instruments.JOBS_ENDED, 1, kind, trigger, state)
+    _observe(instruments.JOB_SECONDS, seconds, kind, trigger)
+
+
+def count_job_failure(error: BaseException) -> None:
+    """Count a turn of a job that failed, by the kind of error."""
+    _add(instruments.JOB_FAILURES, 1, _kind(error))
+
+
+def count_job_lost() -> None:
+    """Count a turn of a job that ended without a word."""
+    _add(instruments.JOB_FAILURES, 1, "lost")
+
+
+def count_store_error(error: BaseException) -> None:
+    """Count an error of the store, by its kind."""
+    _add(instruments.STORE_ERRORS, 1, type(error).__name__)
+
+
+@cache
+def _own_errors() -> frozenset[str]:
+    from codequarry.shared import errors
+
+    return frozenset(vars(errors))
+
+
+def _kind(error: BaseException) -> str:
+    """Return the nearest of our own errors that an error is: a closed list."""
+    names = (kind.__name__ for kind in type(error).__mro__)
+    return next((name for name in names if name in _own_errors() and name != "Exception"), "unexpected")
+
+
+def render(*collectors: "Collector") -> bytes:
+    """Return all metrics in the Prometheus text format, of all worker processes together.
+
+    ``collectors`` say what is not counted but looked at.
+    """
+    from prometheus_client import CollectorRegistry, generate_latest
+    from prometheus_client.multiprocess import MultiProcessCollector
+
+    looked_at = CollectorRegistry()
+    for collector in collectors:
+        looked_at.register(collector)
+    if MULTIPROCESS_FOLDER not in os.environ:
+        return generate_latest(_instruments().registry) + generate_latest(looked_at)
+    MultiProcessCollector(looked_at)  # type: ignore[no-untyped-call]  # the library has no types here
+    return generate_latest(looked_at)
+
+
+def forget_process(pid: int) -> None:
+    """Drop the gauges of a worker process that ended; its counts stay."""
+    if MULTIPROCESS_FOLDER in os.environ:
+        from prometheus_client.multiprocess import mark_process_dead
+
+        mark_process_dead(pid)  # type: ignore[no-untyped-call]  # the library has no types here

@@ -1,0 +1,122 @@
+"""Spans of requests, search stages and jobs for OpenTelemetry; nothing at all where no endpoint is set.
+
+Needs the extra ``otel``, and is switched on by ``OTEL_EXPORTER_OTLP_ENDPOINT``; the other variables of OpenTelemetry
+(headers, sampling, service name) hold too. A span carries ids and names of versions, never a query, path or code, and
+of an error only its kind.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SpanExporter
+    from opentelemetry.trace import Span, Tracer
+
+ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+
+Attribute = str | int | bool
+
+
+@dataclass(slots=True)
+class _Tracing:
+    provider: "TracerProvider | None" = None
+    tracer: "Tracer | None" = None
+
+
+_tracing = _Tracing()
+
+
+def start_tracing(service: str, exporter: "SpanExporter | None" = None) -> None:
+    """Send spans of this process from now on, where an endpoint is set or an exporter given; call it after a fork."""
+    if exporter is None and not any(os.environ.get(name) for name in ENDPOINTS):
+        return
+    try:
+        from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
+
+        provider = TracerProvider(resource=Resource({SERVICE_NAME: service}).merge(OTELResourceDetector().detect()))
+        if exporter is None:
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+            provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        else:
+            provider.add_span_processor(SimpleSpanProcessor(exporter))
+    except ImportError as error:
+        from codequarry.shared.telemetry.logs import logger  # every search loads this file, and few load what logs take
+
+        logger("codequarry.traces").warning("no traces: pip install 'codequarry[otel]'", detail=str(error))
+        return
+    _tracing.provider, _tracing.tracer = provider, provider.get_tracer("codequarry")
+
+
+def stop_tracing() -> None:
+    """Send what is still to be sent, and no more."""
+    if _tracing.provider is not None:
+        _tracing.provider.shutdown()
+    _tracing.provider = _tracing.tracer = None
+
+
+@contextmanager
+def span(name: str, parent: str = "", **attributes: Attribute) -> Iterator[None]:
+    """Record the block as a span; ``parent`` is what a caller sent as ``traceparent`` (W3C Trace Context)."""
+    if _tracing.tracer is None:
+        yield
+        return
+    from opentelemetry.propagate import extract
+    from opentelemetry.trace import Status, StatusCode
+
+    context = extract({"traceparent": parent}) if parent else None
+    with _tracing.tracer.start_as_current_span(
+        name, context, attributes=_named(attributes), record_exception=False, set_status_on_exception=False
+    ) as current:
+        try:
+            yield
+        except BaseException as error:
+            current.set_status(Status(StatusCode.ERROR, type(error).__name__))
+            raise
+
+
+def describe_span(name: str = "", **attributes: Attribute) -> None:
+    """Name what the span around this is of, now that it is known."""
+    if _tracing.tracer is None:
+        return
+    from opentelemetry.trace import get_current_span
+
+    current = get_current_span()
+    if name:
+        current.update_name(name)
+    current.set_attributes(_named(attributes))
+
+
+class Phases:
+    """Spans that follow one another, each ended by the next."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._name = ""
+        self._span: Span | None = None
+
+    def enter(self, name: str) -> None:
+        """Begin the span of a phase, where it is not the one that runs."""
+        if name == self._name or _tracing.tracer is None:
+            return
+        self.end()
+        self._name = name
+        self._span = _tracing.tracer.start_span(f"{self._prefix}{name}")
+
+    def end(self) -> None:
+        """End the last one."""
+        if self._span is not None:
+            self._span.end()
+        self._name, self._span = "", None
+
+
+def _named(attributes: dict[str, Attribute]) -> dict[str, Attribute]:
+    """Return the attributes by the names that OpenTelemetry gives them: with dots."""
+    return {name.replace("__", "."): value for name, value in attributes.items()}

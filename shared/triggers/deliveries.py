@@ -1,0 +1,119 @@
+"""What code hosts told the service, each delivery a document of the catalog: the log, and the guard against replay."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from codequarry.shared.errors import Conflict
+from codequarry.shared.jobs.job import now
+from codequarry.shared.repositories.catalog import put_document
+from codequarry.shared.store.port import Store
+
+DELIVERY_PREFIX = "delivery:"
+# A key is a document id, and these have a limit in bytes (512 in OpenSearch); an id is what a header held.
+MAX_ID_CHARACTERS = 100
+
+Provider = Literal["github", "gitlab", "gitea", "generic"]
+PROVIDERS: tuple[Provider, ...] = ("github", "gitlab", "gitea", "generic")
+Result = Literal["received", "accepted", "ignored"]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One delivery and what came of it; ``repeats`` counts how often it came again and began nothing.
+
+    One that stays ``received`` could not be dealt with, ``reason`` says why; the same one may come again. ``ref`` is
+    the key of a version, "" the default branch. Times are ISO 8601 in UTC.
+    """
+
+    provider: Provider
+    id: str
+    received_at: str
+    event: str = ""
+    result: Result = "received"
+    repo: str = ""
+    ref: str = ""
+    commit: str = ""
+    job: str = ""
+    reason: str = ""
+    repeats: int = 0
+
+    @property
+    def key(self) -> str:
+        """The document key."""
+        return f"{DELIVERY_PREFIX}{self.provider}\n{self.id}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return one line of the log."""
+        return {
+            "provider": self.provider,
+            "delivery_id": self.id,
+            "event": self.event,
+            "result": self.result,
+            "reason": self.reason or None,
+            "repo": self.repo or None,
+            "ref": self.ref or None,
+            "commit": self.commit or None,
+            "job_id": self.job or None,
+            "repeats": self.repeats,
+            "received_at": self.received_at,
+        }
+
+
+def new_delivery(provider: Provider, delivery_id: str) -> Delivery:
+    """Return a delivery that came just now."""
+    return Delivery(provider, delivery_id, now())
+
+
+def begin_delivery(store: Store, delivery: Delivery) -> Delivery | None:
+    """Write that a delivery came; return the one with the same id that was dealt with already, if there is one."""
+    while True:
+        try:
+            store.write_document(delivery.key, asdict(delivery), None)
+        except Conflict:
+            document = store.read_document(delivery.key)
+            if document is None:
+                continue
+            known = _read(document.body)
+            if known.result == "received":
+                return None  # whoever had it could not finish
+            return _counted(store, known, document.version)
+        return None
+
+
+def _counted(store: Store, known: Delivery, version: str) -> Delivery:
+    repeated = replace(known, repeats=known.repeats + 1)
+    try:
+        store.write_document(known.key, asdict(repeated), version)
+    except Conflict:
+        return known  # one repetition more or less in the log
+    return repeated
+
+
+def end_delivery(store: Store, delivery: Delivery) -> None:
+    """Write what came of a delivery."""
+    put_document(store, delivery.key, asdict(delivery))
+
+
+def list_deliveries(store: Store) -> list[Delivery]:
+    """Return the deliveries that are kept, the latest first."""
+    found = [_read(document.body) for document in store.list_documents(DELIVERY_PREFIX)]
+    return sorted(found, key=lambda one: one.received_at, reverse=True)
+
+
+def tidy_deliveries(store: Store, most: int, days: float) -> int:
+    """Forget the deliveries beyond the ``most`` latest, and those that are older than ``days``; return how many."""
+    moment = datetime.now(UTC)
+    forgotten = [
+        one
+        for position, one in enumerate(list_deliveries(store))
+        if position >= most or (moment - datetime.fromisoformat(one.received_at)).total_seconds() > days * 86_400
+    ]
+    for one in forgotten:
+        store.delete_document(one.key)
+    return len(forgotten)
+
+
+def _read(body: Mapping[str, Any]) -> Delivery:
+    return Delivery(**body)

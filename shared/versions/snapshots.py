@@ -1,0 +1,60 @@
+"""What a version means as a filter. Pure functions; the rules are in docs/versioned-index.md."""
+
+from collections.abc import Iterable
+
+from codequarry.shared.model import Layer, Snapshot
+from codequarry.shared.store.filters import path_matches
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.transactions import TransactionRecord
+
+OPEN = 2**31 - 1
+"""The ``died`` of a row that lives: the largest 32-bit integer, so that any transaction number is below it."""
+
+
+def head_snapshot(head: Head, repos: Iterable[str] | None = None) -> Snapshot:
+    """Return what readers of head see of ``repos`` (all of them if None): one layer, whatever their number (rule 11).
+
+    Repositories that the index does not have are left out; a snapshot without timelines is empty.
+    """
+    wanted = head.defaults if repos is None else {name: head.defaults[name] for name in repos if name in head.defaults}
+    timelines = tuple(sorted(key for key in wanted.values() if head.timelines[key].published))
+    return Snapshot((Layer(timelines, head.counter, head.hidden),))
+
+
+def snapshot_at(head: Head, timeline: int, number: int) -> Snapshot:
+    """Return what ``timeline`` itself held right after transaction ``number`` (rule 10), without any base."""
+    return Snapshot((Layer((timeline,), number, head.hidden),))
+
+
+def version_layers(record: TransactionRecord, hidden: frozenset[int]) -> tuple[Layer, ...]:
+    """Return the layers of the version that a transaction published: one, or an overlay and its base (rule 12).
+
+    The mask belongs to the base's layer, whose paths the overlay replaces.
+    """
+    own = Layer((record.timeline,), record.number, hidden)
+    if record.base is None:
+        return (own,)
+    timeline, number = record.base
+    return own, Layer((timeline,), number, hidden, frozenset(record.mask))
+
+
+def version_snapshot(head: Head, record: TransactionRecord) -> Snapshot:
+    """Return what readers see of the version that a transaction published."""
+    return Snapshot(version_layers(record, head.hidden))
+
+
+def draft_snapshot(head: Head, record: TransactionRecord) -> Snapshot:
+    """Return what readers will see once the open transaction of ``record`` is published."""
+    return Snapshot(version_layers(record, head.hidden - {record.number}))
+
+
+def is_live(layer: Layer, timeline: int, born: int, died: int, path: str) -> bool:
+    """Tell whether a row is in ``layer``: the one definition that both stores' filters are tested against."""
+    return (
+        timeline in layer.timelines
+        and path not in layer.mask
+        and (not layer.allowed or any(path_matches(globs, path) for globs in layer.allowed))
+        and born <= layer.at
+        and born not in layer.hidden
+        and (died > layer.at or died in layer.hidden)
+    )

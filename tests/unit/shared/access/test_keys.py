@@ -1,0 +1,194 @@
+"""API keys: what is kept of them, for how long they hold, how they are rotated and changed."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from codequarry.shared.access.grants import Grant
+from codequarry.shared.access.key_list import (
+    add_key,
+    change_key,
+    find_key,
+    forget_in_grants,
+    list_keys,
+    note_use,
+    rename_in_grants,
+)
+from codequarry.shared.access.keys import (
+    ApiKey,
+    coarse_moment,
+    granted,
+    moment,
+    new_key,
+    renamed,
+    revoked,
+    rotated,
+    split_token,
+    used,
+    withdrawn,
+)
+from codequarry.shared.errors import IndexMoved, NotIndexed, UnknownName, UsageError
+from codequarry.shared.model import PathGlobs
+from codequarry.shared.store.embedded.store import EmbeddedStore
+from codequarry.shared.versions.head import Move
+from codequarry.shared.versions.ledger import change_head
+
+DOCS = Grant("core", PathGlobs(("docs/",), ("docs/secret/",)))
+LATER, BEFORE = timedelta(hours=1), timedelta(hours=-1)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Give an empty embedded store."""
+    opened = EmbeddedStore(tmp_path / "store", 4)
+    yield opened
+    opened.close()
+
+
+def secret_of(token):
+    return split_token(token)[1]
+
+
+def test_a_token_has_the_id_of_its_key_and_a_secret_of_32_random_bytes():
+    key, token = new_key("ci", ["search"], [Grant("*")])
+    key_id, secret = split_token(token)
+    assert key_id == key.id
+    assert len(secret) == 43
+    assert new_key("ci", ["search"], [Grant("*")])[1] != token
+
+
+@pytest.mark.parametrize("token", ["", "cq", "cq_", "cq_id", "cq_id_", "cq__secret", "xx_id_secret", "Bearer"])
+def test_what_is_no_token_is_none(token):
+    assert split_token(token) is None
+
+
+def test_of_a_secret_only_its_hash_is_kept_and_not_even_that_is_shown():
+    key, token = new_key("ci", ["search"], [Grant("*")])
+    assert secret_of(token) not in repr(key.to_document())
+    assert key.secrets[0].digest not in repr(key.to_json(moment()))
+
+
+def test_a_key_survives_the_catalog(store):
+    key, _ = new_key("ci", ["index", "search", "search"], [DOCS, Grant("team-*")], created_by="me")
+    add_key(store, key)
+    assert list_keys(store) == [key]
+    assert key.scopes == ("search", "index")
+    assert key.principal.allowed_paths("core") == (DOCS.paths,)
+
+
+@pytest.mark.parametrize(
+    ("name", "scopes", "grants"),
+    [
+        ("", ["search"], [Grant("*")]),
+        ("line\nfeed", ["search"], [Grant("*")]),
+        ("ci", ["read"], [Grant("*")]),
+        ("ci", ["search"], [Grant("")]),
+        ("ci", ["search"], [Grant("team-?")]),
+        ("ci", ["search"], [Grant("[ab]")]),
+        ("ci", ["search"], [Grant("core", PathGlobs(("",)))]),
+        ("ci", ["search"], [Grant("core", PathGlobs(("a" * 2000,)))]),
+        ("ci", ["search"], [Grant("core", PathGlobs(tuple(f"{n}/" for n in range(30))))]),
+        ("ci", ["search"], [Grant(f"r{n}") for n in range(200)]),
+    ],
+)
+def test_what_no_key_can_be_is_refused_when_it_is_made(name, scopes, grants):
+    with pytest.raises(UsageError):
+        new_key(name, scopes, grants)
+
+
+def test_rotated_both_secrets_hold_until_the_older_one_ends():
+    key, old = new_key("ci", ["search"], [Grant("*")])
+    changed, new = rotated(key, LATER)
+    for token in (old, new):
+        assert changed.has(secret_of(token), moment())
+    assert not changed.has(secret_of(old), moment(LATER))
+    assert changed.has(secret_of(new), moment(LATER))
+
+
+def test_rotated_twice_only_the_newest_of_the_old_secrets_holds():
+    key, first = new_key("ci", ["search"], [Grant("*")])
+    key, second = rotated(key, LATER)
+    key, third = rotated(key, LATER)
+    assert [key.has(secret_of(token), moment()) for token in (first, second, third)] == [False, True, True]
+
+
+def test_rotated_without_keeping_the_old_secret_ends_at_once():
+    key, old = new_key("ci", ["search"], [Grant("*")])
+    changed, _ = rotated(key, timedelta())
+    assert not changed.has(secret_of(old), moment())
+    assert len(changed.secrets) == 1
+
+
+def test_a_key_ends_when_it_was_to_and_goes_on_with_another_end():
+    key, _ = new_key("ci", ["search"], [Grant("*")], expires_at=moment(BEFORE))
+    assert key.state(moment()) == "expired"
+    with pytest.raises(UsageError, match="expired"):
+        rotated(key, LATER)
+    assert rotated(key, LATER, moment(LATER))[0].state(moment()) == "active"
+
+
+def test_a_revoked_key_has_no_secret_any_more():
+    key, token = new_key("ci", ["search"], [Grant("*")])
+    ended = revoked(key)
+    assert (ended.state(moment()), ended.secrets) == ("revoked", ())
+    assert not ended.has(secret_of(token), moment())
+    assert revoked(ended) == ended
+    with pytest.raises(UsageError, match="revoked"):
+        rotated(ended, LATER)
+
+
+def test_grants_come_and_go():
+    key, _ = new_key("ci", ["search"], [Grant("core")])
+    more = granted(key, [DOCS, Grant("core"), Grant("team-*")])
+    assert more.grants == (Grant("core"), DOCS, Grant("team-*"))
+    assert withdrawn(more, ["core"]).grants == (Grant("team-*"),)
+    assert renamed(more, "core", "kernel").grants == (Grant("kernel"), replace(DOCS, repos="kernel"), Grant("team-*"))
+
+
+def test_a_removed_repository_leaves_no_grant_and_a_renamed_one_takes_its_grants_along(store):
+    for name, repos in (("a", "core"), ("b", "co*"), ("c", "site")):
+        add_key(store, new_key(name, ["search"], [Grant(repos)])[0])
+    rename_in_grants(store, "site", "page")
+    forget_in_grants(store, "core")
+    assert {key.name: [one.repos for one in key.grants] for key in list_keys(store)} == {
+        "a": [],
+        "b": ["co*"],
+        "c": ["page"],
+    }
+
+
+def test_a_key_is_found_by_its_id_and_by_a_name_that_only_it_has(store):
+    keys = [new_key(name, ["search"], [Grant("*")])[0] for name in ("one", "two", "two")]
+    for key in keys:
+        add_key(store, key)
+    assert find_key(store, keys[1].id) == keys[1]
+    assert find_key(store, "one") == keys[0]
+    with pytest.raises(UsageError, match=keys[2].id):
+        find_key(store, "two")
+    with pytest.raises(NotIndexed, match="codequarry keys list"):
+        find_key(store, "three")
+    change_key(store, keys[2].id, revoked)
+    assert find_key(store, "two") == keys[1]
+
+
+def test_a_change_that_a_migration_may_have_left_behind_is_said_to_be_lost(store):
+    key, _ = new_key("ci", ["search"], [Grant("*")])
+    add_key(store, key)
+    change_head(store, lambda head: (replace(head, move=Move("h", 2, "minilm", done=True)), None), "h")
+    with pytest.raises(IndexMoved):
+        change_key(store, key.id, revoked)
+
+
+def test_use_is_noted_by_the_hour(store):
+    key, _ = new_key("ci", ["search"], [Grant("*")])
+    add_key(store, key)
+    note_use(store, key.id, lambda known: used(known, coarse_moment()))
+    noted = list_keys(store)[0].last_used_at
+    assert noted.endswith(":00:00+00:00")
+    assert used(ApiKey.from_document(list_keys(store)[0].to_document()), "2000").last_used_at == noted
+
+
+def test_an_unknown_scope_names_those_there_are():
+    with pytest.raises(UnknownName, match="search, index, admin"):
+        new_key("ci", ["read"], [Grant("*")])

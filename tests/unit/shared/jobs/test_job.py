@@ -1,0 +1,121 @@
+"""What may become of a job: only its holder ends it, a failure that may pass is tried again, progress only grows."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from codequarry.shared.errors import Conflict, WrongState
+from codequarry.shared.jobs.job import (
+    MAX_ATTEMPTS,
+    MAX_RETRY_SECONDS,
+    Job,
+    JobRequest,
+    beaten,
+    begun,
+    cancelled,
+    ended,
+    failed_once,
+    given_back,
+    joined,
+    new_job,
+    now,
+    put_off,
+    retried,
+)
+from codequarry.shared.versions.refs import Ref
+
+REQUEST = JobRequest("core", "https://example.org/core", "dev", (Ref("branch", "dev"), Ref("tag", "dev")), priority=6)
+# Later than any pause of this test.
+LATER = "2999-01-01T00:00:00.000+00:00"
+
+
+def running(holder: str = "me", **fields) -> Job:
+    return begun(new_job("1", REQUEST), holder, LATER, **fields)
+
+
+def test_a_job_is_read_as_it_was_written():
+    job = new_job("1", REQUEST)
+    assert job.refs == REQUEST.candidates
+    assert (
+        Job.from_json({**{name: getattr(job, name) for name in Job.__slots__}, "candidates": list(job.candidates)})
+        == job
+    )
+
+
+def test_only_a_job_that_waits_is_begun_and_only_by_one():
+    job = running()
+    assert (job.state, job.holder, job.attempts) == ("running", "me", 1)
+    with pytest.raises(Conflict, match="running"):
+        begun(job, "other", LATER)
+
+
+@pytest.mark.parametrize("rule", [lambda job: beaten(job, "other", {}), lambda job: ended(job, "other", "done")])
+def test_who_lost_a_job_can_change_nothing_about_it(rule):
+    with pytest.raises(Conflict, match="taken over"):
+        rule(running())
+
+
+def test_progress_only_goes_up_also_over_attempts():
+    job = beaten(running(), "me", {"phase": "indexing", "files_done": 8, "files_total": 10})
+    again = begun(given_back(job, "me"), "other", LATER)
+    again = beaten(again, "other", {"files_done": 1, "files_total": 10})
+    assert (job.percent, again.percent, again.beats) == (80, 80, 1)
+    assert beaten(again, "other", {"files_done": 10}).percent == 99, "it is done when it is published"
+    assert ended(again, "other", "done", commit="c").percent == 100
+
+
+def test_a_failure_that_may_pass_is_tried_again_after_a_growing_pause_until_it_counts():
+    job = new_job("1", REQUEST)
+    for attempt in range(1, MAX_ATTEMPTS):
+        job = failed_once(begun(job, "me", LATER), "me", f"error {attempt}", 0.5)
+        assert (job.state, job.is_due(now())) == ("queued", False)
+    job = failed_once(begun(job, "me", LATER), "me", "error 5", 0.5)
+    assert (job.state, job.error) == ("failed", "error 5")
+    assert job.failures == tuple(f"error {attempt}" for attempt in range(1, MAX_ATTEMPTS + 1))
+    assert retried(job).is_due(now())
+
+
+def test_the_pause_has_a_random_share_and_an_end():
+    first, second = (failed_once(running(), "me", "x", share).not_before for share in (0.0, 1.0))
+    assert first < second
+    assert MAX_RETRY_SECONDS <= 600
+
+
+def test_a_job_that_was_given_back_has_lost_no_attempt():
+    job = given_back(running(), "me")
+    assert (job.state, job.attempts, job.holder) == ("queued", 0, "")
+    assert not given_back(running(), "me", 60).is_due(now())
+
+
+def test_a_request_that_joins_brings_the_newest_commit_and_its_priority():
+    job = joined(new_job("1", REQUEST), JobRequest("core", "", "dev", priority=3, commit="c2"))
+    assert (job.priority, job.wanted_commit) == (3, "c2")
+    assert joined(job, JobRequest("core", "", "dev", priority=9)) == job
+
+
+def test_what_waits_is_cancelled_and_what_runs_is_asked_to_stop():
+    assert cancelled(new_job("1", REQUEST)).state == "cancelled"
+    assert cancelled(running()).stopping
+    with pytest.raises(WrongState, match="ended: done"):
+        cancelled(ended(running(), "me", "done"))
+    with pytest.raises(WrongState, match="is done"):
+        retried(ended(running(), "me", "done"))
+
+
+def test_a_failure_of_a_job_that_was_cancelled_ends_it():
+    running = cancelled(begun(new_job("1", JobRequest("core", "https://example.org/core")), "me", now()))
+    failed = failed_once(running, "me", "the network is down", 0.0)
+    assert (failed.state, failed.stopping, failed.failures) == ("cancelled", False, ("the network is down",))
+
+
+def test_an_outage_is_waited_for_however_long_it_lasts():
+    job = new_job("1", REQUEST)
+    for _ in range(3 * MAX_ATTEMPTS):
+        job = put_off(begun(job, "me", LATER), "me", "the engine is down", 0.5)
+        assert (job.state, job.attempts, job.error) == ("queued", 0, "the engine is down")
+    assert job.not_before < in_two_minutes()
+    assert not job.failures
+
+
+def in_two_minutes() -> str:
+    return (datetime.now(UTC) + timedelta(minutes=2)).isoformat()

@@ -1,0 +1,61 @@
+import pytest
+
+from codequarry.ingest.git.origins import parse_origin
+from codequarry.shared.errors import UsageError
+from codequarry.shared.repositories.catalog import access_labels, list_repositories
+from codequarry.shared.repositories.naming import check_name, claim, find_repository
+
+
+@pytest.fixture
+def store(make_workshop):
+    return make_workshop().store
+
+
+def test_a_place_keeps_its_name_however_its_url_is_written(store):
+    first, _ = claim(store, parse_origin("https://host/owner/project.git"), None, "main")
+    again, note = claim(store, parse_origin("git@HOST:owner/project"), None, "main")
+    assert first.name == again.name == "project"
+    assert note == ""
+    assert len(list_repositories(store)) == 1
+
+
+def test_two_places_with_one_base_name_get_two_names_and_it_is_said(store):
+    claim(store, parse_origin("https://host/one/project"), None, "main")
+    second, note = claim(store, parse_origin("https://host/two/project"), None, "main")
+    third, _ = claim(store, parse_origin("https://other/two/project"), None, "main")
+    assert (second.name, third.name) == ("two-project", "two-project-2")
+    assert note == "another origin is called 'project', so this one is 'two-project'"
+
+
+def test_a_name_that_is_asked_for_is_given(store):
+    repository, note = claim(store, parse_origin("https://host/one/project"), "mine", "main")
+    assert (repository.name, note) == ("mine", "")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../up", "-x", ".hidden", "a/b", "x" * 101])
+def test_a_malformed_name_is_refused(store, name):
+    with pytest.raises(UsageError, match="is no name for a repository"):
+        check_name(store, parse_origin("https://host/one/project"), name)
+
+
+def test_a_name_that_another_place_has_is_refused(store):
+    claim(store, parse_origin("https://host/one/project"), None, "main")
+    with pytest.raises(UsageError, match="'project' is the name of https://host/one/project"):
+        check_name(store, parse_origin("https://host/two/project"), "project")
+
+
+def test_a_place_is_not_indexed_under_a_second_name(store):
+    claim(store, parse_origin("https://host/one/project"), None, "main")
+    with pytest.raises(UsageError, match=r"is indexed as 'project'; .* codequarry repos rename project other"):
+        check_name(store, parse_origin("git@host:one/project.git"), "other")
+
+
+def test_the_catalog_never_holds_a_secret(store):
+    claim(store, parse_origin("https://me:secret@host/one/project"), None, "main")
+    assert find_repository(store, parse_origin("https://host/one/project")) is not None
+    assert "secret" not in repr(list_repositories(store))
+
+
+def test_a_grant_can_name_the_repository_or_any_folder_above_a_file():
+    assert access_labels("r", "a.py") == ("r",)
+    assert access_labels("r", "src/deep/a.py") == ("r", "r/src", "r/src/deep")

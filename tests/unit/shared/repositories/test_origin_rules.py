@@ -1,0 +1,107 @@
+"""What a request may name as the origin of a repository."""
+
+import pytest
+
+from codequarry.shared.errors import UsageError
+from codequarry.shared.repositories.origin_rules import accepted_origin, allowed_addresses
+from codequarry.shared.settings.config import ApiSettings, GitSettings, SettingsModel
+
+PUBLIC = "93.184.216.34"
+
+
+def resolve_to(*addresses):
+    return lambda host, port: addresses
+
+
+def accept(text, *addresses, roots=(), **git):
+    settings = SettingsModel(git=GitSettings(**git), api=ApiSettings(local_roots=roots))
+    return accepted_origin(text, settings, resolve_to(*(addresses or (PUBLIC,))))
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["https://example.org/a/b", "https://example.org:8443/a/b.git", "ssh://git@example.org/a", "git@example.org:a/b"],
+)
+def test_a_public_repository_may_be_named(origin):
+    assert accept(f" {origin} ") == origin
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://example.org/a", "git://example.org/a", "ext::sh -c id", "ext://x/y", "ftp://example.org/a"]
+)
+def test_other_schemes_are_refused(origin):
+    with pytest.raises(UsageError):
+        accept(origin)
+
+
+def test_a_scheme_can_be_allowed():
+    assert accept("http://example.org/a", allowed_schemes=("http",))
+    with pytest.raises(UsageError, match="allowed_schemes: http"):
+        accept("https://example.org/a", allowed_schemes=("http",))
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "-u", "--upload-pack=id", "https://e.org/a\nb", "https://e.org/a b", "https://"]
+)
+def test_what_is_no_url_is_refused(text):
+    with pytest.raises(UsageError):
+        accept(text)
+
+
+@pytest.mark.parametrize("account", ["https://user:hunter2@example.org/a", "https://hunter2@example.org/a"])
+def test_an_account_in_the_url_is_refused_and_not_repeated(account):
+    with pytest.raises(UsageError) as refused:
+        accept(account)
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0", "100.64.0.1", "224.0.0.1",
+        "::1", "fe80::1%eth0", "fd00::1", "::ffff:127.0.0.1", "2002:7f00:0001::1", "::",
+    ],
+)  # fmt: skip
+def test_a_private_address_is_refused_and_not_told(address):
+    with pytest.raises(UsageError, match="private network") as refused:
+        accept("https://git.example.org/a", PUBLIC, address)
+    assert address not in str(refused.value)
+
+
+def test_a_private_network_can_be_allowed():
+    assert accept("https://git.corp/a", "10.1.2.3", private_networks=("10.0.0.0/8",))
+    with pytest.raises(UsageError):
+        accept("https://git.corp/a", "192.168.1.1", private_networks=("10.0.0.0/8",))
+
+
+def test_hosts_can_be_limited():
+    assert accept("git@code.example.org:a/b", allowed_hosts=("*.example.org",))
+    with pytest.raises(UsageError, match="allowed_hosts"):
+        accept("https://example.com/a", allowed_hosts=("*.example.org", "example.org"))
+
+
+def test_local_paths_are_taken_below_the_roots_alone_after_resolving_links(tmp_path):
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (root / "project", outside):
+        folder.mkdir(parents=True)
+    (root / "link").symlink_to(outside)
+    assert accept(str(root / "project"), roots=(root,)) == str(root / "project")
+    assert accept(f"file://{root}/project", roots=(root,)) == str(root / "project")
+    refused = []
+    for path in (outside, root / "link", root / ".." / "outside", "relative", "~", root.parent / "nothing"):
+        with pytest.raises(UsageError) as error:
+            accept(str(path), roots=(root,))
+        refused.append(str(error.value))
+    assert len(set(refused)) == 1, "nothing tells what is there"
+    with pytest.raises(UsageError, match="local_roots"):
+        accept(str(root / "project"))
+
+
+def test_a_host_without_an_address_is_refused():
+    with pytest.raises(UsageError, match="no address"):
+        allowed_addresses("nowhere.invalid", 443, SettingsModel())
+
+
+def test_a_network_that_is_none_is_a_wrong_setting():
+    with pytest.raises(ValueError, match="private_networks"):
+        GitSettings(private_networks=("10.0.0.0/99",))

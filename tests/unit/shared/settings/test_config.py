@@ -1,0 +1,194 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from codequarry.shared.errors import UnknownName, UsageError
+from codequarry.shared.settings.config import LEAVES, LoadedSettings, SettingsModel, load_settings
+from codequarry.shared.settings.sources import variable_of, without_accounts
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder without a settings file, and a home of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    return tmp_path
+
+
+def load(*assignments: str, **variables: str) -> LoadedSettings:
+    return load_settings(assignments, variables={f"CODEQUARRY_{name}": value for name, value in variables.items()})
+
+
+def test_without_any_source_every_setting_is_its_default(folder: Path) -> None:
+    loaded = load()
+    assert loaded.settings == SettingsModel(home=folder / "user" / ".codequarry")
+    assert (loaded.sources, loaded.file) == ({}, None)
+
+
+def test_a_later_source_wins_and_is_named(folder: Path) -> None:
+    (folder / "codequarry.toml").write_text('store = "opensearch"\n[api]\nhost = "file"\nport = 1\nthreads = 2\n')
+    loaded = load("api.port=3", API__HOST="environment", API__PORT="2")
+    assert (loaded.settings.api.host, loaded.settings.api.port, loaded.settings.api.threads) == ("environment", 3, 2)
+    assert loaded.sources == {
+        "store": str(folder / "codequarry.toml"),
+        "api.host": "CODEQUARRY_API__HOST",
+        "api.port": "command line",
+        "api.threads": str(folder / "codequarry.toml"),
+    }
+
+
+def test_flags_that_were_not_given_change_nothing() -> None:
+    loaded = load_settings(overrides={"api.host": None, "api.port": 9000}, variables={})
+    assert (loaded.settings.api.host, loaded.settings.api.port) == ("127.0.0.1", 9000)
+
+
+def test_the_file_is_looked_for_in_three_places_in_this_order(folder: Path) -> None:
+    home, named = folder / "home", folder / "named.toml"
+    home.mkdir()
+    (home / "config.toml").write_text("[api]\nport = 3\n")
+    assert load(HOME=str(home)).settings.api.port == 3
+    (folder / "codequarry.toml").write_text("[api]\nport = 2\n")
+    assert load(HOME=str(home)).settings.api.port == 2
+    named.write_text("[api]\nport = 1\n")
+    loaded = load(HOME=str(home), CONFIG=str(named))
+    assert (loaded.settings.api.port, loaded.file) == (1, named)
+
+
+def test_a_named_file_must_exist() -> None:
+    with pytest.raises(UsageError, match=r"CODEQUARRY_CONFIG names .*missing\.toml, which does not exist"):
+        load(CONFIG="missing.toml")
+
+
+@pytest.mark.parametrize(
+    ("variable", "message"),
+    [
+        ("FOO", "unknown setting 'CODEQUARRY_FOO' in the environment"),
+        (
+            "EMBEDDING__MODLE",
+            "unknown setting 'CODEQUARRY_EMBEDDING__MODLE' in the environment; did you mean CODEQUARRY_EMBEDDING__MO",
+        ),
+        ("CHUNKING", "unknown setting 'CODEQUARRY_CHUNKING' in the environment"),
+        ("API__PORT_FILE", "unknown setting 'CODEQUARRY_API__PORT_FILE' in the environment"),
+    ],
+)
+def test_an_unknown_variable_is_named_with_what_is_near(variable: str, message: str) -> None:
+    with pytest.raises(UnknownName) as raised:
+        load(**{variable: "1"})
+    assert str(raised.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("modle = 1", "unknown setting 'modle' in {file}; did you mean embedding.model or reranking.model?"),
+        ("[embedding]\nmodle = 1", "unknown setting 'embedding.modle' in {file}; did you mean embedding.model"),
+        ("[embeding]\nmodel = 1", "unknown setting 'embeding' in {file}; did you mean embedding?"),
+        ("[[path_rules]]\nglob = 'a'\ntag = 'b'", "unknown setting 'path_rules.0.tag' in {file}"),
+        ("embedding = 1", "'embedding' in {file} is a table: write [embedding] and its settings below"),
+        ("embedding = ", "{file} is not valid TOML: Invalid value"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_key_and_file(folder: Path, text: str, message: str) -> None:
+    file = folder / "codequarry.toml"
+    file.write_text(text)
+    with pytest.raises(UsageError) as raised:
+        load()
+    assert str(raised.value).startswith(message.format(file=file))
+
+
+def test_a_wrong_value_is_one_line_with_key_value_source_and_what_is_expected() -> None:
+    with pytest.raises(UsageError) as raised:
+        load(EMBEDDING__BATCH_SIZE="many")
+    assert str(raised.value).splitlines() == [
+        "setting embedding.batch_size = 'many' (CODEQUARRY_EMBEDDING__BATCH_SIZE) is wrong: "
+        "it should be a valid integer, unable to parse string as an integer"
+    ]
+
+
+def test_a_wrong_value_of_a_secret_is_not_shown() -> None:
+    with pytest.raises(UsageError) as raised:
+        load(GIT__TOKENS='["hunter2"]')
+    assert "git.tokens" in str(raised.value)
+    assert "hunter2" not in str(raised.value)
+
+
+def test_settings_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"\[chunking\]: overlap_tokens must be below target_tokens"):
+        load("chunking.overlap_tokens=400")
+
+
+@pytest.mark.parametrize("assignment", ["reranking.enabled=true"])
+def test_what_is_not_there_yet_is_refused_by_name(assignment: str) -> None:
+    """A setting that is accepted and does nothing would be a lie."""
+    with pytest.raises(UsageError, match=f"setting {assignment.partition('=')[0]} .*not available yet"):
+        load(assignment)
+
+
+def test_a_pair_without_an_equals_sign_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"'api\.port' is no setting; write KEY=VALUE"):
+        load("api.port")
+
+
+def test_an_empty_variable_is_unset() -> None:
+    assert load(EMBEDDING__API_KEY="", FOO="").settings.embedding.api_key is None
+
+
+def test_lists_are_read_from_commas_or_json() -> None:
+    assert load(OPENSEARCH__URLS="http://a:1, http://b:2").settings.opensearch.urls == ("http://a:1", "http://b:2")
+    assert load(OPENSEARCH__URLS='["http://a:1"]').settings.opensearch.urls == ("http://a:1",)
+    rules = load(PATH_RULES='[{"glob": "services/*/**", "tags": ["service"]}]').settings.path_rules
+    assert [(rule.glob, rule.tags) for rule in rules] == [("services/*/**", ("service",))]
+
+
+def test_paths_count_from_the_file_or_the_working_folder(folder: Path) -> None:
+    (folder / "conf").mkdir()
+    file = folder / "conf" / "settings.toml"
+    file.write_text('home = "data"\n[git]\nca_file = "~/ca.pem"\n')
+    loaded = load(CONFIG=str(file), OPENSEARCH__CA_FILE="ca.pem").settings
+    assert loaded.home == folder / "conf" / "data"
+    assert loaded.git.ca_file == folder / "user" / "ca.pem"
+    assert loaded.opensearch.ca_file == folder / "ca.pem"
+
+
+def test_a_secret_is_read_from_the_file_that_a_variable_names(folder: Path) -> None:
+    (folder / "key").write_text("s3cret\n")
+    loaded = load(EMBEDDING__API_KEY_FILE="key")
+    assert loaded.settings.embedding.api_key is not None
+    assert loaded.settings.embedding.api_key.get_secret_value() == "s3cret"
+    assert loaded.sources == {"embedding.api_key": "CODEQUARRY_EMBEDDING__API_KEY_FILE"}
+
+
+def test_a_secret_given_twice_is_refused(folder: Path) -> None:
+    (folder / "key").write_text("s3cret\n")
+    with pytest.raises(UsageError, match="set CODEQUARRY_GIT__TOKEN or CODEQUARRY_GIT__TOKEN_FILE, not both"):
+        load(GIT__TOKEN="a", GIT__TOKEN_FILE="key")
+
+
+def test_a_secret_file_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(UsageError, match="CODEQUARRY_GIT__TOKEN_FILE names missing, which cannot be read"):
+        load(GIT__TOKEN_FILE="missing")
+
+
+def test_accounts_in_urls_are_masked() -> None:
+    assert without_accounts(["https://me:pw@host:9200/x", 3]) == ["https://********@host:9200/x", 3]
+    assert without_accounts([{"origin": "https://me:pw@host/x"}]) == [{"origin": "https://********@host/x"}]
+
+
+def test_every_setting_has_one_variable_of_its_own() -> None:
+    """The two ways to write a key, dotted and as a variable, go one to one."""
+    assert len({variable_of(key) for key in LEAVES}) == len(LEAVES)
+
+
+def test_every_default_can_be_written_back_as_an_assignment() -> None:
+    defaults = SettingsModel().model_dump(mode="json")
+    pairs = []
+    for key in LEAVES:
+        value = defaults
+        for part in key.split("."):
+            value = value[part]
+        if value is not None:
+            pairs.append(f"{key}={value if isinstance(value, str) else json.dumps(value)}")
+    loaded = load(*pairs)
+    assert loaded.settings == load().settings
+    assert len(loaded.sources) == len(pairs)

@@ -1,0 +1,185 @@
+"""What is counted, what is read from the catalog, and the port where both are served."""
+
+import re
+import urllib.request
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from urllib.error import HTTPError
+
+import pytest
+
+from codequarry.shared.errors import EmbedderUnavailable, StoreUnavailable, UsageError
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest, ended
+from codequarry.shared.jobs.job_list import change_job, claim, submit
+from codequarry.shared.repositories.catalog import RefHead, read_ref_head, save_ref_head
+from codequarry.shared.telemetry import metrics
+from codequarry.shared.telemetry.catalog_metrics import KEPT_SECONDS, CatalogMetrics, behind, behind_samples
+from codequarry.shared.telemetry.instruments import METRICS
+from codequarry.shared.telemetry.metrics_server import MetricsServer
+from codequarry.shared.versions.head import Head, Timeline
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def ago(seconds):
+    return (NOW - timedelta(seconds=seconds)).isoformat()
+
+
+def samples(*collectors):
+    """Return what is exported: series to value."""
+    lines = metrics.render(*collectors).decode().splitlines()
+    return {series: float(value) for series, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
+
+
+@pytest.fixture
+def counted():
+    """Count, and give a function that tells by how much a series has grown since."""
+    metrics.start_counting()
+    before = samples()
+    return lambda series: samples().get(series, 0.0) - before.get(series, 0.0)
+
+
+def test_names_follow_the_conventions():
+    for metric in METRICS:
+        assert re.fullmatch(r"codequarry_[a-z_]+", metric.name)
+        assert not metric.name.endswith(("_total", "_count", "_sum", "_bucket"))
+        assert (metric.kind == "histogram") == bool(metric.buckets)
+        assert not {"query", "path", "commit", "person", "key"} & set(metric.labels)
+    assert [metric.name for metric in METRICS if "repo" in metric.labels] == ["codequarry_repository_behind_seconds"]
+    assert len({metric.name for metric in METRICS}) == len(METRICS)
+
+
+def test_a_failure_of_a_job_is_counted_by_one_of_our_errors(counted):
+    class Odd(StoreUnavailable):
+        pass
+
+    for error in (EmbedderUnavailable("down"), Odd("down"), ValueError("secret")):
+        metrics.count_job_failure(error)
+    for reason in ("EmbedderUnavailable", "StoreUnavailable", "unexpected"):
+        assert counted(f'codequarry_job_failures_total{{reason="{reason}"}}') == 1
+    assert "secret" not in metrics.render().decode()
+
+
+def test_a_clock_that_is_behind_makes_no_negative_lag(counted):
+    metrics.observe_lag(-5.0, first=False)
+    assert counted('codequarry_index_lag_seconds_count{run="change"}') == 1
+    assert counted('codequarry_index_lag_seconds_sum{run="change"}') == 0
+
+
+def test_the_catalog_tells_of_jobs_by_state_and_of_what_waits_by_priority(versioned_index):
+    store = versioned_index.store
+    for repo, priority in (("a", "change"), ("b", "change"), ("c", "import")):
+        submit(store, JobRequest(repo, "https://example.org/x", priority=PRIORITIES[priority]))
+    done, _ = submit(store, JobRequest("d", "https://example.org/d"))
+    assert claim(store, done.id, "me")
+    change_job(store, done.id, lambda job: ended(job, "me", "done"))
+    change_job(store, done.id, lambda job: replace(job, created_at=ago(0)))
+    seen = samples(CatalogMetrics(lambda: store))
+    assert seen["codequarry_catalog_up"] == 1
+    assert (seen['codequarry_jobs{state="queued"}'], seen['codequarry_jobs{state="done"}']) == (3, 1)
+    assert seen['codequarry_jobs{state="failed"}'] == 0
+    waiting = {name: seen[f'codequarry_queue_jobs{{priority="{name}"}}'] for name in PRIORITIES}
+    assert waiting == {"urgent": 0, "change": 2, "import": 1, "background": 0}
+    assert seen['codequarry_queue_oldest_seconds{priority="change"}'] > 0
+    assert seen['codequarry_queue_oldest_seconds{priority="urgent"}'] == 0
+
+
+def test_the_catalog_is_read_once_in_a_while_however_many_ask(versioned_index):
+    opened = []
+    now = [0.0]
+    catalog = CatalogMetrics(lambda: opened.append(1) or versioned_index.store, clock=lambda: now[0])
+    for _ in range(3):
+        samples(catalog)
+    assert len(opened) == 1
+    now[0] = KEPT_SECONDS
+    samples(catalog)
+    assert len(opened) == 2
+
+
+def test_a_store_that_does_not_answer_is_said_and_the_rest_is_exported():
+    def down():
+        raise StoreUnavailable("down")
+
+    metrics.start_counting()
+    seen = samples(CatalogMetrics(down))
+    assert seen["codequarry_catalog_up"] == 0
+    assert 'codequarry_searches_total{outcome="found"}' in seen
+    assert not any(series.startswith("codequarry_jobs{") for series in seen)
+
+
+def test_a_version_is_behind_from_when_its_newest_commit_was_seen_until_that_is_published():
+    head = Head(
+        timelines={
+            1: Timeline("a", 5, "a1"),
+            2: Timeline("b", 6, "b2"),
+            3: Timeline("b", 7, "x1", ref="refs/heads/dev"),
+            4: Timeline("b", 9, "x2", ref="refs/heads/dev"),
+            5: Timeline("a", 0, "", ref="refs/heads/new"),
+        },
+        defaults={"a": 1, "b": 2},
+    )
+    seen = [
+        RefHead("a", "", "a2", ago(5), seen_at=ago(100)),
+        RefHead("b", "", "b2", ago(5), seen_at=ago(50)),
+        RefHead("b", "refs/heads/dev", "x3", ago(30)),
+        RefHead("a", "refs/heads/new", "n1", ago(1), seen_at=ago(9)),
+        RefHead("gone", "", "g1", ago(1), seen_at=ago(999)),
+    ]
+    assert behind(head, seen, NOW) == [("a", 100.0), ("b", 30.0)]
+
+
+@pytest.mark.parametrize(("worst", "named"), [(0, []), (1, ["b"]), (5, ["b", "a"])])
+def test_only_so_many_repositories_are_named_as_the_settings_say(worst, named):
+    seen = list(behind_samples([("a", 3.0), ("b", 9.0), ("a", 4.0)], worst))
+    assert [labels for _, labels, _ in seen if labels] == [(name,) for name in named]
+    assert {metric.name: value for metric, labels, value in seen if not labels} == {
+        "codequarry_versions_behind": 3,
+        "codequarry_behind_seconds": 9.0,
+    }
+
+
+def test_when_a_commit_was_seen_first_stays_however_often_it_is_fetched(versioned_index):
+    store = versioned_index.store
+
+    def save(commit, **fields):
+        save_ref_head(store, RefHead("core", "", commit, "2026-01-01T00:00:00+00:00", **fields))
+        return read_ref_head(store, "core", "").seen_at
+
+    first = save("a" * 40)
+    assert datetime.fromisoformat(first) <= datetime.now(UTC)
+    assert save("a" * 40, behind=3) == first
+    assert save("b" * 40, seen_at=ago(7)) == ago(7)
+
+
+@pytest.fixture
+def server(versioned_index):
+    opened = MetricsServer("127.0.0.1", 0, CatalogMetrics(lambda: versioned_index.store))
+    yield opened
+    opened.close()
+
+
+def fetch(server, path):
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=30) as answer:
+        return answer.headers["Content-Type"], answer.read().decode()
+
+
+def test_the_port_serves_what_is_counted_and_what_the_catalog_says(server):
+    metrics.start_counting()
+    kind, text = fetch(server, "/metrics?name[]=x")
+    assert kind == metrics.CONTENT_TYPE
+    assert "codequarry_searches_total" in text and "codequarry_catalog_up 1.0" in text
+    assert fetch(server, "/healthz")[1] == "ok\n"
+    with pytest.raises(HTTPError, match="404"):
+        fetch(server, "/search-code")
+
+
+def test_a_port_that_is_taken_is_a_clear_error(server):
+    with pytest.raises(UsageError, match=f"port {server.port}: Address already in use"):
+        MetricsServer("127.0.0.1", server.port)
+
+
+def test_processes_of_one_service_share_a_port():
+    first = MetricsServer("127.0.0.1", 0, shared=True)
+    second = MetricsServer("127.0.0.1", first.port, shared=True)
+    for server in (first, second):
+        server.close()
