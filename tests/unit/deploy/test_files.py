@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -137,3 +139,16 @@ def test_prometheus_finds_our_services_on_their_port():
     assert {one["port"] for one in found.values()} == {port}
     for file in config["rule_files"]:
         assert (DEPLOY / "prometheus" / file).exists()
+
+
+def test_every_alert_has_a_moment_at_which_it_fires_and_one_at_which_it_does_not():
+    groups = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yml").read_text())["groups"]
+    alerts = {rule["alert"] for group in groups for rule in group["rules"]}
+    told = yaml.safe_load((DEPLOY / "prometheus" / "alerts_test.yml").read_text())["tests"]
+    moments = [(one["alertname"], bool(one.get("exp_alerts"))) for test in told for one in test["alert_rule_test"]]
+    assert set(moments) == {(alert, fires) for alert in alerts for fires in (True, False)}
+    # Prometheus itself judges both where it is at hand: it needs an installation of its own.
+    if promtool := shutil.which("promtool"):
+        folder = DEPLOY / "prometheus"
+        subprocess.run([promtool, "check", "config", "prometheus.yml"], cwd=folder, check=True)
+        subprocess.run([promtool, "test", "rules", "alerts_test.yml"], cwd=folder, check=True)
