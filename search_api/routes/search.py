@@ -24,7 +24,8 @@ from codequarry.shared.telemetry.metrics import count_degraded, count_search, ob
 JSON = "application/json"
 # The deepest request, filters inside of one of several repositories, has five levels.
 MAX_JSON_DEPTH = 32
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# One that is never closed reaches to the end and is not entered again: else each quote in it would be looked at anew.
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
 blueprint = APIBlueprint("search", __name__, tag="Search")
 

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from codequarry.search_api.app import create_app
-from codequarry.shared.errors import EmbedderUnavailable
+from codequarry.search_api.routes.search import parse_json
+from codequarry.shared.errors import EmbedderUnavailable, UsageError
 from codequarry.shared.settings.config import SettingsModel
 
 pytestmark = pytest.mark.usefixtures("indexed")
@@ -189,6 +190,14 @@ def test_an_index_of_another_model_is_refused_with_what_to_do(settings, store, e
 def test_a_body_that_is_nested_too_deep_is_refused(refused, depth):
     body = '{"query": "x", "filters": ' + "[" * depth + "]" * depth + "}"
     assert "deeper than 32" in refused(400, data=body, content_type="application/json")["detail"]
+
+
+def test_a_text_that_is_never_closed_is_read_once():
+    """Looked at anew from each quote in it, a million of them would keep the service busy for hours."""
+    with pytest.raises(UsageError, match="not valid JSON"):
+        parse_json(b'{"query": "' + b'\\"' * 1_000_000)
+    with pytest.raises(UsageError, match="deeper than 32"):
+        parse_json(b'["\\\\", "\\"' + b"]" + b'", ' + b"[" * 40)
 
 
 def test_brackets_in_a_text_are_no_nesting(search):
