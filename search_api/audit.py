@@ -13,6 +13,7 @@ from typing import Any
 from flask import Flask, Response, g, request
 
 from codequarry.search_api.admission import action_of, need_of
+from codequarry.search_api.auth import NOBODY
 from codequarry.search_api.problems import problem
 from codequarry.shared.errors import UsageError
 from codequarry.shared.settings.service import AuditSettings
@@ -101,8 +102,10 @@ def record(app: Flask, settings: AuditSettings) -> None:
         if need_of(request) == "open":
             return response
         access = g.get("access") or Access()
+        # Nobody asks a request who sent it that was refused because it had waited too long.
+        principal = g.get("principal") or NOBODY
         try:
-            audit.add(g.principal.name, action_of(request), response.status_code, g.request_id, access)
+            audit.add(principal.name, action_of(request), response.status_code, g.request_id, access)
         except OSError as error:
             log.error("the audit log can't be written", detail=error.strerror)
             # What can't be written down is not answered: else a full disk would be a way around the log.

@@ -102,6 +102,17 @@ def test_every_route_that_reads_says_which_repositories(audited):
     ]
 
 
+def test_a_request_that_waited_too_long_to_be_known_is_written_down_as_refused(settings, store, embedder, tmp_path):
+    file = tmp_path / "audit.jsonl"
+    changed = settings.model_copy(update={"audit": AuditSettings(file=file)})
+    response = create_app(changed, store, embedder, waited=lambda: 1e6).test_client().get("/repos")
+    assert (response.status_code, response.mimetype) == (503, "application/problem+json")
+    assert response.headers["Retry-After"]
+    assert [(line["action"], line["status"], line["principal"]) for line in lines(file)] == [
+        ("GET /repos", 503, "nobody")
+    ]
+
+
 def test_where_it_can_not_be_written_nothing_is_answered(audited):
     make, file = audited
     client = make()
