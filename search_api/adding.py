@@ -7,6 +7,7 @@ from codequarry.search_api.engine import SearchEngine
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.request import MAX_VALUE_CHARACTERS
 from codequarry.search_api.versions import Asked
+from codequarry.shared.access.grants import Principal
 from codequarry.shared.errors import Forbidden, IndexingOff, NotIndexed, UnknownName, UsageError
 from codequarry.shared.jobs.job import PRIORITIES, Job, JobRequest
 from codequarry.shared.jobs.job_list import cancel_jobs_of
@@ -91,12 +92,18 @@ def remove_repository(engine: SearchEngine, indexer: Indexer | None, name: str) 
     repository = known.get(name)
     if repository is None and name not in head.defaults:
         raise NotIndexed(f"'{name}' is not indexed; there is {', '.join(known) or 'nothing yet'}")
-    if principal.allowed_paths(name):
-        raise Forbidden(f"this key sees some paths of '{name}' alone; who removes it must see all of it")
+    check_removing(name, principal)
     cancel_jobs_of(engine.store, name)
     origin = repository.origin if repository else ""
     request = JobRequest(name, origin, kind="remove", priority=PRIORITIES["change"], requested_by=principal.name)
     return indexer.submit(request)
+
+
+def check_removing(name: str, principal: Principal) -> None:
+    """Raise Forbidden for who may not have a repository removed, nor decide on a removal that is under way."""
+    principal.require("admin")
+    if principal.allowed_paths(name):
+        raise Forbidden(f"this key sees some paths of '{name}' alone; who removes it must see all of it")
 
 
 def candidates_of(text: str) -> tuple[Ref, ...]:

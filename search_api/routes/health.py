@@ -7,8 +7,9 @@ from flask import Response, current_app, jsonify
 
 from codequarry.search_api.bodies import HealthBody
 from codequarry.search_api.problems import RETRY_AFTER_SECONDS
-from codequarry.search_api.routes import CATALOG_METRICS, Responses, answer_response, backend, problem_responses
+from codequarry.search_api.routes import CATALOG_METRICS, Responses, answer_response, backend, caller, problem_responses
 from codequarry.search_api.schemas import reference
+from codequarry.shared.errors import Forbidden
 from codequarry.shared.telemetry.metrics import CONTENT_TYPE, render
 
 blueprint = APIBlueprint("health", __name__, tag="Operation")
@@ -62,4 +63,6 @@ def readyz() -> Response:
 )
 def metrics() -> Response:
     """Return the metrics of the service, and what the catalog says of jobs and versions."""
+    if not caller().sees_everything:
+        raise Forbidden("metrics count what is done for everybody: this needs a key that may see everything")
     return Response(render(current_app.extensions[CATALOG_METRICS]), content_type=CONTENT_TYPE)

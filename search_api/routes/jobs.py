@@ -7,6 +7,7 @@ from typing import get_args
 from apiflask import APIBlueprint
 from flask import Response, current_app, jsonify, request
 
+from codequarry.search_api.adding import check_removing
 from codequarry.search_api.audit import note_access
 from codequarry.search_api.bodies import JobBody
 from codequarry.search_api.indexing import Indexer
@@ -114,7 +115,9 @@ def accepted(job: Job) -> Response:
 
 def _changed(job_id: str, change: Callable[[Job], Job]) -> Job:
     catalog = engine().catalog
-    catalog.known_job(job_id)
+    known = catalog.known_job(job_id)
+    if known.kind == "remove" and not known.candidates:
+        check_removing(known.repo, catalog.principal)
     job = catalog.shown(change_job(catalog.store, job_id, change))
     note_access([job.repo], 1)
     return job

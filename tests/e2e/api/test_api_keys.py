@@ -6,9 +6,13 @@ from flask import Flask
 from codequarry.search_api import auth
 from codequarry.search_api.admission import NEEDS, check_declared
 from codequarry.search_api.app import create_app
-from codequarry.shared.access.grants import Grant
+from codequarry.shared.access.grants import ALL_PATHS, Grant
 from codequarry.shared.access.key_list import add_key
 from codequarry.shared.access.keys import new_key
+from codequarry.shared.jobs.job import JobRequest, cancelled
+from codequarry.shared.jobs.job_list import change_job, forget_job, submit
+from codequarry.shared.model import PathGlobs
+from codequarry.shared.versions.refs import Ref
 
 pytestmark = pytest.mark.usefixtures("indexed")
 ADMIN_KEY = "the-key-of-a-compose-file-9f2c"
@@ -22,8 +26,8 @@ def with_key(token):
 def key(store):
     """Give a function that makes a key and returns its headers."""
 
-    def make(*scopes, repos="*"):
-        made, token = new_key("of a test", scopes, [Grant(repos)])
+    def make(*scopes, repos="*", paths=ALL_PATHS):
+        made, token = new_key("of a test", scopes, [Grant(repos, paths)])
         add_key(store, made)
         return with_key(token)
 
@@ -82,6 +86,30 @@ def test_asking_for_indexing_needs_its_scope(service, key):
     refused = service.post("/search-code?index=true", json=body, headers=key("search"))
     assert refused.status_code == 403
     assert service.post("/search-code?index=true", json=body, headers=key("search", "index")).status_code == 200
+
+
+@pytest.mark.parametrize("change", ["retry", "cancel"])
+def test_whoever_may_not_remove_a_repository_may_not_decide_on_its_removal(service, store, keys, key, change):
+    removal, _ = submit(store, JobRequest("core", "", kind="remove"))
+    if change == "retry":
+        change_job(store, removal.id, cancelled)
+    path = f"/jobs/{removal.id}/{change}"
+    assert "'admin'" in service.post(path, headers=keys["index"]).get_json()["detail"]
+    in_part = key("admin", paths=PathGlobs(("src/",)))
+    assert "see all of it" in service.post(path, headers=in_part).get_json()["detail"]
+    assert service.post(path, headers=keys["admin"]).status_code == 200
+    forget_job(store, removal.id)
+
+
+def test_a_version_that_a_webhook_has_removed_is_left_to_who_may_index(service, store, keys):
+    removal, _ = submit(store, JobRequest("core", "", "refs/pull/1", (Ref("pull", "1"),), kind="remove"))
+    assert service.post(f"/jobs/{removal.id}/cancel", headers=keys["index"]).status_code == 200
+    forget_job(store, removal.id)
+
+
+def test_metrics_are_for_who_sees_everything(service, key):
+    assert "see everything" in service.get("/metrics", headers=key("admin", repos="core")).get_json()["detail"]
+    assert service.get("/metrics", headers=key("admin")).status_code == 200
 
 
 def test_a_key_may_stand_in_the_body_as_other_services_have_it(service, keys):

@@ -125,6 +125,7 @@ EXAMPLES: Mapping[str, Callable[[Commits], Iterator[Example]]] = MappingProxyTyp
         "GET /healthz": _plain("GET", "/healthz"),
         "GET /readyz": _plain("GET", "/readyz"),
         "GET /openapi.json": _plain("GET", "/openapi.json"),
+        "GET /metrics": _plain("GET", "/metrics"),
     }
 )
 """By route as ``admission.NEEDS`` has it; what changes something comes after what only reads."""
