@@ -7,14 +7,15 @@ itself, and who asks from ``routes.caller()``. Needs:
 - ``search``, ``index``, ``admin``: the scope that the key must have. A route that needs more for some requests asks for
   that itself: ``caller().require("index")``.
 - ``open``: no key and no limit, for probes and descriptions; whoever asks is NOBODY and sees nothing of the index.
-- ``signed``: no key, since the route itself checks a signature, as webhooks do; the limits count all of them as one.
+- ``signed``: no key, since the route itself checks a signature, as webhooks do; it tells by ``admit_signed`` whose that
+  is, and each of them has limits of its own.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from flask import Flask, Request, g, request
+from flask import Flask, Request, current_app, g, request
 from werkzeug.routing import Rule
 
 from codequarry.search_api.auth import NOBODY, Asker, Authenticator
@@ -46,8 +47,10 @@ NEEDS: Mapping[str, Need] = MappingProxyType(
         "GET /openapi.json": "open",
     }
 )
-SIGNED = Principal("signed", frozenset(), ())
-"""Who asks a route that knows its callers by their signatures."""
+UNVERIFIED = Principal("unverified sender", frozenset(), ())
+"""Who asks a route that knows its callers by their signatures, until it has looked at that."""
+LIMITS = "codequarry.limits"
+"""Where the application keeps its limits."""
 
 _SCOPES: Mapping[Need, Scope] = MappingProxyType({"search": "search", "index": "index", "admin": "admin"})
 # Flask answers these itself, for any route that answers GET or anything at all.
@@ -68,7 +71,7 @@ def _methods(rule: Rule) -> set[str]:
 def guard(app: Flask, settings: SettingsModel, authenticator: Authenticator) -> None:
     """Let nobody reach a route of ``app`` who may not; ``g.principal`` is who asks."""
     check_declared(app)
-    limits = Limits(settings.limits)
+    limits = app.extensions[LIMITS] = Limits(settings.limits)
 
     @app.before_request
     def admit() -> None:
@@ -76,16 +79,27 @@ def guard(app: Flask, settings: SettingsModel, authenticator: Authenticator) -> 
         need = need_of(request)
         if need == "open":
             return
-        g.principal = SIGNED if need == "signed" else authenticator.authenticate(asker())
-        limits.enter(g.principal.name)
-        g.admitted = g.principal.name
-        if need in _SCOPES:
-            g.principal.require(_SCOPES[need])
+        if need == "signed":
+            g.principal = UNVERIFIED
+            return
+        _enter(limits, authenticator.authenticate(asker()))
+        g.principal.require(_SCOPES[need])
 
     @app.teardown_request
     def leave(_: BaseException | None) -> None:
         if (name := g.pop("admitted", None)) is not None:
             limits.leave(name)
+
+
+def admit_signed(name: str) -> None:
+    """Let in whoever sent the request that is dealt with, now that the signature is known to be theirs."""
+    _enter(current_app.extensions[LIMITS], Principal(name, frozenset(), ()))
+
+
+def _enter(limits: Limits, principal: Principal) -> None:
+    g.principal = principal
+    limits.enter(principal.name)
+    g.admitted = principal.name
 
 
 def action_of(asked: Request) -> str:

@@ -12,6 +12,7 @@ from apiflask import APIBlueprint
 from flask import Response, current_app, jsonify, request
 from pydantic import SecretStr
 
+from codequarry.search_api.admission import admit_signed
 from codequarry.search_api.audit import note_access
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.parameters import integer_parameter, refuse_unknown_parameters
@@ -23,16 +24,24 @@ from codequarry.search_api.webhooks.generic import read_generic
 from codequarry.search_api.webhooks.gitlab import read_gitlab
 from codequarry.search_api.webhooks.hub import read_hub
 from codequarry.search_api.webhooks.receiving import Received, Receiver
-from codequarry.search_api.webhooks.signatures import check_generic, check_gitea, check_github, check_gitlab
+from codequarry.search_api.webhooks.signatures import (
+    check_generic,
+    check_gitea,
+    check_github,
+    check_gitlab,
+    is_id_signed,
+)
 from codequarry.search_api.work_bodies import DeliveriesBody, GenericDelivery, ReceivedBody
 from codequarry.shared.errors import Forbidden, IndexingOff, UsageError
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.triggers.deliveries import MAX_ID_CHARACTERS, Provider, new_delivery
 
 FORM = "application/x-www-form-urlencoded"
+# GitHub sends one.
+MAX_FORM_FIELDS = 10
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1_000
-# Where each provider puts what is the same when it sends a delivery again, the surest first.
+# Where each provider puts what it calls a delivery, the surest first.
 ID_HEADERS: Mapping[Provider, tuple[str, ...]] = MappingProxyType(
     {
         "github": ("X-GitHub-Delivery",),
@@ -57,13 +66,16 @@ def _receive(provider: Provider) -> Response:
     request.max_content_length = settings.webhooks.max_body_bytes
     secrets = _secrets(settings, provider)
     raw = request.get_data()
-    _check(provider, raw, secrets, settings.webhooks.tolerance_seconds)
+    secret = _check(provider, raw, secrets, settings.webhooks.tolerance_seconds)
+    admit_signed(f"{provider} webhook, secret {secret + 1}")
     parsed = _read(provider, _body(raw))
     indexer: Indexer | None = current_app.extensions[INDEXER]
     if indexer is None:
         raise IndexingOff("this service does not index: deliveries go to codequarry serve")
     receiver: Receiver = current_app.extensions[RECEIVER]
-    return _answer(receiver.receive(backend().engine(), indexer, new_delivery(provider, _id(provider)), parsed))
+    digest = "" if is_id_signed(provider, request.headers) else sha256(raw).hexdigest()
+    delivery = new_delivery(provider, _id(provider), digest)
+    return _answer(receiver.receive(backend().engine(), indexer, delivery, parsed))
 
 
 def _secrets(settings: SettingsModel, provider: Provider) -> Sequence[str]:
@@ -78,27 +90,33 @@ def _secrets(settings: SettingsModel, provider: Provider) -> Sequence[str]:
     return [secret.get_secret_value() for secret in by_provider[provider]]
 
 
-def _check(provider: Provider, raw: bytes, secrets: Sequence[str], tolerance: float) -> None:
+def _check(provider: Provider, raw: bytes, secrets: Sequence[str], tolerance: float) -> int:
+    """Return which of the secrets a delivery was signed with."""
     if provider == "github":
-        check_github(request.headers, raw, secrets)
-    elif provider == "gitea":
-        check_gitea(request.headers, raw, secrets)
-    elif provider == "gitlab":
-        check_gitlab(request.headers, raw, secrets, time.time(), tolerance)
-    else:
-        check_generic(request.headers, raw, secrets, time.time(), tolerance)
+        return check_github(request.headers, raw, secrets)
+    if provider == "gitea":
+        return check_gitea(request.headers, raw, secrets)
+    check = check_gitlab if provider == "gitlab" else check_generic
+    return check(request.headers, raw, secrets, time.time(), tolerance)
 
 
 def _body(raw: bytes) -> Body:
     """Return the JSON object in a body; GitHub can be set to send it as a field of a form."""
     text = raw
     if request.mimetype == FORM:
-        fields = parse_qs(raw.decode("utf-8", "replace"), max_num_fields=10)
-        text = fields.get("payload", [""])[0].encode()
+        text = _payload(raw)
     body = parse_json(text)
     if not isinstance(body, dict):
         raise UsageError("the body must be a JSON object: choose application/json as the hook's content type")
     return body
+
+
+def _payload(form: bytes) -> bytes:
+    try:
+        fields = parse_qs(form.decode("utf-8", "replace"), max_num_fields=MAX_FORM_FIELDS)
+    except ValueError:
+        raise UsageError(f"the form has more than {MAX_FORM_FIELDS} fields; the one that counts is 'payload'") from None
+    return fields.get("payload", [""])[0].encode()
 
 
 def _read(provider: Provider, body: Body) -> Parsed:
@@ -111,7 +129,7 @@ def _read(provider: Provider, body: Body) -> Parsed:
 
 
 def _id(provider: Provider) -> str:
-    """Return what a repetition would be known by; without it every delivery is another one."""
+    """Return what the host calls a delivery."""
     given = next((value for name in ID_HEADERS[provider] if (value := request.headers.get(name))), "")
     if len(given) <= MAX_ID_CHARACTERS and given.isascii() and given.isprintable():
         return given or uuid4().hex

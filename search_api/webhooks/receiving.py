@@ -18,7 +18,7 @@ from codequarry.shared.repositories.origin_rules import accepted_origin
 from codequarry.shared.repositories.origins import identity_if_readable, read_origin
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
-from codequarry.shared.triggers.deliveries import Delivery, begin_delivery, end_delivery, tidy_deliveries
+from codequarry.shared.triggers.deliveries import Delivery, begin_delivery, end_delivery, is_newest, tidy_deliveries
 from codequarry.shared.triggers.following import rules_of
 from codequarry.shared.triggers.polls import note_hooked
 
@@ -47,7 +47,7 @@ class Receiver:
     def receive(self, engine: SearchEngine, indexer: Indexer, delivery: Delivery, parsed: Parsed) -> Received:
         """Do what a delivery asks for, unless that was done before; it is in the log in any case."""
         self._tidy(engine.store)
-        known = begin_delivery(engine.store, delivery)
+        known = begin_delivery(engine.store, delivery, lambda known: _is_done(engine.store, known, parsed))
         if known:
             return Received(known, repeated=True)
         try:
@@ -94,7 +94,23 @@ class Receiver:
             if self._clock() - self._tidied < TIDY_SECONDS:
                 return
             self._tidied = self._clock()
-        tidy_deliveries(store, self._settings.webhooks.keep_deliveries, self._settings.webhooks.keep_days)
+        webhooks = self._settings.webhooks
+        # A time may be as far before ours as behind it.
+        tidy_deliveries(store, webhooks.keep_deliveries, webhooks.keep_days, 2 * webhooks.tolerance_seconds)
+
+
+def _is_done(store: Store, known: Delivery, parsed: Parsed) -> bool:
+    """Tell whether a delivery that came before, as far as was signed, asks for nothing when it comes again.
+
+    A host that says nothing of times tells in the same words of a branch that goes back and forth: such a push counts
+    anew once another one of its version came. Sent again by somebody else it has the origin asked, and no more.
+    """
+    if not known.digest:
+        return True
+    if known.result == "ignored":
+        return False
+    closed = isinstance(parsed, Event) and parsed.change == "closed"
+    return closed or is_newest(store, known)
 
 
 def find(place: Place, catalog: Mapping[str, Repository]) -> Repository | None:

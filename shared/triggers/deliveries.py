@@ -1,6 +1,6 @@
 """What code hosts told the service, each delivery a document of the catalog: the log, and the guard against replay."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -13,6 +13,7 @@ from codequarry.shared.store.port import Store
 DELIVERY_PREFIX = "delivery:"
 # A key is a document id, and these have a limit in bytes (512 in OpenSearch); an id is what a header held.
 MAX_ID_CHARACTERS = 100
+DAY_SECONDS = 86_400.0
 
 Provider = Literal["github", "gitlab", "gitea", "generic"]
 PROVIDERS: tuple[Provider, ...] = ("github", "gitlab", "gitea", "generic")
@@ -24,7 +25,8 @@ class Delivery:
     """One delivery and what came of it; ``repeats`` counts how often it came again and began nothing.
 
     One that stays ``received`` could not be dealt with, ``reason`` says why; the same one may come again. ``ref`` is
-    the key of a version, "" the default branch. Times are ISO 8601 in UTC.
+    the key of a version, "" the default branch. ``digest`` is of its body, where only that was signed: whoever has seen
+    one could send it again under any id. Times are ISO 8601 in UTC.
     """
 
     provider: Provider
@@ -38,11 +40,12 @@ class Delivery:
     job: str = ""
     reason: str = ""
     repeats: int = 0
+    digest: str = ""
 
     @property
     def key(self) -> str:
-        """The document key."""
-        return f"{DELIVERY_PREFIX}{self.provider}\n{self.id}"
+        """The document key: by what was signed of it."""
+        return f"{DELIVERY_PREFIX}{self.provider}\n{self.digest or self.id}"
 
     def to_json(self) -> dict[str, Any]:
         """Return one line of the log."""
@@ -61,13 +64,13 @@ class Delivery:
         }
 
 
-def new_delivery(provider: Provider, delivery_id: str) -> Delivery:
+def new_delivery(provider: Provider, delivery_id: str, digest: str = "") -> Delivery:
     """Return a delivery that came just now."""
-    return Delivery(provider, delivery_id, now())
+    return Delivery(provider, delivery_id, now(), digest=digest)
 
 
-def begin_delivery(store: Store, delivery: Delivery) -> Delivery | None:
-    """Write that a delivery came; return the one with the same id that was dealt with already, if there is one."""
+def begin_delivery(store: Store, delivery: Delivery, is_done: Callable[[Delivery], bool]) -> Delivery | None:
+    """Write that a delivery came; return what is known of the same one that came before, if that ``is_done``."""
     while True:
         try:
             store.write_document(delivery.key, asdict(delivery), None)
@@ -76,10 +79,18 @@ def begin_delivery(store: Store, delivery: Delivery) -> Delivery | None:
             if document is None:
                 continue
             known = _read(document.body)
-            if known.result == "received":
-                return None  # whoever had it could not finish
+            if known.result == "received" or not is_done(known):
+                return None  # whoever had it could not finish, or it means something new
             return _counted(store, known, document.version)
         return None
+
+
+def is_newest(store: Store, known: Delivery) -> bool:
+    """Tell whether nothing that came later was about the same version."""
+    return not any(
+        (one.repo, one.ref) == (known.repo, known.ref) and one.received_at > known.received_at
+        for one in list_deliveries(store)
+    )
 
 
 def _counted(store: Store, known: Delivery, version: str) -> Delivery:
@@ -102,14 +113,17 @@ def list_deliveries(store: Store) -> list[Delivery]:
     return sorted(found, key=lambda one: one.received_at, reverse=True)
 
 
-def tidy_deliveries(store: Store, most: int, days: float) -> int:
-    """Forget the deliveries beyond the ``most`` latest, and those that are older than ``days``; return how many."""
+def tidy_deliveries(store: Store, most: int, days: float, least_seconds: float) -> int:
+    """Forget the deliveries beyond the ``most`` latest, and those that are older than ``days``; return how many.
+
+    However many there are, none goes before ``least_seconds``: as long as its signature is good, it may come again.
+    """
     moment = datetime.now(UTC)
-    forgotten = [
-        one
-        for position, one in enumerate(list_deliveries(store))
-        if position >= most or (moment - datetime.fromisoformat(one.received_at)).total_seconds() > days * 86_400
-    ]
+    forgotten = []
+    for position, one in enumerate(list_deliveries(store)):
+        age = (moment - datetime.fromisoformat(one.received_at)).total_seconds()
+        if age > days * DAY_SECONDS or (position >= most and age > least_seconds):
+            forgotten.append(one)
     for one in forgotten:
         store.delete_document(one.key)
     return len(forgotten)

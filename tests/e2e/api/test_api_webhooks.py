@@ -19,6 +19,7 @@ from codequarry.ingest import job_runner
 from codequarry.search_api.app import create_app
 from codequarry.shared.jobs.job_list import list_jobs
 from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.service import AuditSettings, LimitSettings
 from codequarry.shared.settings.triggers import WebhookSettings
 
 PAGE = Path(__file__).parents[3] / "docs" / "webhooks.md"
@@ -121,6 +122,7 @@ def test_a_push_to_the_default_branch_is_searchable_when_its_job_is_done(service
 
 
 def test_a_delivery_that_comes_again_begins_nothing(service, store, core):
+    core.commit({"again.py": "again = 1\n"})
     first = accepted(push(service, core, "main", delivery="again"))
     ended(service, first["job_id"])
     jobs = len(list_jobs(store))
@@ -128,6 +130,85 @@ def test_a_delivery_that_comes_again_begins_nothing(service, store, core):
         again = accepted(push(service, core, "main", delivery="again"))
         assert (again["job_id"], again["repeated"], again["repeats"]) == (first["job_id"], True, count)
     assert len(list_jobs(store)) == jobs
+
+
+def gitlab_push(client, core, before, after):
+    project = {"git_http_url": str(core.folder)}
+    body = {"object_kind": "push", "ref": "refs/heads/main", "before": before, "after": after, "project": project}
+    return client.post("/webhooks/gitlab", json=body, headers={"X-Gitlab-Token": SECRET})
+
+
+def test_a_delivery_that_somebody_saw_begins_nothing_under_another_id(service, store, core):
+    """GitHub and Gitea sign the body alone: the id is for anybody to choose."""
+    core.commit({"seen.py": "seen = 1\n"})
+    first = accepted(push(service, core, "main", delivery="genuine"))
+    ended(service, first["job_id"])
+    jobs = len(list_jobs(store))
+    for other in ("invented", ""):
+        again = accepted(push(service, core, "main", delivery=other))
+        assert (again["job_id"], again["repeated"], again["delivery_id"]) == (first["job_id"], True, "genuine")
+    assert len(list_jobs(store)) == jobs
+
+
+def test_gitlab_may_tell_in_the_same_words_of_a_branch_that_goes_back_and_forth(service, core):
+    """Without an id or a time in what it sends, a repetition is what nothing came after."""
+    one, other = core.git("rev-parse", "main"), core.commit({"forth.py": "x = 1\n"})
+    first = gitlab_push(service, core, one, other)
+    assert ended(service, accepted(first)["job_id"])["state"] == "done"
+    assert accepted(gitlab_push(service, core, one, other))["repeated"]
+    core.git("reset", "--quiet", "--hard", one)
+    assert ended(service, accepted(gitlab_push(service, core, other, one))["job_id"])["commit"] == one
+    core.git("reset", "--quiet", "--hard", other)
+    third = accepted(gitlab_push(service, core, one, other))
+    assert not third["repeated"]
+    assert ended(service, third["job_id"])["commit"] == other
+
+
+def test_a_pull_request_that_was_opened_again_is_not_closed_by_an_old_delivery(service, core):
+    core.git("update-ref", "refs/pull/8/head", core.git("rev-parse", "main"))
+
+    def told(action, moment, delivery):
+        pull = {"number": 8, "updated_at": moment}
+        body = {"action": action, "pull_request": pull, "repository": {"clone_url": str(core.folder)}}
+        return github(service, "pull_request", body, delivery)
+
+    ended(service, accepted(generic(service, repo="core", ref="pull/8"))["job_id"])
+    ended(service, accepted(told("closed", 1, "closed"))["job_id"])
+    ended(service, accepted(generic(service, repo="core", ref="pull/8"))["job_id"])
+    ended(service, accepted(told("synchronize", 3, "moved"))["job_id"])
+    assert accepted(told("closed", 1, "invented"))["repeated"]
+    assert "pull/8" in versions(service)
+
+
+def test_what_was_ignored_is_looked_at_anew_when_it_is_sent_again(service, core):
+    core.git("branch", "later", "main")
+    reason = ignored(push(service, core, "later", delivery="too-early"))
+    assert "neither the default branch nor indexed" in reason
+    ended(service, accepted(generic(service, repo="core", ref="later"))["job_id"])
+    assert not accepted(push(service, core, "later", delivery="too-early"))["repeated"]
+
+
+def test_each_secret_has_limits_of_its_own_and_who_has_none_uses_none_up(settings, store, embedder, indexed, tmp_path):
+    limits = LimitSettings(requests_per_minute=1, burst=2)
+    file = tmp_path / "audit.jsonl"
+    changed = settings.model_copy(update={"limits": limits, "audit": AuditSettings(file=file)})
+    client = create_app(changed, store, embedder, lambda _: object()).test_client()
+
+    def told(secret, path="/webhooks/github"):
+        raw = b'{"zen": "%s"}' % os.urandom(4).hex().encode()
+        signature = hmac.new(secret.encode(), raw, sha256).hexdigest()
+        headers = {"X-GitHub-Event": "ping", "X-Hub-Signature-256": f"sha256={signature}"}
+        headers |= {"X-Gitea-Event": "ping", "X-Gitea-Signature": signature}
+        return client.post(path, data=raw, headers=headers, content_type="application/json").status_code
+
+    assert [told("a guess at it") for _ in range(5)] == [401] * 5
+    assert [told(SECRET) for _ in range(3)] == [202, 202, 429]
+    assert told("an older secret") == 202
+    assert told(SECRET, "/webhooks/gitea") == 202
+    who = {json.loads(line)["principal"] for line in file.read_text().splitlines()}
+    assert who == {
+        "unverified sender", "github webhook, secret 1", "github webhook, secret 2", "gitea webhook, secret 2"
+    }  # fmt: skip
 
 
 def test_a_branch_is_followed_once_it_is_indexed_until_it_is_deleted(service, core):
@@ -210,6 +291,18 @@ def test_github_may_send_a_form(service, core):
         "/webhooks/github", data=raw, headers=headers, content_type="application/x-www-form-urlencoded"
     )
     assert ignored(response) == "the hook works"
+
+
+def test_a_form_with_too_many_fields_is_a_400(service):
+    raw = b"&".join(b"f%d=x" % number for number in range(40))
+    response = service.post(
+        "/webhooks/github",
+        data=raw,
+        headers={"X-GitHub-Event": "ping", "X-Hub-Signature-256": sign(raw)},
+        content_type="application/x-www-form-urlencoded",
+    )
+    assert response.status_code == 400
+    assert "'payload'" in response.get_json()["detail"]
 
 
 def test_a_hundred_pushes_within_a_second_make_at_most_two_runs(application, store, core, monkeypatch):
