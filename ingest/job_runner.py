@@ -139,7 +139,7 @@ def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
     seen_at = job.created_at if job.wanted_commit else ""
     for candidate in candidates:
         try:
-            request = IndexRequest(job.origin, name=job.repo, ref=candidate, guarded=job.guarded, seen_at=seen_at)
+            request = IndexRequest(job.origin, candidate, job.repo, guarded=job.guarded, seen_at=seen_at, beside=True)
             return index_repository(request, workshop, sign.observe).commit
         except (NotAtOrigin, NotIndexed, UsageError) as error:
             refused = refused or error

@@ -30,7 +30,8 @@ class Workshop:
 class IndexRequest:
     """Which version of which repository to index: ``origin`` is a path or URL, ``ref`` None its default branch.
 
-    ``default`` makes the branch of ``ref`` the repository's default one, as the first branch that is indexed is.
+    ``default`` makes the branch of ``ref`` the repository's default one, as the first branch that is indexed is; not
+    ``beside``, where the branch that the origin's HEAD names is indexed first.
     ``full`` starts over beside what is there. More than ``max_chunks`` chunks or ``max_tokens`` tokens to embed stop
     the run with LimitExceeded, and nothing is published. ``forced`` paths are written anew although nothing about them
     has changed: something is wrong with them (``codequarry fsck --repair``). A repository that is new and was named by
@@ -48,6 +49,7 @@ class IndexRequest:
     forced: frozenset[str] = frozenset()
     guarded: bool = False
     seen_at: str = ""
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

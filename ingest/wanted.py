@@ -95,7 +95,7 @@ def _is_default(request: IndexRequest, ref: Ref, known: Repository | None, head:
     if ref.kind != "branch":
         return False
     if known is None or known.name not in head.defaults:
-        return True
+        return not request.beside
     return request.default or default_branch(head, known) == ref.value
 
 

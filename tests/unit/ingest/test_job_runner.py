@@ -162,3 +162,16 @@ def test_a_repository_that_is_removed_during_a_job_is_not_indexed_again(do, repo
     assert (job.state, job.attempts) == ("failed", 1)
     assert "'project' was removed or changed meanwhile" in job.error
     assert read_repository(workshop.store, "project") is None
+
+
+@pytest.mark.parametrize("trigger", ["request", "webhook", "sync"])
+def test_a_branch_that_is_asked_for_first_does_not_become_the_default_one(do, repository, workshop, trigger):
+    """A push may overtake the first import, and the settings' branches are more urgent than that."""
+    repository.git("branch", "dev")
+    assert do(Ref("branch", "dev"), trigger=trigger).state == "done"
+    head = read_head(workshop.store)
+    assert head.default_branch("project") == "main"
+    assert read_repository(workshop.store, "project").follows_head
+    assert {state.ref for state in head.timelines.values()} == {"", "refs/heads/dev"}
+    assert do(Ref("branch", "main")).state == "done"
+    assert read_head(workshop.store).default_branch("project") == "main"
