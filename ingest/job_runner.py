@@ -5,7 +5,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from functools import partial
 from time import monotonic
 
 from structlog.contextvars import bind_contextvars, bound_contextvars
@@ -29,7 +29,7 @@ from codequarry.shared.errors import (
     StoreUnavailable,
     UsageError,
 )
-from codequarry.shared.jobs.job import Job, beaten, ended, failed_once, given_back, put_off
+from codequarry.shared.jobs.job import Job, beaten, ended, failed, failed_once, given_back, put_off
 from codequarry.shared.jobs.job_list import change_job
 from codequarry.shared.repositories.catalog import Progress
 from codequarry.shared.telemetry.logs import logger
@@ -41,8 +41,6 @@ from codequarry.shared.versions.refs import Ref, is_null_commit
 BEAT_SECONDS = 5.0
 # The first sign comes sooner: whoever asked looks at the phase.
 FIRST_BEAT_SECONDS = 0.5
-# Somebody else is at the same version, or has just changed it: worth another look after this.
-BUSY_SECONDS = 1.0
 # These may pass by themselves.
 OUTAGES = (StoreUnavailable, EmbedderUnavailable)
 PASSING = (GitError,)
@@ -77,21 +75,17 @@ def _run_job(job: Job, holder: str, workshop: Workshop, attend: Attend) -> Job |
     try:
         with sign.shown():
             commit = _perform(job, workshop, sign)
-    except Stopped:
-        return sign.close(lambda now: _stopped(now, holder))
-    except Interrupted:
+    except (Stopped, Interrupted):
         return sign.close(lambda now: given_back(now, holder))
     except RemovedMeanwhile as error:
-        removed = str(error)
-        return sign.close(lambda now: _stopped(now, holder) if now.stopping else _failed(now, holder, removed), error)
-    except BUSY:
-        return sign.close(lambda now: _stopped(now, holder, BUSY_SECONDS))
+        return sign.fail(error)
+    except BUSY as error:
+        return sign.put_off(error, busy=True)
     except NotAtOrigin as error:
         return sign.fail(error)
     except OUTAGES as error:
         log.warning("job waits for a service", detail=str(error))
-        down = str(error)
-        return sign.close(lambda now: _put_off(now, holder, down), error)
+        return sign.put_off(error)
     except PASSING as error:
         log.warning("job failed, will be tried again", detail=str(error))
         message = str(error)
@@ -112,14 +106,6 @@ def _unexpected(job: Job, error: Exception) -> str:
         return "it took longer than [queue] soft_limit_seconds; the next attempt goes on where it was"
     log.error("job failed unexpectedly", exc_info=error)
     return f"an unexpected error ({type(error).__name__}); the log has it under job {job.id}"
-
-
-def _stopped(job: Job, holder: str, pause: float = 0.0) -> Job:
-    return ended(job, holder, "cancelled") if job.stopping else given_back(job, holder, pause)
-
-
-def _put_off(job: Job, holder: str, error: str) -> Job:
-    return ended(job, holder, "cancelled") if job.stopping else put_off(job, holder, error, random.random())
 
 
 def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
@@ -190,7 +176,13 @@ class _Sign:
     def fail(self, error: CodequarryError) -> Job | None:
         """Write that the job failed for good."""
         message = str(error)
-        return self.close(lambda now: _failed(now, self._holder, message), error)
+        return self.close(lambda now: failed(now, self._holder, message), error)
+
+    def put_off(self, error: CodequarryError, *, busy: bool = False) -> Job | None:
+        """Write that the job waits for what is down, or for somebody who is ``busy`` with the same."""
+        message = str(error)
+        change = partial(put_off, holder=self._holder, error=message, share=random.random(), busy=busy)
+        return self.close(change, None if busy else error)
 
     def close(self, change: Callable[[Job], Job], error: Exception | None = None) -> Job | None:
         """Write how the job ended, with the ``error`` that ended it; None where somebody else has it."""
@@ -219,7 +211,3 @@ class _Sign:
                 continue
             if job.stopping:
                 self._stop = "it was cancelled"
-
-
-def _failed(job: Job, holder: str, message: str) -> Job:
-    return replace(ended(job, holder, "failed", error=message), failures=(*job.failures, message))

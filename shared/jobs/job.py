@@ -27,6 +27,9 @@ RETRY_SECONDS = 5.0
 MAX_RETRY_SECONDS = 600.0
 # An engine or model that was down is looked for this soon: everything waits for it.
 MAX_OUTAGE_SECONDS = 60.0
+# Somebody else is at the same version, or has just changed it: worth another look soon, and then less and less often.
+BUSY_SECONDS = 1.0
+MAX_BUSY_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +105,12 @@ class Job:
         return tuple(map(Ref.of_key, self.candidates))
 
     def is_due(self, moment: str) -> bool:
-        """Tell whether it waits for a worker, its pause after a failure being over."""
-        return self.state == "queued" and self.not_before <= moment
+        """Tell whether it waits for a worker, its pause after a failure being over.
+
+        A pause longer than any was written by a clock that went wrong, and counts as none.
+        """
+        pauses = moment < self.not_before <= _after(moment, MAX_RETRY_SECONDS)
+        return self.state == "queued" and not pauses
 
     def to_json(self) -> dict[str, Any]:
         """Return the body of ``GET /jobs/<id>``."""
@@ -143,8 +150,8 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-def _in(seconds: float) -> str:
-    return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat(timespec="microseconds")
+def _after(moment: str, seconds: float) -> str:
+    return (datetime.fromisoformat(moment) + timedelta(seconds=seconds)).isoformat(timespec="microseconds")
 
 
 def new_job(job_id: str, request: JobRequest) -> Job:
@@ -195,36 +202,49 @@ def ended(job: Job, holder: str, state: JobState, *, commit: str = "", error: st
     return replace(job, state=state, commit=commit, error=error, percent=percent, holder="", stopping=False)
 
 
+def failed(job: Job, holder: str, error: str) -> Job:
+    """Return a job after a failure that another attempt would not mend; one that was asked to stop has ended with that.
+
+    Conflict if ``holder`` has it no more.
+    """
+    _check_holder(job, holder)
+    failures = (*job.failures, error)[-MAX_ATTEMPTS:]
+    state: JobState = "cancelled" if job.stopping else "failed"
+    return replace(job, state=state, error=error, failures=failures, holder="", stopping=False)
+
+
 def failed_once(job: Job, holder: str, error: str, share: float) -> Job:
     """Return a job after a failure that may pass: it waits again, or has failed for good after MAX_ATTEMPTS.
 
     One that was asked to stop has ended with that. ``share`` (0 to 1) is random; it spreads the pauses of many jobs.
     """
-    _check_holder(job, holder)
-    failures = (*job.failures, error)[-MAX_ATTEMPTS:]
-    if job.stopping:
-        return replace(job, state="cancelled", error=error, failures=failures, holder="", stopping=False)
-    if job.attempts >= MAX_ATTEMPTS:
-        return replace(job, state="failed", error=error, failures=failures, holder="")
+    over = failed(job, holder, error)
+    if job.stopping or job.attempts >= MAX_ATTEMPTS:
+        return over
     pause = min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (job.attempts - 1)) * (0.5 + share / 2)
-    return replace(job, state="queued", error=error, failures=failures, holder="", not_before=_in(pause))
+    return replace(over, state="queued", not_before=_after(now(), pause))
 
 
-def put_off(job: Job, holder: str, error: str, share: float) -> Job:
-    """Return a job for which a service is down that it needs: it waits for that, however long, and has lost nothing.
+def put_off(job: Job, holder: str, error: str, share: float, *, busy: bool = False) -> Job:
+    """Return a job for which a service is down that it needs, or somebody else ``busy`` with what it is about.
 
-    ``share`` (0 to 1) is random, as in ``failed_once``.
+    It waits for that, however long, and has lost nothing; one that was asked to stop has ended with that. ``share``
+    (0 to 1) is random, as in ``failed_once``.
     """
-    _check_holder(job, holder)
-    pause = min(MAX_OUTAGE_SECONDS, RETRY_SECONDS * 2 ** min(job.outages, 10)) * (0.5 + share / 2)
-    back = given_back(job, holder, pause)
+    first, most = (BUSY_SECONDS, MAX_BUSY_SECONDS) if busy else (RETRY_SECONDS, MAX_OUTAGE_SECONDS)
+    pause = min(most, first * 2 ** min(job.outages, 10)) * (0.5 + share / 2)
+    back = given_back(job, holder)
+    if not back.is_finished:
+        back = replace(back, not_before=_after(now(), pause))
     return replace(back, error=error, outages=job.outages + 1)
 
 
-def given_back(job: Job, holder: str, pause: float = 0.0) -> Job:
-    """Return a job whose holder stops without having failed, or was lost: it waits again, for ``pause`` seconds."""
+def given_back(job: Job, holder: str) -> Job:
+    """Return a job whose holder stops without having failed: it waits again, or has ended where it was asked to."""
     _check_holder(job, holder)
-    return replace(job, state="queued", holder="", attempts=max(0, job.attempts - 1), not_before=_in(pause))
+    if job.stopping:
+        return replace(job, state="cancelled", holder="", stopping=False)
+    return replace(job, state="queued", holder="", attempts=max(0, job.attempts - 1), not_before="")
 
 
 def retried(job: Job) -> Job:

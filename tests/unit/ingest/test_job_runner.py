@@ -9,9 +9,9 @@ from billiard.exceptions import SoftTimeLimitExceeded
 from codequarry.ingest import job_runner, pipeline
 from codequarry.ingest.job_runner import run_job
 from codequarry.ingest.removal import remove_repository
-from codequarry.shared.errors import EmbedderUnavailable, GitError, LeaseHeld, NotIndexed, Stopped
+from codequarry.shared.errors import EmbedderUnavailable, GitError, Interrupted, LeaseHeld, NotIndexed, Stopped
 from codequarry.shared.jobs.job import Job, JobRequest, cancelled
-from codequarry.shared.jobs.job_list import change_job, claim, read_job, submit
+from codequarry.shared.jobs.job_list import change_job, claim, list_jobs, read_job, submit
 from codequarry.shared.repositories.catalog import read_repository
 from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.refs import Ref
@@ -84,6 +84,17 @@ def test_a_failure_is_tried_again_where_that_may_help(do, monkeypatch, error, at
     monkeypatch.setattr(job_runner, "index_repository", fail)
     job = do()
     assert (job.state, job.attempts) == ("queued" if waits else "failed", attempts)
+
+
+@pytest.mark.parametrize("error", [Interrupted("the worker ends"), LeaseHeld("x"), NotIndexed("x")])
+def test_a_job_that_was_cancelled_ends_also_where_its_worker_does(do, workshop, monkeypatch, error):
+    def cancel_and_fail(*_):
+        [job] = list_jobs(workshop.store)
+        change_job(workshop.store, job.id, cancelled)
+        raise error
+
+    monkeypatch.setattr(job_runner, "index_repository", cancel_and_fail)
+    assert do().state == "cancelled"
 
 
 def test_what_nobody_expected_is_tried_again_and_told_without_its_text(do, monkeypatch):

@@ -1,5 +1,6 @@
 """What may become of a job: only its holder ends it, a failure that may pass is tried again, progress only grows."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from codequarry.shared.errors import Conflict, WrongState
 from codequarry.shared.jobs.job import (
     MAX_ATTEMPTS,
+    MAX_BUSY_SECONDS,
     MAX_RETRY_SECONDS,
     Job,
     JobRequest,
@@ -14,6 +16,7 @@ from codequarry.shared.jobs.job import (
     begun,
     cancelled,
     ended,
+    failed,
     failed_once,
     given_back,
     joined,
@@ -84,7 +87,7 @@ def test_the_pause_has_a_random_share_and_an_end():
 def test_a_job_that_was_given_back_has_lost_no_attempt():
     job = given_back(running(), "me")
     assert (job.state, job.attempts, job.holder) == ("queued", 0, "")
-    assert not given_back(running(), "me", 60).is_due(now())
+    assert job.not_before == "", "no clock is compared with that of another machine"
 
 
 def test_a_request_that_joins_brings_the_newest_commit_and_its_priority():
@@ -104,8 +107,39 @@ def test_what_waits_is_cancelled_and_what_runs_is_asked_to_stop():
 
 def test_a_failure_of_a_job_that_was_cancelled_ends_it():
     running = cancelled(begun(new_job("1", JobRequest("core", "https://example.org/core")), "me", now()))
-    failed = failed_once(running, "me", "the network is down", 0.0)
-    assert (failed.state, failed.stopping, failed.failures) == ("cancelled", False, ("the network is down",))
+    over = failed_once(running, "me", "the network is down", 0.0)
+    assert (over.state, over.stopping, over.failures) == ("cancelled", False, ("the network is down",))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        lambda job: given_back(job, "me"),
+        lambda job: put_off(job, "me", "the engine is down", 0.5),
+        lambda job: put_off(job, "me", "somebody else is at it", 0.5, busy=True),
+        lambda job: failed(job, "me", "there is no such branch"),
+    ],
+    ids=["its-worker-ends", "outage", "busy", "failure"],
+)
+def test_a_job_that_was_cancelled_does_not_wait_again(rule):
+    over = rule(cancelled(running()))
+    assert (over.state, over.holder, over.stopping) == ("cancelled", "", False)
+    assert retried(over).is_due(now())
+
+
+def test_who_finds_somebody_else_at_it_looks_again_soon_and_then_less_and_less_often():
+    job, pauses = new_job("1", REQUEST), []
+    for _ in range(8):
+        job = put_off(begun(job, "me", LATER), "me", "somebody else is at it", 1.0, busy=True)
+        pauses.append((datetime.fromisoformat(job.not_before) - datetime.now(UTC)).total_seconds())
+    assert job.attempts == 0
+    assert round(pauses[0]) == 1
+    assert round(pauses[-1]) == MAX_BUSY_SECONDS
+
+
+def test_a_pause_that_is_longer_than_any_holds_nothing_up():
+    """A clock that was years ahead for a moment would keep a job waiting for as long."""
+    assert replace(new_job("1", REQUEST), not_before="2999-01-01T00:00:00.000000+00:00").is_due(now())
 
 
 def test_an_outage_is_waited_for_however_long_it_lasts():
