@@ -38,8 +38,8 @@ from codequarry.search_api.webhooks.receiving import Receiver
 from codequarry.shared.access.grants import OWNER
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError
+from codequarry.shared.haste import hurried
 from codequarry.shared.settings.config import SettingsModel
-from codequarry.shared.store.haste import hurried
 from codequarry.shared.store.port import Store
 from codequarry.shared.telemetry.logs import logger
 from codequarry.shared.telemetry.metrics import count_request, start_counting

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from threading import Lock
 from time import monotonic
 
@@ -27,6 +28,15 @@ RETRY_SECONDS = 30.0
 log = logger("codequarry.api")
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What was opened last, and when; ``index`` is None where the store was given."""
+
+    engine: SearchEngine
+    index: OpenIndex | None = None
+    at: float = 0.0
+
+
 class Backend:
     """Opens what a search needs once, and tries again on the next request where that failed.
 
@@ -46,21 +56,23 @@ class Backend:
         self._clock = clock
         self._lock = Lock()
         self._editions: Editions | None = None
-        self._index: OpenIndex | None = None
-        self._engine = SearchEngine(store, embedder, settings) if store and embedder else None
-        self._opened_at = 0.0
+        self._opened = _Opened(SearchEngine(store, embedder, settings)) if store and embedder else None
         self._left: list[tuple[float, OpenIndex]] = []
 
     def engine(self) -> SearchEngine:
         """Return the engine over the edition that is active now; StoreUnavailable where the store does not answer."""
+        opened = self._opened
+        # Without the lock: who finds out that the store is gone keeps nobody else waiting.
+        is_current = opened is not None and not self._is_outdated(opened)
+        if opened is not None and is_current and not self._left:
+            return opened.engine
         with self._lock:
             self._close_left()
-            if self._engine is None:
+            if self._opened is None:
                 return self._open()
-            if self._is_outdated():
-                with suppress(CodequarryError):  # the edition that is open answers until the other one can be opened
-                    return self._open()
-            return self._engine
+            if self._opened is opened and not is_current:
+                return self._open_anew(opened)
+            return self._opened.engine
 
     def seen_by(self, principal: Principal) -> SearchEngine:
         """Return the engine as it answers somebody; what ``engine`` returns answers the owner."""
@@ -87,23 +99,32 @@ class Backend:
     def close(self) -> None:
         """Give back what was opened."""
         with self._lock:
-            for index in (self._index, *(left for _, left in self._left)):
+            for index in (self._opened.index if self._opened else None, *(left for _, left in self._left)):
                 if index is not None:
                     index.close()
             if self._editions is not None:
                 self._editions.close()
-            self._editions = self._index = self._engine = None
+            self._editions = self._opened = None
             self._left = []
 
-    def _is_outdated(self) -> bool:
-        if self._index is None or self._editions is None:
+    def _is_outdated(self, opened: _Opened) -> bool:
+        editions = self._editions
+        if opened.index is None or editions is None:
             return False
-        if self._index.degraded and self._clock() - self._opened_at >= RETRY_SECONDS:
+        if opened.index.degraded and self._clock() - opened.at >= RETRY_SECONDS:
             return True
         # A pointer that can't be read says nothing; whether the store answers, the request itself will find out.
         with suppress(CodequarryError):
-            return self._editions.active() != self._index.edition
+            return editions.active() != opened.index.edition
         return False
+
+    def _open_anew(self, opened: _Opened) -> SearchEngine:
+        try:
+            return self._open()
+        except CodequarryError:
+            # The edition that is open answers until the other one can be opened; who waited here does not try it too.
+            self._opened = replace(opened, at=self._clock())
+            return opened.engine
 
     def _open(self) -> SearchEngine:
         if self._editions is None:
@@ -114,11 +135,11 @@ class Backend:
         except CodequarryError:
             index.close()
             raise
-        if self._index is not None:
-            self._left.append((self._clock() + self.settings.retention.grace_seconds, self._index))
-        self._index, self._opened_at = index, self._clock()
-        self._engine = SearchEngine(index.store, index.embedder, self.settings, index.degraded)
-        return self._engine
+        if self._opened is not None and self._opened.index is not None:
+            self._left.append((self._clock() + self.settings.retention.grace_seconds, self._opened.index))
+        engine = SearchEngine(index.store, index.embedder, self.settings, index.degraded)
+        self._opened = _Opened(engine, index, self._clock())
+        return engine
 
     def _close_left(self) -> None:
         """Close what no request uses any more."""

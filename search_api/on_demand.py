@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 from codequarry.search_api.answer import SearchAnswer
@@ -14,6 +14,7 @@ from codequarry.search_api.plan import make_plan
 from codequarry.search_api.request import SearchRequest
 from codequarry.search_api.versions import Asked
 from codequarry.shared.errors import IndexingOff, NotIndexed, UsageError
+from codequarry.shared.haste import rest
 from codequarry.shared.jobs.job import PRIORITIES, Job, JobRequest
 from codequarry.shared.versions.refs import Ref
 
@@ -38,7 +39,7 @@ class Pending:
 
 
 def search_or_index(
-    engine: SearchEngine, indexer: Indexer | None, request: SearchRequest, pause: Pause = sleep
+    engine: SearchEngine, indexer: Indexer | None, request: SearchRequest, pause: Pause = rest
 ) -> SearchAnswer | Pending:
     """Answer a search, and have indexed what it names and the index lacks, as far as ``wait_ms`` allows.
 

@@ -1,13 +1,14 @@
 """An answer that must hold a commit: wait until the index has it, or say how far it is."""
 
 from collections.abc import Callable, Iterable
-from time import monotonic, sleep
+from time import monotonic
 
 from codequarry.search_api.catalog import Catalog
 from codequarry.search_api.locate import Located
 from codequarry.search_api.states import RepositoryState, pending_state, ready_state
 from codequarry.search_api.views import View
 from codequarry.shared.errors import AmbiguousCommit, NotReached, UsageError
+from codequarry.shared.haste import rest
 from codequarry.shared.store.port import Store
 from codequarry.shared.versions.ledger import published_transactions
 from codequarry.shared.versions.refs import commit_digits
@@ -20,7 +21,7 @@ Locate = Callable[[], Located]
 
 
 def await_commit(
-    store: Store, catalog: Catalog, find: Locate, wanted: str, wait_ms: int, pause: Callable[[float], None] = sleep
+    store: Store, catalog: Catalog, find: Locate, wanted: str, wait_ms: int, pause: Callable[[float], None] = rest
 ) -> Located:
     """Return what is seen once the one version in it holds a commit; NotReached after ``wait_ms``.
 

@@ -8,10 +8,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, get_args
 
 from codequarry.shared.errors import CodequarryError
+from codequarry.shared.haste import hurried
 from codequarry.shared.jobs.job import PRIORITIES, Job, JobState
 from codequarry.shared.jobs.job_list import list_jobs
 from codequarry.shared.repositories.catalog import RefHead, list_ref_heads
-from codequarry.shared.store.haste import hurried
 from codequarry.shared.store.port import Store
 from codequarry.shared.telemetry import instruments
 from codequarry.shared.telemetry.instruments import Metric

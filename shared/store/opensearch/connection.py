@@ -20,9 +20,11 @@ from codequarry.shared.errors import (
     StoreUnavailable,
     UsageError,
 )
+from codequarry.shared.haste import is_hurried
+from codequarry.shared.pulse import SIGN_SECONDS
 from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.haste import is_hurried
-from codequarry.shared.store.opensearch.transport import HastyTransport
+from codequarry.shared.store.opensearch.calls import NodeConnection
+from codequarry.shared.store.opensearch.transport import NODES_TRIED, HastyTransport
 from codequarry.shared.telemetry.metrics import count_store_error
 
 # Statuses of a cluster that is busy or starting, not of a request that is wrong.
@@ -74,6 +76,8 @@ def connect(settings: OpenSearchSettings) -> OpenSearch:
         http_auth=_account(settings),
         serializer=Serializer(),
         transport_class=HastyTransport,
+        connection_class=NodeConnection,
+        sign_seconds=SIGN_SECONDS / min(NODES_TRIED, len(settings.urls)),
         timeout=settings.timeout_seconds,
         # Another node, or the same one once more after a connection that was cut. Every write may be sent twice: rows
         # by create, documents with their writer's mark.

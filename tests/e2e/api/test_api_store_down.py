@@ -12,6 +12,7 @@ from codequarry.search_api.app import create_app
 from codequarry.search_api.problems import RETRY_AFTER_SECONDS
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store
+from codequarry.shared.store.opensearch import transport
 from codequarry.shared.telemetry.metrics import render
 
 pytestmark = pytest.mark.opensearch
@@ -27,6 +28,7 @@ class Way:
         self._open: list[socket.socket] = []
         self._listener: socket.socket | None = None
         self._hanging = threading.Event()
+        self._trigger: bytes | None = None
         self.port = 0
         self.restore()
 
@@ -34,6 +36,7 @@ class Way:
         """Let through."""
         self.cut()
         self._hanging.clear()
+        self._trigger = None
         self._listener = socket.create_server(("127.0.0.1", self.port))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
@@ -51,6 +54,10 @@ class Way:
         """Take connections and pass nothing on, as when a machine is frozen or packets are lost."""
         self._hanging.set()
 
+    def hang_at(self, request: bytes) -> None:
+        """Hang from the moment when such a request comes by."""
+        self._trigger = request
+
     def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):
             while True:
@@ -63,6 +70,8 @@ class Way:
     def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
             while data := source.recv(65536):
+                if self._trigger is not None and self._trigger in data:
+                    self.hang()
                 if not self._hanging.is_set():
                     target.sendall(data)
             target.shutdown(socket.SHUT_RDWR)
@@ -76,6 +85,13 @@ def way(opensearch_node):
     made.cut()
 
 
+@pytest.fixture(autouse=True)
+def _for_ever(monkeypatch):
+    """Let nothing end by its own limit: whoever waited for that would be missed by the test's own patience."""
+    for limit in ("QUICK_SECONDS", "SLOW_SECONDS"):
+        monkeypatch.setattr(transport, limit, 600)
+
+
 @pytest.fixture
 def client(way, opensearch_node, workspace, embedder):
     """Give a client of a service whose OpenSearch is behind the way, with something indexed."""
@@ -85,7 +101,6 @@ def client(way, opensearch_node, workspace, embedder):
         repository = workspace.repository("away", {"retry.py": "def retry_later(job):\n    return job\n"})
         index_repository(IndexRequest(str(repository.folder)), Workshop(store, embedder, direct))
         store.close()
-        # Whoever waited so long would be missed by the test's own patience.
         behind = opensearch.model_copy(update={"urls": (f"http://127.0.0.1:{way.port}",), "timeout_seconds": 600})
         app = create_app(direct.model_copy(update={"opensearch": behind}))
         yield app.test_client()
@@ -94,6 +109,26 @@ def client(way, opensearch_node, workspace, embedder):
 
 def search(client):
     return client.post("/search-code", json={"query": "retry_later"})
+
+
+RECALL = b"POST /_msearch"
+CATALOG = b"/_refresh"
+
+
+@pytest.mark.parametrize("request_line", [RECALL, CATALOG])
+def test_a_search_is_given_up_at_whatever_point_the_cluster_falls_silent(client, way, request_line):
+    assert search(client).status_code == 200
+    way.hang_at(request_line)
+    client.application.extensions["codequarry"].engine().catalog.expire()
+    refused = search(client)
+    assert refused.status_code == 503
+    assert refused.headers["Retry-After"] == str(RETRY_AFTER_SECONDS)
+    assert client.get("/readyz").status_code == 503
+    way.restore()
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while search(client).status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 @pytest.mark.parametrize("how", ["cut", "hang"])

@@ -5,8 +5,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
+import trustme
 
 Answer = tuple[int, dict[str, str], bytes]
 Reply = Callable[..., Answer]
@@ -50,3 +52,13 @@ def serve() -> Iterator[Serve]:
     """Start an HTTP server that answers what a function (method, path, body[, headers]) returns; give its URL."""
     with ExitStack() as stack:
         yield lambda reply, tls=None, with_headers=False: stack.enter_context(running(reply, tls, with_headers))
+
+
+@pytest.fixture
+def tls(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
+    """Return a server's TLS context, and the file of the CA that signed its certificate."""
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    return context, tmp_path / "ca.pem"

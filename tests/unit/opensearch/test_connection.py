@@ -2,13 +2,10 @@
 
 import json
 import socket
-import ssl
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import stamina
-import trustme
 
 from codequarry.shared.errors import ModelMismatch, StoreError, StoreFull, StoreUnavailable
 from codequarry.shared.model import Filters, Layer, Snapshot
@@ -101,16 +98,6 @@ def test_the_account_is_sent_whether_it_stands_in_the_settings_or_in_the_url(ser
 def test_urls_are_shown_without_accounts() -> None:
     settings = OpenSearchSettings(urls=("https://me:pw@one.example:9200/prefix", "http://two.example"))
     assert shown_urls(settings) == "https://one.example:9200/prefix, http://two.example"
-
-
-@pytest.fixture
-def tls(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
-    """Return a server's TLS context, and the file of the CA that signed its certificate."""
-    authority = trustme.CA()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
-    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    return context, tmp_path / "ca.pem"
 
 
 def found_nothing(method: str, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:

@@ -1,74 +1,199 @@
-"""A cluster for whose answer somebody waits: given up soon, left alone for a moment, found again by itself."""
+"""A cluster for whose answer somebody waits: a slow one is waited for, a silent one given up, and found again."""
 
 import json
 import socket
-from concurrent.futures import ThreadPoolExecutor
+import threading
+import time
 
 import pytest
 import stamina
 
+from codequarry.shared import pulse
 from codequarry.shared.errors import StoreUnavailable
+from codequarry.shared.haste import hurried
 from codequarry.shared.model import Filters, Layer, Snapshot
 from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.haste import hurried, is_hurried
-from codequarry.shared.store.opensearch import connection, transport
+from codequarry.shared.store.opensearch import calls, connection, transport
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 
 NOW = Snapshot((Layer((1,), 1),))
 JSON = {"Content-Type": "application/json"}
+FOUND = {"hits": {"total": {"value": 7}, "hits": []}, "timed_out": False, "_shards": {"failed": 0}}
 # Longer than any test run: who waits for it never comes back.
 FOR_EVER = 100_000
+SOON = 60
 
 
-@pytest.fixture
-def asked(serve):
-    """Give a server that records what it is asked and has no document, and a store on it."""
-    requests = []
+class Node:
+    """A node with nothing in it, which can fall silent and be slow to search."""
 
-    def reply(method, path, _):
-        requests.append((method, path))
+    def __init__(self, serve, **options):
+        self.requests = []
+        self.talks = threading.Event()
+        self.talks.set()
+        self.began, self.searches = threading.Event(), threading.Event()
+        self.searches.set()
+        self.url = serve(self._reply, **options)
+
+    def _reply(self, method, path, _):
+        self.requests.append((method, path))
+        if method == "POST":
+            self.began.set()
+            self.searches.wait(SOON)
+        self.talks.wait(SOON)
+        if method == "POST":
+            return 200, JSON, json.dumps(FOUND).encode()
         return 404, JSON, json.dumps({"found": False}).encode()
 
-    store = OpenSearchStore(OpenSearchSettings(urls=(serve(reply),), timeout_seconds=FOR_EVER), 4)
-    yield store, requests
-    store.close()
+    @property
+    def asked(self):
+        """What it was asked but for signs of life."""
+        return [request for request in self.requests if request != ("HEAD", "/")]
+
+    def release(self):
+        self.talks.set()
+        self.searches.set()
 
 
 @pytest.fixture
-def silent():
-    """Give the address of a server that takes connections and never answers."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+def nodes(serve):
+    """Make nodes, which end with the test."""
+    made = []
+
+    def make(**options):
+        made.append(Node(serve, **options))
+        return made[-1]
+
+    yield make
+    for node in made:
+        node.release()
 
 
-def test_who_waits_is_told_of_a_cluster_that_hangs(silent, monkeypatch):
-    monkeypatch.setattr(transport, "QUICK_SECONDS", 0.1)
-    store = OpenSearchStore(OpenSearchSettings(urls=(silent,), timeout_seconds=FOR_EVER), 4)
+@pytest.fixture
+def stores():
+    """Make stores over nodes."""
+    made = []
+
+    def make(*nodes, **settings):
+        urls = tuple(node.url for node in nodes)
+        made.append(OpenSearchStore(OpenSearchSettings(urls=urls, timeout_seconds=FOR_EVER, **settings), 4))
+        return made[-1]
+
+    yield make
+    for store in made:
+        store.close()
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch):
+    monkeypatch.setattr(pulse, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(pulse, "AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(connection, "SIGN_SECONDS", SOON)
+    monkeypatch.setattr(calls, "_pulses", {})
+    # What is not given up for want of a sign is not given up in a test.
+    monkeypatch.setattr(transport, "QUICK_SECONDS", FOR_EVER)
+    monkeypatch.setattr(transport, "SLOW_SECONDS", FOR_EVER)
+
+
+@pytest.fixture
+def _quick_signs(monkeypatch):
+    monkeypatch.setattr(connection, "SIGN_SECONDS", 0.3)
+
+
+def wait_until(holds):
+    deadline = time.monotonic() + SOON
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.usefixtures("_quick_signs")
+def test_who_waits_is_told_of_a_node_that_hangs_the_next_ones_at_once_and_it_is_found_again(nodes, stores, monkeypatch):
+    monkeypatch.setattr(pulse, "LEFT_ALONE_SECONDS", FOR_EVER)
+    node = nodes()
+    store = stores(node)
+    node.talks.clear()
     with hurried(), pytest.raises(StoreUnavailable, match="did not answer in time"):
         store.read_document("head")
+    asked = len(node.asked)
     with hurried(), pytest.raises(StoreUnavailable, match="does not answer"):
-        store.read_document("head")
-    store.close()
+        stores(node).read_document("head")
+    assert len(node.asked) == asked, "another client of the process knows of it"
+    node.talks.set()
+    wait_until(lambda: answers(store))
 
 
-def test_a_node_that_hangs_is_passed_over_where_there_are_others(silent, serve, monkeypatch):
-    monkeypatch.setattr(transport, "QUICK_SECONDS", 0.4)
-    answering = serve(lambda *_: (404, JSON, json.dumps({"found": False}).encode()))
-    store = OpenSearchStore(OpenSearchSettings(urls=(silent, answering), timeout_seconds=FOR_EVER), 4)
+def answers(store):
+    with hurried():
+        try:
+            return store.read_document("head") is None
+        except StoreUnavailable:
+            return False
+
+
+def test_a_search_of_a_node_that_shows_life_may_take_its_time(nodes, stores):
+    node = nodes()
+    node.searches.clear()
+    signs = ("HEAD", "/")
+    threading.Thread(target=lambda: (wait_until(lambda: node.requests.count(signs) > 9), node.searches.set())).start()
+    with hurried():
+        assert stores(node).count(NOW, Filters()) == 7
+
+
+@pytest.mark.usefixtures("_quick_signs")
+@pytest.mark.parametrize("over_tls", [False, True])
+def test_a_search_ends_when_its_node_falls_silent_in_the_middle_of_it(nodes, stores, tls, over_tls):
+    node = nodes(tls=tls[0] if over_tls else None)
+    node.searches.clear()
+    threading.Thread(target=lambda: (node.began.wait(SOON), node.talks.clear())).start()
+    with hurried(), pytest.raises(StoreUnavailable, match="did not answer in time"):
+        stores(node, ca_file=tls[1]).count(NOW, Filters())
+
+
+def test_a_node_that_takes_no_connections_any_more_is_given_up_as_well(monkeypatch):
+    monkeypatch.setattr(calls, "CONNECT_SECONDS", 0.2)
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=0) as full,
+        socket.create_connection(full.getsockname()),
+    ):
+        store = OpenSearchStore(OpenSearchSettings(urls=(f"http://127.0.0.1:{full.getsockname()[1]}",)), 4)
+        with hurried(), pytest.raises(StoreUnavailable):
+            store.read_document("head")
+        store.close()
+
+
+@pytest.mark.usefixtures("_quick_signs")
+def test_a_node_that_hangs_is_passed_over_where_there_are_others(nodes, stores):
+    hanging, answering = nodes(), nodes()
+    store = stores(hanging, answering)
+    hanging.talks.clear()
     with hurried():
         assert [store.read_document("head") for _ in range(4)] == [None] * 4
-    store.close()
+        assert [store.count(NOW, Filters()) for _ in range(4)] == [7] * 4
+    assert len(hanging.asked) <= 1, "it is not asked again while it is silent"
 
 
-def test_a_search_may_take_longer_than_a_read_and_one_that_does_not_end_shuts_nobody_out(serve, monkeypatch):
-    monkeypatch.setattr(transport, "SLOW_SECONDS", 0.1)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        store = OpenSearchStore(OpenSearchSettings(urls=(url,), timeout_seconds=FOR_EVER), 4)
+def test_what_takes_too_long_on_a_node_that_shows_life_ends_and_shuts_nobody_out(nodes, stores, monkeypatch):
+    monkeypatch.setattr(transport, "SLOW_SECONDS", 0.3)
+    node = nodes()
+    store = stores(node)
+    node.searches.clear()
+    for _ in range(2):
+        with hurried(), pytest.raises(StoreUnavailable, match="did not answer in time"):
+            store.count(NOW, Filters())
+    assert answers(store)
+
+
+def test_all_that_one_request_asks_for_shares_its_time(nodes, stores, monkeypatch):
+    monkeypatch.setattr("codequarry.shared.haste.REQUEST_SECONDS", 0.3)
+    node = nodes()
+    store = stores(node)
+    node.searches.clear()
+    with hurried():
         for _ in range(2):
-            with hurried(), pytest.raises(StoreUnavailable, match="did not answer in time"):
+            with pytest.raises(StoreUnavailable, match="did not answer in time"):
                 store.count(NOW, Filters())
-        store.close()
+    assert len(node.asked) == 1
 
 
 def test_a_busy_cluster_is_asked_once_more_where_somebody_waits_and_often_where_nobody_does(serve, monkeypatch):
@@ -78,6 +203,7 @@ def test_a_busy_cluster_is_asked_once_more_where_somebody_waits_and_often_where_
         requests.append(path)
         return 429, JSON, json.dumps({"error": {"type": "rejected", "reason": "queue is full"}}).encode()
 
+    monkeypatch.setattr(pulse, "PATIENCE_SECONDS", FOR_EVER)
     monkeypatch.setattr(connection, "HURRIED_WAIT_SECONDS", 0.001)
     monkeypatch.setattr(connection, "FIRST_WAIT_SECONDS", 0.001)
     monkeypatch.setattr(connection, "JITTER_SECONDS", 0.001)
@@ -92,18 +218,12 @@ def test_a_busy_cluster_is_asked_once_more_where_somebody_waits_and_often_where_
     store.close()
 
 
-def test_runs_wait_for_a_cluster_although_somebody_else_gave_it_up(asked):
-    store, requests = asked
-    store.client.transport._breaker.is_gone()
+def test_runs_wait_for_a_cluster_although_somebody_else_gave_it_up(nodes, stores):
+    node = nodes()
+    store = stores(node)
+    store.client.transport.get_connection().pulse.is_gone()
     with hurried(), pytest.raises(StoreUnavailable):
         store.read_document("head")
-    assert requests == []
+    assert node.asked == []
     assert store.read_document("head") is None
-    assert len(requests) == 1
-
-
-def test_haste_is_of_one_thread_and_ends_with_its_block():
-    with hurried(), ThreadPoolExecutor(1) as pool:
-        assert is_hurried()
-        assert not pool.submit(is_hurried).result()
-    assert not is_hurried()
+    assert len(node.asked) == 1
