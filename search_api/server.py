@@ -105,6 +105,11 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         self._indexer: Indexer | None = None
         super().__init__()
 
+    @property
+    def read_seconds(self) -> float:
+        """How long a request may take to come."""
+        return self._settings.api.read_seconds
+
     def load_config(self) -> None:
         """Give gunicorn its settings."""
         for name, value in gunicorn_options(self._settings).items():

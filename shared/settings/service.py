@@ -18,6 +18,7 @@ class ApiSettings(Section):
     longest_wait_seconds: float = Field(
         default=10, gt=0, description="a request that waited longer for a thread is told to come again later"
     )
+    read_seconds: float = Field(default=20, gt=0, description="a request that has not come in full by then is given up")
     open_to_network: bool = Field(default=False, description="listen beyond loopback although no key is configured")
     local_roots: tuple[Path, ...] = Field(
         default=(), description="folders below which requests may name repositories by their local path"

@@ -10,7 +10,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from urllib.error import HTTPError
 
 import pytest
@@ -121,6 +121,44 @@ def test_a_request_that_waited_too_long_for_a_thread_is_told_to_come_again(place
         assert behind.result() == (503, "5")
         assert probe.result() == (200, None)
         assert status("/search-code", {"query": "retry"}) == (200, None)
+
+
+SLOW = {
+    "head": b"GET /repos HT",
+    "body": b"POST /search-code HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 1000\r\n\r\n{",
+    "chunks": b"POST /search-code HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n5\r\n{",
+    "silence": b"",
+    "never hangs up": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+}
+
+
+def test_slow_clients_hold_nobody_up_for_long(place, indexed):
+    """Each of these would keep a thread, or the one that accepts connections, for as long as it likes."""
+    settings = [part for one in ("api.threads=4", "api.read_seconds=0.5") for part in ("--set", one)]
+    with served(place, *settings) as (_, address), ExitStack() as opened:
+        host, _, port = address.removeprefix("http://").partition(":")
+
+        def connect(sent):
+            client = opened.enter_context(socket.create_connection((host, int(port)), WAIT_SECONDS))
+            client.sendall(sent)
+            return client
+
+        for kind, sent in SLOW.items():
+            clients = [connect(sent) for _ in range(50 if kind == "never hangs up" else 4)]
+            assert ask(address, "/healthz")[0] == 200, kind
+        assert all(client.recv(100_000).startswith(b"HTTP/1.1 200") for client in clients)
+        dropped = connect(SLOW["body"])
+        answer = dropped.recv(100_000)
+        assert answer.startswith(b"HTTP/1.1 400")
+        assert b"problem+json" in answer
+        # Who waits for an answer, having asked in full, is not slow.
+        waits = {"query": "retry", "filters": {"repo": "core"}, "min_commit": "f" * 40, "wait_ms": 2500}
+        with pytest.raises(HTTPError) as late:
+            ask(address, "/search-code", waits)
+        with late.value as error:
+            assert error.code == 504
 
 
 def wait_until(what):
