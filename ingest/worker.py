@@ -9,7 +9,7 @@ from codequarry.ingest.job_runner import BEAT_SECONDS, run_job
 from codequarry.ingest.lookout import Lookout, untold
 from codequarry.ingest.polling import poll_due
 from codequarry.ingest.report import CallHelpers
-from codequarry.ingest.sharing.helper import take_part
+from codequarry.ingest.sharing.helper import Helper
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.workplace import Workplace
 from codequarry.shared.errors import Interrupted
@@ -54,6 +54,7 @@ class Worker:
         self._workplace, self._messages, self._is_ending = workplace, messages, is_ending
         lease_seconds = workplace.settings.indexing.lease_seconds
         self._lookout = Lookout(max(lease_seconds, BEATS_UNTIL_LOST * BEAT_SECONDS))
+        self._helper = Helper()
         self._doing: list[Job] = []
         self._looked = float("-inf")
 
@@ -65,13 +66,13 @@ class Worker:
             self._trim_mirrors()
 
     def write_batch(self, timeline: int, number: int, priority: int) -> None:
-        """Take part in somebody's import with one batch, and see that there is a message for the next one.
+        """Take part in somebody's import for a turn, and see that there is a message for the next one.
 
-        A message of its own for each batch lets a more urgent one overtake in between.
+        A message of its own for each turn lets a more urgent one overtake in between.
         """
         if self._is_ending():
             return
-        if take_part(timeline, number, self._workplace.workshop(), self._keep_on):
+        if self._helper.take_part(timeline, number, self._workplace.workshop(), self._keep_on):
             self._messages.call_helper(timeline, number, priority)
         self._trim_mirrors()
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -16,13 +17,15 @@ from bench.acceptance.installation import Installation
 class Machines:
     """All processes of one installation, each of which can be stopped and started."""
 
-    def __init__(self, installation: Installation, ports: dict[str, int]) -> None:
-        self.installation, self._ports = installation, ports
+    def __init__(self, installation: Installation, ports: dict[str, int], concurrency: int = 2) -> None:
+        """Run parts on ``ports``; each worker does ``concurrency`` jobs or batches at once."""
+        self.installation, self._ports, self._concurrency = installation, ports, concurrency
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        self._log = (installation.home / "storm.log").open("ab")
+        installation.home.mkdir(parents=True, exist_ok=True)
+        self._log = (installation.home / "machines.log").open("ab")
 
-    def start(self, name: str) -> None:
-        """Start a part if it does not run."""
+    def start(self, name: str, cores: Collection[int] = (), variables: Mapping[str, str] = {}) -> None:
+        """Start a part if it does not run, on these cores if any are named, with these settings of its own."""
         if name == "store":
             port = str(self._ports["store"])
             subprocess.run([*codequarry(), "opensearch", "start", "--port", port], env=self._environment(), check=True,
@@ -31,7 +34,7 @@ class Machines:
         running = self._running.get(name)
         if running is None or running.poll() is not None:
             self._running[name] = subprocess.Popen(
-                self._command(name), env=self._environment(), stdin=subprocess.DEVNULL,
+                [*_on(cores), *self._command(name)], env=self._environment() | variables, stdin=subprocess.DEVNULL,
                 stdout=self._log, stderr=self._log, start_new_session=True,
             )  # fmt: skip
 
@@ -50,13 +53,23 @@ class Machines:
         """Stop everything."""
         for name in list(self._running):
             self.stop(name)
-        with suppress(subprocess.CalledProcessError):
-            self.stop("store")
+        if "store" in self._ports:
+            with suppress(subprocess.CalledProcessError):
+                self.stop("store")
         self._log.close()
+
+    def workers(self) -> list[int]:
+        """Return the process ids of the workers."""
+        return [process.pid for name, process in self._running.items() if name.startswith("worker")]
+
+    def lost(self) -> list[str]:
+        """Return the names of the workers that ended."""
+        workers = {name: process for name, process in self._running.items() if name.startswith("worker")}
+        return [name for name, process in workers.items() if process.poll() is not None]
 
     def restart_lost(self) -> None:
         """Start the workers that ended, as whoever supervises them would."""
-        for name in [one for one in self._running if one.startswith("worker")]:
+        for name in self.lost():
             self.start(name)
 
     def _environment(self) -> dict[str, str]:
@@ -74,7 +87,12 @@ class Machines:
             return [*codequarry(), "serve", "--port", str(self._ports["service"])]
         if name == "beat":
             return [*codequarry(), "beat"]
-        return [*codequarry(), "worker", "--concurrency", "2"]
+        return [*codequarry(), "worker", "--concurrency", str(self._concurrency)]
+
+
+def _on(cores: Collection[int]) -> list[str]:
+    """Return the command that runs another one on these cores alone."""
+    return ["taskset", "--cpu-list", ",".join(map(str, cores))] if cores else []
 
 
 def codequarry() -> list[str]:

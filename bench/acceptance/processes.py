@@ -1,5 +1,6 @@
-"""The memory of a process and all that it started, sampled from /proc while it runs."""
+"""Memory and processor time of processes and all that they started, read from /proc while they run."""
 
+import os
 import threading
 from collections import defaultdict
 from pathlib import Path
@@ -11,15 +12,15 @@ KILOBYTE = 1024
 
 
 class MemoryWatch:
-    """Sample the proportional set size (PSS) of a process tree; ``peak_bytes`` is the largest sum seen.
+    """Sample the proportional set size (PSS) of process trees; ``peak_bytes`` is the largest sum seen.
 
     PSS counts a page that several processes share once in all; where it can't be read the resident set is taken.
     """
 
-    def __init__(self, root: int) -> None:
+    def __init__(self, *roots: int) -> None:
         self.peak_bytes = 0
         self.peak_processes = 0
-        self._root = root
+        self._roots = roots
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -33,7 +34,7 @@ class MemoryWatch:
 
     def _watch(self) -> None:
         while not self._done.wait(INTERVAL_SECONDS):
-            members = tree(self._root)
+            members = [member for root in self._roots for member in tree(root)]
             total = sum(map(memory_of, members))
             if total > self.peak_bytes:
                 self.peak_bytes, self.peak_processes = total, len(members)
@@ -64,6 +65,20 @@ def memory_of(process: int) -> int:
             if line.startswith(field):
                 return int(line.split()[1]) * KILOBYTE
     return 0
+
+
+def processor_seconds(root: int) -> float:
+    """Return the processor time of a process and its descendants, those that it has waited for included."""
+    return sum(map(_ticks, tree(root))) / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(process: int) -> int:
+    """Return the ticks in user and system mode, those of children that ended and were waited for included."""
+    try:
+        fields = (PROC / str(process) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return sum(map(int, fields[11:15]))
 
 
 def _parent(folder: Path) -> int | None:

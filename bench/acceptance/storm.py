@@ -32,6 +32,7 @@ from bench.acceptance.machines import Api, Machines, codequarry
 from bench.acceptance.questions import load
 from bench.acceptance.report import print_json, print_table, progress
 from bench.acceptance.repositories import find_clone, pinned
+from codequarry.ingest.transaction.holder import is_gone
 from codequarry.shared.jobs.job import Job
 
 KILLS, QUEUE_STOPS, STORE_STOPS, MODEL_STOPS = 20, 3, 2, 2
@@ -91,8 +92,9 @@ def kill_a_worker(installation: Installation, chance: random.Random) -> bool:
         jobs = [Job.from_json(document.body) for document in store.list_documents("job:")]
         batches = [dict(document.body) for document in store.list_documents("batch:")]
     holders = [job.holder for job in jobs if job.state == "running"]
-    holders += [str(batch["holder"]) for batch in batches if batch.get("holder") and not batch.get("done")]
-    pids = [int(holder.split(" ")[2]) for holder in holders if holder.count(" ") == 4]
+    holders += [str(batch["claimant"]) for batch in batches if batch.get("claimant") and not batch.get("written")]
+    # One whose process is gone already may have a number that is somebody else's by now.
+    pids = [int(holder.split(" ")[2]) for holder in holders if holder.count(" ") == 4 and not is_gone(holder)]
     if not pids:
         return False
     with suppress(ProcessLookupError):

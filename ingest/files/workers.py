@@ -40,10 +40,14 @@ class Readers(Protocol):
         ...
 
 
+def most_processes(settings: IndexingSettings) -> int:
+    """Return how many processes read where there are files enough."""
+    return processor_count() if settings.processes is None else settings.processes
+
+
 def reading_processes(tasks: Sequence[FileTask], settings: IndexingSettings) -> int:
     """Return how many processes are worth starting for so many files."""
-    most = processor_count() if settings.processes is None else settings.processes
-    return min(most, -(-sum(task.skip is None for task in tasks) // BATCH_FILES))
+    return min(most_processes(settings), -(-sum(task.skip is None for task in tasks) // BATCH_FILES))
 
 
 def open_readers(assignment: Assignment, processes: int) -> Readers:

@@ -1,20 +1,21 @@
 """The side of the run that planned: it offers its batches, works on them like everybody, and waits for the last one."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
+from codequarry.ingest.files.reading import ReadFile
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.workers import Readers
 from codequarry.ingest.run import Run
+from codequarry.ingest.sharing.ahead import ReadingAhead
+from codequarry.ingest.sharing.cutting import cut, is_large
 from codequarry.ingest.sharing.share import Claim, Share, SharedPlan
 from codequarry.ingest.transaction.holder import is_gone, spoken
 from codequarry.ingest.transaction.lease import Heartbeat, Held
 from codequarry.ingest.transaction.writing import Writer, Written
 from codequarry.shared.errors import Conflict, QueueUnavailable
 
-# A batch ends with the files of the settings or so many bytes: all take about as long, so nobody is waited for.
-BATCH_BYTES = 4_000_000
 # More do not help: the store is then what takes the time.
 MOST_HELPERS = 32
 # So often help is called again: messages may be lost, and processes come free.
@@ -28,24 +29,24 @@ class HelperSilent(Conflict):
 
 
 def is_shared(run: Run, tasks: Sequence[FileTask]) -> bool:
-    """Tell whether others are to take part in writing so many files.
+    """Tell whether others are to take part in writing these files.
 
     Not where a limit counts what one process has written, nor for a working tree, whose files are on one machine.
     """
     request, workshop = run.request, run.workshop
     limited = request.max_chunks is not None or request.max_tokens is not None
     alone = workshop.call_helpers is None or limited or run.source.entries is not None
-    return not alone and len(tasks) > workshop.settings.queue.share_files
+    return not alone and is_large(tasks, workshop.settings.queue.share_files)
 
 
 def write_shared(run: Run, held: Held, heartbeat: Heartbeat, tasks: Sequence[FileTask], readers: Readers) -> Written:
     """Write every file together with whoever takes part; errors as of ``Writer.write``."""
-    batches = list(_cut(tasks, run.workshop.settings.indexing.batch_files))
+    batches = list(cut(tasks, run.workshop.settings.indexing.batch_files))
     share = Share(run.workshop.store, held.timeline, held.number)
     rules = run.source.assignment(run.repository.name, run.workshop.settings).rules
     source, guarded = run.source, run.repository.guarded
     share.offer(SharedPlan(held.holder, source.origin.url, source.commit, len(batches), rules, guarded), batches)
-    written = _Coordinator(run, held, heartbeat, share, readers).work(batches)
+    written = _Coordinator(run, held, heartbeat, share, batches).work(readers)
     share.clear()
     return written
 
@@ -53,47 +54,56 @@ def write_shared(run: Run, held: Held, heartbeat: Heartbeat, tasks: Sequence[Fil
 class _Coordinator:
     """One import that is shared."""
 
-    def __init__(self, run: Run, held: Held, heartbeat: Heartbeat, share: Share, readers: Readers) -> None:
+    def __init__(
+        self, run: Run, held: Held, heartbeat: Heartbeat, share: Share, batches: Sequence[Sequence[FileTask]]
+    ) -> None:
         self._run, self._held, self._heartbeat = run, held, heartbeat
-        self._share, self._readers = share, readers
+        self._share, self._batches = share, batches
         self._counted: set[int] = set()
         self._seen: dict[int, tuple[str, int, float]] = {}
         self._called = float("-inf")
 
-    def work(self, batches: Sequence[Sequence[FileTask]]) -> Written:
+    def work(self, readers: Readers) -> Written:
+        reading = ReadingAhead(readers)
         while True:
-            claims = self._share.claims()
-            self._count(claims)
-            if len(self._counted) == len(batches):
+            reading.work(self._claim, self._finish)
+            claims = self._look()
+            if len(self._counted) == len(self._batches):
                 return _total(claims)
-            free = [at for at in range(len(batches)) if at not in claims or claims[at].is_free]
-            if free:
-                self._call(len(free) - 1)
-                self._write(free[0], batches[free[0]])
-            elif not self._take_over(claims):
+            if not self._free(claims) and not self._take_over(claims):
                 time.sleep(LOOK_SECONDS)
                 # Whoever observes may have something more urgent to do, or to end.
                 self._run.watch.advance(0, 0)
                 self._heartbeat.check()
 
-    def _write(self, at: int, files: Sequence[FileTask]) -> None:
-        if not self._share.take(at, self._held.holder):
-            return
+    def _claim(self) -> tuple[int, Sequence[FileTask]] | None:
+        """Take the first batch that nobody has, and see that there are others for the next ones."""
+        free = self._free(self._look())
+        self._call(len(free) - 1)
+        at = next((one for one in free if self._share.take(one, self._held.holder)), None)
+        return None if at is None else (at, self._batches[at])
+
+    def _finish(self, at: int, files: list[ReadFile]) -> None:
         run = self._run
         writer = Writer(run.repository.name, self._held, run.workshop, self._heartbeat, run.request)
-        self._share.finish(at, self._held.holder, writer.write(self._readers.read(files), run.watch))
+        self._share.finish(at, self._held.holder, writer.write(files, run.watch))
         self._counted.add(at)
 
-    def _count(self, claims: dict[int, Claim]) -> None:
-        """Add what others have written to the progress."""
+    def _free(self, claims: dict[int, Claim]) -> list[int]:
+        return [at for at in range(len(self._batches)) if at not in claims or claims[at].is_free]
+
+    def _look(self) -> dict[int, Claim]:
+        """Return the claims, after adding what others have written to the progress."""
+        claims = self._share.claims()
         for at, claim in claims.items():
             if claim.written and at not in self._counted:
                 self._counted.add(at)
                 self._run.watch.advance(claim.written.files, claim.written.chunks)
+        return claims
 
     def _call(self, most: int) -> None:
         call = self._run.workshop.call_helpers
-        if call is None or not most or time.monotonic() - self._called < CALL_SECONDS:
+        if call is None or most < 1 or time.monotonic() - self._called < CALL_SECONDS:
             return
         self._called = time.monotonic()
         with suppress(QueueUnavailable):
@@ -127,16 +137,3 @@ def _total(claims: dict[int, Claim]) -> Written:
         if claim.written:
             total.add(claim.written)
     return total
-
-
-def _cut(tasks: Sequence[FileTask], most_files: int) -> Iterator[list[FileTask]]:
-    batch: list[FileTask] = []
-    size = 0
-    for task in tasks:
-        batch.append(task)
-        size += task.size if task.skip is None else 0
-        if len(batch) >= most_files or size >= BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch

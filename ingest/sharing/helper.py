@@ -1,123 +1,180 @@
-"""The side of whoever takes part in somebody's import: one batch, and the answer whether there are more."""
+"""The side of whoever takes part in somebody's import: a few batches a turn, and the answer whether there are more."""
 
 import random
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 
+from codequarry.ingest.files.reading import ReadFile
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.worker import Assignment
-from codequarry.ingest.files.workers import open_readers, reading_processes
+from codequarry.ingest.files.workers import most_processes, open_readers
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.report import IndexRequest, Observe, Workshop
+from codequarry.ingest.sharing.ahead import ReadingAhead
+from codequarry.ingest.sharing.beat import Beat
 from codequarry.ingest.sharing.share import Share, SharedPlan
 from codequarry.ingest.sources import fetch_commit
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.transaction.lease import BEATS_PER_LEASE, Heartbeat, Held
-from codequarry.ingest.transaction.writing import Writer, Written
+from codequarry.ingest.transaction.writing import Writer
 from codequarry.ingest.watch import Watch
 from codequarry.shared.embedding.permission import check_model_place
-from codequarry.shared.errors import Conflict, StoreError
-from codequarry.shared.settings.index import IndexingSettings
 
-# Whoever takes longer for a batch hangs, in a model or a grammar: it counts as silent from then on, so that nobody
-# waits for it longer than this and a lease.
-BATCH_SECONDS = 900.0
+# No further batch is begun later than this in a turn, so that a more urgent message overtakes between two turns.
+TURN_SECONDS = 5.0
+# What was opened for an import is kept for so long between two turns: another process may have got the message.
+IDLE_SECONDS = 10.0
 
 
-def take_part(timeline: int, number: int, workshop: Workshop, observe: Observe) -> bool:
-    """Write one batch of a transaction that another process holds, and tell whether there are more.
+class Helper:
+    """Takes part in imports of others, and keeps open between two turns what reads for one of them.
 
-    LeaseHeld where that process has lost it; what else fails gives the batch back and is raised.
+    Owned by one process that calls it from one thread; a thread of its own closes what was not used for a while.
     """
-    share = Share(workshop.store, timeline, number)
-    plan = share.plan()
-    if plan is None or not _free(share, plan):
-        return False
-    # Not started: the lease is another one's to keep alive, and only looked at here before each write (rule 2).
-    held = Held(timeline, number, plan.holder, new=False)
-    heartbeat = Heartbeat(workshop.store, held, workshop.settings.indexing.lease_seconds)
-    heartbeat.check()
-    origin = origin_of_record(plan.origin)
-    check_model_place(workshop.settings, plan.rules.repo, plan.origin, workshop.embedder)
-    with mirror_in_use(mirror_folder(origin, workshop.settings.home)):
-        # Before anything is claimed: a clone may take long, and nobody is to wait for it.
-        mirror = fetch_commit(origin, plan.commit, workshop.settings, guarded=plan.guarded)
-        writer = Writer(plan.rules.repo, held, workshop, heartbeat, IndexRequest(plan.origin))
-        watch = Watch(workshop.store, observe, plan.rules.repo, saves=False)
-        return _Helper(share, plan, Assignment(mirror, plan.rules), workshop.settings.indexing).take_one(writer, watch)
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._desk: _Desk | None = None
+        self._idle: threading.Timer | None = None
+
+    def take_part(self, timeline: int, number: int, workshop: Workshop, observe: Observe) -> bool:
+        """Write batches of a transaction that another process holds, and tell whether there are more.
+
+        LeaseHeld where that process has lost it; what else fails gives the batches in hand back and is raised.
+        """
+        with self._lock:
+            if self._idle:
+                self._idle.cancel()
+            more = False
+            try:
+                more = self._take_turn(timeline, number, workshop, observe)
+            finally:
+                if more:
+                    self._await_next_turn()
+                else:
+                    self._leave()
+            return more
+
+    def close(self) -> None:
+        """Give back what is open."""
+        with self._lock:
+            if self._idle:
+                self._idle.cancel()
+            self._leave()
+
+    def _take_turn(self, timeline: int, number: int, workshop: Workshop, observe: Observe) -> bool:
+        share = Share(workshop.store, timeline, number)
+        plan = share.plan()
+        if plan is None or not _free(share, plan):
+            return False
+        # Not started: the lease is another one's to keep alive, and only looked at here before each write (rule 2).
+        held = Held(timeline, number, plan.holder, new=False)
+        heartbeat = Heartbeat(workshop.store, held, workshop.settings.indexing.lease_seconds)
+        heartbeat.check()
+        check_model_place(workshop.settings, plan.rules.repo, plan.origin, workshop.embedder)
+        if self._desk is None or not self._desk.is_for(held, plan, workshop):
+            self._leave()
+            # Before anything is claimed: a clone may take long, and nobody is to wait for it.
+            self._desk = _Desk(held, plan, workshop)
+        self._desk.take_turn(share, heartbeat, workshop, observe)
+        return share.plan() == plan and bool(_free(share, plan))
+
+    def _await_next_turn(self) -> None:
+        desk = self._desk
+
+        def close() -> None:
+            with self._lock:
+                if self._desk is desk and self._idle is timer:
+                    self._leave()
+
+        self._idle = timer = threading.Timer(IDLE_SECONDS, close)
+        timer.daemon = True
+        timer.start()
+
+    def _leave(self) -> None:
+        desk, self._desk = self._desk, None
+        if desk:
+            desk.close()
 
 
-class _Helper:
-    """Somebody who has a mirror and takes one batch."""
+class _Desk:
+    """What a helper keeps open for one import: the mirror, which nobody removes meanwhile, and what reads it."""
 
-    def __init__(self, share: Share, plan: SharedPlan, assignment: Assignment, settings: IndexingSettings) -> None:
-        self._share, self._plan, self._assignment, self._settings = share, plan, assignment, settings
+    def __init__(self, held: Held, plan: SharedPlan, workshop: Workshop) -> None:
+        self._held, self._plan, self._store = held, plan, workshop.store
+        settings = workshop.settings
+        origin = origin_of_record(plan.origin)
+        with ExitStack() as stack:
+            stack.enter_context(mirror_in_use(mirror_folder(origin, settings.home)))
+            mirror = fetch_commit(origin, plan.commit, settings, guarded=plan.guarded)
+            readers = open_readers(Assignment(mirror, plan.rules), most_processes(settings.indexing))
+            stack.enter_context(closing(readers))
+            self._open = stack.pop_all()
+        self._reading = ReadingAhead(readers)
         self._name = new_holder()
 
-    def take_one(self, writer: Writer, watch: Watch) -> bool:
-        """Write a batch, if one is free, and tell whether there are more."""
-        at = _take_one(self._share, self._plan, self._name)
-        if at is None:
-            retire_holder(self._name)
-            return False
+    def is_for(self, held: Held, plan: SharedPlan, workshop: Workshop) -> bool:
+        """Tell whether this is what an import needs: the index may have moved, and another run gone on with it."""
+        return (self._held, self._plan) == (held, plan) and self._store is workshop.store
+
+    def close(self) -> None:
+        """End the processes and let the mirror go."""
+        self._open.close()
+        retire_holder(self._name)
+
+    def take_turn(self, share: Share, heartbeat: Heartbeat, workshop: Workshop, observe: Observe) -> None:
+        """Write batches until the turn is over or none is free; what fails gives those in hand back."""
+        until: float | None = None
+        watch = Watch(self._store, observe, self._plan.rules.repo, saves=False)
+        request = IndexRequest(self._plan.origin)
+
+        def claim() -> tuple[int, Sequence[FileTask]] | None:
+            nonlocal until
+            at = self._take_one(share) if until is None or time.monotonic() < until else None
+            if at is None:
+                return None
+            until = until or time.monotonic() + TURN_SECONDS
+            beat.hold(at)
+            files = share.files(at)
+            watch.say("indexing")
+            return at, files
+
+        def finish(at: int, files: list[ReadFile]) -> None:
+            writer = Writer(self._plan.rules.repo, self._held, workshop, heartbeat, request)
+            share.finish(at, self._name, writer.write(files, watch))
+            beat.drop(at)
+
+        seconds = workshop.settings.indexing.lease_seconds / BEATS_PER_LEASE
+        with Beat(share, self._name, seconds) as beat, self._given_back(share, beat):
+            self._reading.work(claim, finish)
+
+    def _take_one(self, share: Share) -> int | None:
+        """Claim any free batch: not all the same one, since many come at once."""
+        free = _free(share, self._plan)
+        random.shuffle(free)
+        at = next((one for one in free if share.take(one, self._name)), None)
+        if at is not None and share.plan() != self._plan:
+            share.withdraw(at, self._name)  # the last batch was done in between, and all of it cleared
+            return None
+        return at
+
+    @contextmanager
+    def _given_back(self, share: Share, beat: Beat) -> Iterator[None]:
+        """Give back what a turn that fails has in hand."""
         try:
-            with _beating(self._share, at, self._name, self._settings.lease_seconds / BEATS_PER_LEASE):
-                written = self._write(self._share.files(at), writer, watch)
-            self._share.finish(at, self._name, written)
-            return bool(_free(self._share, self._plan))
+            yield
         except BaseException:
-            self._share.free(at, self._name)
+            for at in beat.held:
+                share.free(at, self._name)
+                if share.plan() != self._plan:
+                    share.withdraw(at, self._name)  # it was cleared in between, and the claim would stay for ever
             raise
-        finally:
-            retire_holder(self._name)
-            if self._share.plan() != self._plan:
-                self._share.withdraw(at, self._name)  # it was cleared in between, and the claim would stay for ever
-
-    def _write(self, files: list[FileTask], writer: Writer, watch: Watch) -> Written:
-        watch.say("indexing")
-        with closing(open_readers(self._assignment, reading_processes(files, self._settings))) as readers:
-            return writer.write(readers.read(files), watch)
-
-
-def _take_one(share: Share, plan: SharedPlan, helper: str) -> int | None:
-    """Claim any free batch: not all the same one, since many come at once."""
-    free = _free(share, plan)
-    random.shuffle(free)
-    at = next((one for one in free if share.take(one, helper)), None)
-    if at is not None and share.plan() != plan:
-        share.withdraw(at, helper)  # the last batch was done in between, and all of it cleared
-        return None
-    return at
 
 
 def _free(share: Share, plan: SharedPlan) -> list[int]:
     claims = share.claims()
     return [at for at in range(plan.batches) if at not in claims or claims[at].is_free]
-
-
-@contextmanager
-def _beating(share: Share, at: int, helper: str, seconds: float) -> Iterator[None]:
-    """Show every few seconds that the batch is worked on, for as long as a batch may take."""
-    ended = threading.Event()
-    until = time.monotonic() + BATCH_SECONDS
-
-    def run() -> None:
-        while not ended.wait(seconds) and time.monotonic() < until:
-            try:
-                share.beat(at, helper)
-            except Conflict:
-                return
-            except StoreError:
-                continue
-
-    thread = threading.Thread(target=run, name="batch-beat", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()

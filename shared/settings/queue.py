@@ -21,7 +21,7 @@ class QueueSettings(Section):
         default=25_200, gt=0, description="a message that nobody acknowledged for so long is delivered again"
     )
     share_files: int = Field(
-        default=1_000, ge=0, description="imports of more files are shared among workers; fewer are done in seconds"
+        default=1_000, ge=0, description="imports that take longer than so many usual files are shared among workers"
     )
     max_waiting: int = Field(default=1_000, ge=1, description="beyond so many waiting jobs requests come again later")
 

@@ -2,16 +2,16 @@
 
 import threading
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.ingest.sharing import coordinator, helper
+from codequarry.ingest.sharing import beat, helper
 from codequarry.ingest.sharing.coordinator import HelperSilent
-from codequarry.ingest.sharing.helper import take_part
+from codequarry.ingest.sharing.helper import Helper
 from codequarry.ingest.sharing.share import Share
 from codequarry.shared.errors import GitError, Interrupted, LeaseHeld, LimitExceeded
 from codequarry.shared.store.factory import open_store
@@ -44,10 +44,16 @@ def ignore(_):
     """Observe nothing."""
 
 
+def take_part(*arguments):
+    """Take a turn as somebody who leaves at once."""
+    with closing(Helper()) as one:
+        return one.take_part(*arguments)
+
+
 class Helpers:
     """As many helpers as are called, each a thread with a mirror cache of its own; taking part until none is left."""
 
-    def __init__(self, workshop, tmp_path, take=take_part):
+    def __init__(self, workshop, tmp_path, take=Helper.take_part):
         self.workshop, self.tmp_path, self.take = workshop, tmp_path, take
         self.threads: list[threading.Thread] = []
         self.batches = 0
@@ -68,9 +74,10 @@ class Helpers:
         workshop = replace(self.workshop, settings=own)
         more = True
         try:
-            while more:
-                more = self.take(timeline, number, workshop, ignore)
-                self.batches += 1
+            with closing(Helper()) as one:
+                while more:
+                    more = self.take(one, timeline, number, workshop, ignore)
+                    self.batches += 1
         except BaseException as error:
             self.failures.append(error)
 
@@ -191,17 +198,17 @@ def test_a_number_that_a_silent_helper_may_yet_write_to_is_given_up(repository, 
 
 def test_a_helper_that_hangs_counts_as_silent_in_the_end(repository, share_workshop, tmp_path, monkeypatch):
     """Its thread that beats lives on; nobody is to wait for hours."""
-    monkeypatch.setattr(helper, "BATCH_SECONDS", 0.0)
+    monkeypatch.setattr(beat, "BATCH_SECONDS", 0.0)
     settings = share_workshop.settings
     hasty = settings.model_copy(update={"indexing": settings.indexing.model_copy(update={"lease_seconds": 1.0})})
     over = threading.Event()
 
-    def hang(timeline, number, workshop, _):
+    def hang(one, timeline, number, workshop, _):
         def observe(_):
             helpers.batches = 1  # so that the coordinator goes on
             over.wait(60)
 
-        return take_part(timeline, number, workshop, observe)
+        return one.take_part(timeline, number, workshop, observe)
 
     workshop = replace(share_workshop, settings=hasty)
     helpers = Helpers(workshop, tmp_path, hang)
@@ -259,11 +266,11 @@ def test_a_helper_that_fails_gives_its_batch_back(
     alone = make_workshop("alone")
     index_repository(IndexRequest(repository.origin), alone)
 
-    def fail(timeline, number, workshop, _):
+    def fail(one, timeline, number, workshop, _):
         def observe(_):
             raise error
 
-        return take_part(timeline, number, workshop, observe)
+        return one.take_part(timeline, number, workshop, observe)
 
     helpers = Helpers(share_workshop, tmp_path, fail)
     index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=helpers.call))
@@ -347,8 +354,103 @@ def test_a_small_import_is_not_shared(repository, make_workshop):
     assert calls == []
 
 
-def test_files_are_cut_by_number_and_by_size():
-    tasks = [FileTask(f"f{at}", "0" * 40, 1, "") for at in range(5)]
-    large = [replace(task, size=coordinator.BATCH_BYTES // 2) for task in tasks]
-    assert [len(batch) for batch in coordinator._cut(large, 200)] == [2, 2, 1]
-    assert [len(batch) for batch in coordinator._cut(tasks, 3)] == [3, 2]
+class Opened:
+    """Counts the readers that are opened and closed."""
+
+    def __init__(self, monkeypatch):
+        self.opened = self.closed = 0
+        self._open = helper.open_readers
+        monkeypatch.setattr(helper, "open_readers", self)
+
+    def __call__(self, *arguments):
+        self.opened += 1
+        readers = self._open(*arguments)
+        close = readers.close
+
+        def count():
+            self.closed += 1
+            close()
+
+        readers.close = count
+        return readers
+
+
+@pytest.fixture
+def short_turns(monkeypatch):
+    """One batch a turn."""
+    monkeypatch.setattr(helper, "TURN_SECONDS", 0.0)
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    return Opened(monkeypatch)
+
+
+def test_what_reads_is_kept_between_turns_and_closed_after_the_last(repository, share_workshop, opened, short_turns):
+    turns = []
+
+    def help_to_the_end(timeline, number, _):
+        with closing(Helper()) as one:
+            more = True
+            while more:
+                more = one.take_part(timeline, number, share_workshop, ignore)
+                turns.append((more, opened.opened, opened.closed))
+
+    index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=help_to_the_end))
+    assert len(turns) > 3
+    assert turns == [(True, 1, 0)] * (len(turns) - 1) + [(False, 1, 1)]
+
+
+def test_what_nobody_needs_any_more_is_closed_after_a_while(
+    repository, share_workshop, opened, short_turns, monkeypatch
+):
+    monkeypatch.setattr(helper, "IDLE_SECONDS", 0.01)
+
+    def help_twice(timeline, number, _):
+        with closing(Helper()) as one:
+            for turn in range(1, 3):
+                assert one.take_part(timeline, number, share_workshop, ignore)
+                deadline = time.monotonic() + 20
+                while opened.closed < turn and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                assert (opened.opened, opened.closed) == (turn, turn)
+
+    index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=help_twice))
+
+
+def test_a_helper_whose_turn_fails_keeps_nothing(repository, share_workshop, opened, short_turns):
+    def help_and_fail(timeline, number, _):
+        def fail(progress):
+            if progress.files_done:
+                raise GitError("broken off")
+
+        with closing(Helper()) as one:
+            with pytest.raises(GitError):
+                one.take_part(timeline, number, share_workshop, fail)
+            assert (opened.opened, opened.closed) == (1, 1)
+
+    index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=help_and_fail))
+
+
+def test_a_helper_goes_from_one_import_to_another(make_repository, share_workshop, opened, short_turns):
+    with closing(Helper()) as one:
+        for at, name in enumerate(("core", "other"), start=1):
+            repository = make_repository(name, FILES)
+
+            def call(timeline, number, _, at=at):
+                assert one.take_part(timeline, number, share_workshop, ignore)
+                assert (opened.opened, opened.closed) == (at, at - 1)
+
+            index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=call))
+    assert (opened.opened, opened.closed) == (2, 2)
+
+
+def test_a_turn_ends_after_a_while_so_that_something_more_urgent_goes_first(repository, share_workshop, short_turns):
+    def call(timeline, number, _):
+        share = Share(share_workshop.store, timeline, number)
+        with closing(Helper()) as one:
+            for turn in range(1, 3):
+                assert one.take_part(timeline, number, share_workshop, ignore)
+                assert sum(claim.written is not None for claim in share.claims().values()) == turn
+
+    index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=call))
