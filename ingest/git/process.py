@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from codequarry.ingest.git.origins import Credentials, Origin
@@ -54,10 +55,11 @@ CREDENTIAL_HELPER = (
 LOOK_SECONDS = 0.5
 SSH_WITHOUT_QUESTIONS = "ssh -oBatchMode=yes -oConnectTimeout=30"
 _ACCOUNT_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_SET_TOKEN = "set CODEQUARRY_GIT__TOKEN or, needed where a request named the origin, the host's token in [git.tokens]"
 _HINTS = (
     ("No space left on device", "the disk is full; free some space and run again"),
-    ("Authentication failed", "set CODEQUARRY_GIT__TOKEN, or the host's token in [git.tokens]"),
-    ("could not read Username", "it wants an account: set CODEQUARRY_GIT__TOKEN, or the host's token in [git.tokens]"),
+    ("Authentication failed", _SET_TOKEN),
+    ("could not read Username", f"it wants an account: {_SET_TOKEN}"),
     ("Permission denied (publickey", "no SSH key is accepted; load one into ssh-agent or set [git] ssh_command"),
     ("Host key verification failed", "connect once with ssh by hand, so that the host's key is known"),
     ("certificate", "if its CA is a private one, set [git] ca_file"),
@@ -95,7 +97,7 @@ def git_environment(
 ) -> dict[str, str]:
     """Return the environment for a git process; with the account for ``origin`` where it is given and has one.
 
-    ``bound`` is more configuration for this origin alone.
+    ``bound`` is more configuration for this origin alone, which a request named (``guard.py``) unless it is None.
     """
     environment = _inherited() | {
         "LC_ALL": "C",
@@ -115,7 +117,7 @@ def git_environment(
     configured: list[tuple[str, str]] = list((bound or {}).items())
     if settings.proxy:
         configured.append(("http.proxy", settings.proxy))
-    account = origin and account_of(origin, settings)
+    account = origin and account_of(origin, settings, guarded=bound is not None)
     if origin and account:
         configured.append((f"credential.{origin.scheme}://{origin.host}.helper", CREDENTIAL_HELPER))
         environment |= {"CODEQUARRY_ORIGIN_USER": account.user, "CODEQUARRY_ORIGIN_SECRET": account.secret}
@@ -130,17 +132,28 @@ def _inherited() -> dict[str, str]:
     }
 
 
-def account_of(origin: Origin, settings: GitSettings) -> Credentials | None:
-    """Return the account for an origin: the URL's own, its host's token, the common token. Tokens need https."""
+def account_of(origin: Origin, settings: GitSettings, *, guarded: bool = False) -> Credentials | None:
+    """Return the account for an origin: the URL's own, its host's token, the common token. Tokens need https.
+
+    One that a request named, and so is ``guarded``, gets the common token only where the settings list its host: else
+    anybody who may add repositories could have it sent to a host of their own.
+    """
     given = origin.credentials
     if given and given.secret:
         return given
     if origin.scheme != "https":
         return given
-    token = settings.tokens.get(origin.host) or settings.token
+    common = settings.token if not guarded or is_listed(origin.host, settings) else None
+    token = settings.tokens.get(origin.host) or common
     if token is None:
         return given
     return Credentials(given.user if given else settings.user, token.get_secret_value())
+
+
+def is_listed(host: str, settings: GitSettings) -> bool:
+    """Tell whether a host, perhaps with its port, is among those that the settings allow by name."""
+    name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
+    return any(pattern.strip("*.") and fnmatchcase(name, pattern.lower()) for pattern in settings.allowed_hosts)
 
 
 def _configuration_variables(configured: Sequence[tuple[str, str]]) -> dict[str, str]:

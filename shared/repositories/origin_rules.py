@@ -8,13 +8,12 @@ import ipaddress
 import re
 import socket
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from codequarry.shared.errors import UsageError
+from codequarry.shared.repositories.local_rules import permitted_folder
 from codequarry.shared.repositories.origins import DEFAULT_PORTS, SCP_LIKE
 from codequarry.shared.settings.config import SettingsModel
 
@@ -22,6 +21,11 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Sequence[str]]
 
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
+# What every resolver and git's own client read alike. In other alphabets, percent signs and a dot at the end they
+# differ, and git would ask for the address of a host that is not the one whose address was looked at.
+_HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?|[0-9a-f:.]*:[0-9a-f:.]*")
+# NAT64 (RFC 6052), and what was meant to be compatible with IPv4 (RFC 4291, 2.5.5.1).
+_WITH_IPV4 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
 _NO_LOCAL_PATHS = (
     "a request may not name a repository by this path: [api] local_roots lists the folders below which it may"
 )
@@ -70,6 +74,8 @@ def looked_at(text: str, settings: SettingsModel, resolve: Resolve = resolve_hos
         host, port = scp_like["host"].lower().strip("[]"), DEFAULT_PORTS["ssh"]
     else:
         return Place(_local(origin, settings))
+    if not _HOST.fullmatch(host):
+        raise UsageError("the host of originUri is of letters, digits, '.' and '-'; one in another alphabet as xn--…")
     check_host(host, settings)
     return Place(origin, host, port, allowed_addresses(host, port, settings, resolve))
 
@@ -118,10 +124,12 @@ def allowed_addresses(
 
 def _address(text: str) -> Address:
     address = ipaddress.ip_address(text.partition("%")[0])
-    # ::ffff:10.0.0.1 is 10.0.0.1 by another name, and so are the forms of 6to4 and Teredo.
+    # ::ffff:10.0.0.1 is 10.0.0.1 by another name, and so are the forms of 6to4 and NAT64; Teredo's are not public.
     if isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
-        return inner or address
+        own = address.is_loopback or address.is_unspecified
+        embedded = not own and any(address in network for network in _WITH_IPV4)
+        return inner or (ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if embedded else address)
     return address
 
 
@@ -130,9 +138,7 @@ def _is_public(address: Address) -> bool:
 
 
 def _local(path: str, settings: SettingsModel) -> str:
-    with suppress(OSError, ValueError, RuntimeError):
-        folder = Path(path)
-        roots = [root.expanduser().resolve() for root in settings.api.local_roots]
-        if folder.is_absolute() and any(folder.resolve().is_relative_to(root) for root in roots):
-            return str(folder.resolve())
-    raise UsageError(_NO_LOCAL_PATHS)
+    folder = permitted_folder(path, settings.api.local_roots)
+    if folder is None:
+        raise UsageError(_NO_LOCAL_PATHS)
+    return str(folder)

@@ -22,6 +22,25 @@ def test_tokens_are_chosen_by_host_before_the_common_one():
     assert common is not None and common.secret == "common"
 
 
+def test_an_origin_that_a_request_named_gets_the_common_token_only_where_its_host_is_listed(tmp_path):
+    """Else whoever may add repositories could have it sent to a host of their own."""
+
+    def secret(origin, **git):
+        settings = GitSettings(token=SecretStr("common"), tokens={"git.example": SecretStr("special")}, **git)
+        account = account_of(parse_origin(origin), settings, guarded=True)
+        return account and account.secret
+
+    assert secret("https://elsewhere.example/a") is None
+    assert secret("https://elsewhere.example/a", allowed_hosts=("*",)) is None
+    assert secret("https://elsewhere.example/a", allowed_hosts=("*.example",)) == "common"
+    assert secret("https://elsewhere.example:8443/a", allowed_hosts=("elsewhere.example",)) == "common"
+    assert secret("https://git.example/a") == "special"
+    settings = GitSettings(token=SecretStr(SECRET))
+    origin = parse_origin("https://elsewhere.example/a")
+    assert SECRET in git_environment(settings, tmp_path, origin).values()
+    assert SECRET not in git_environment(settings, tmp_path, origin, bound={}).values()
+
+
 @pytest.mark.parametrize("origin", ["http://git.example/a/b", "git@git.example:a/b", "ssh://git.example/a/b"])
 def test_a_token_goes_over_https_only(origin):
     assert account_of(parse_origin(origin), GitSettings(token=SecretStr(SECRET))) is None

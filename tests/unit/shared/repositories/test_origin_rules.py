@@ -1,5 +1,7 @@
 """What a request may name as the origin of a repository."""
 
+import subprocess
+
 import pytest
 
 from codequarry.shared.errors import UsageError
@@ -60,6 +62,7 @@ def test_an_account_in_the_url_is_refused_and_not_repeated(account):
     [
         "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0", "100.64.0.1", "224.0.0.1",
         "::1", "fe80::1%eth0", "fd00::1", "::ffff:127.0.0.1", "2002:7f00:0001::1", "::",
+        "64:ff9b::10.0.0.1", "::10.0.0.1", "2001:0:a00:1::1",
     ],
 )  # fmt: skip
 def test_a_private_address_is_refused_and_not_told(address):
@@ -72,6 +75,27 @@ def test_a_private_network_can_be_allowed():
     assert accept("https://git.corp/a", "10.1.2.3", private_networks=("10.0.0.0/8",))
     with pytest.raises(UsageError):
         accept("https://git.corp/a", "192.168.1.1", private_networks=("10.0.0.0/8",))
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["exämple.org", "127%2e0.0.1", "a%2eexample.org", "example.org.", "exa\u3002mple.org", "ex\\ample.org", "-x.org"],
+)
+@pytest.mark.parametrize("form", ["https://{}/a", "git@{}:a"])
+def test_a_host_that_git_may_read_otherwise_is_refused(host, form):
+    """Git is bound to the addresses of this host; by another name it would ask for them anew."""
+    with pytest.raises(UsageError, match=r"originUri|host"):
+        accept(form.format(host))
+
+
+@pytest.mark.parametrize("address", ["2606:4700::1111", "64:ff9b::8.8.8.8"])
+def test_a_public_address_of_version_6_is_good(address):
+    assert accept("https://[2606:4700::1111]/a", address)
+    assert accept("https://xn--exmple-cua.org/a", address)
+
+
+def test_this_machine_can_be_allowed():
+    assert accept("https://localhost/a", "::1", private_networks=("::1/128",))
 
 
 def test_hosts_can_be_limited():
@@ -95,6 +119,61 @@ def test_local_paths_are_taken_below_the_roots_alone_after_resolving_links(tmp_p
     assert len(set(refused)) == 1, "nothing tells what is there"
     with pytest.raises(UsageError, match="local_roots"):
         accept(str(root / "project"))
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Give a root with a checkout, and beside it a repository that no request may name."""
+    for place in ("root/project", "hidden"):
+        subprocess.run(["git", "init", "--quiet", str(tmp_path / place)], check=True)
+    return tmp_path / "root"
+
+
+def test_a_git_folder_that_lies_elsewhere_is_refused(root):
+    hidden = root.parent / "hidden" / ".git"
+    for name in ("by-link", "by-file", "by-common-folder"):
+        (root / name).mkdir()
+    (root / "by-link" / ".git").symlink_to(hidden)
+    (root / "by-file" / ".git").write_text(f"gitdir: {hidden}\n")
+    (root / "by-common-folder" / ".git").mkdir()
+    (root / "by-common-folder" / ".git" / "commondir").write_text(f"{hidden}\n")
+    for name in ("by-link", "by-file", "by-common-folder"):
+        with pytest.raises(UsageError, match="local_roots"):
+            accept(str(root / name), roots=(root,))
+        assert accept(str(root / name), roots=(root, root.parent / "hidden"))
+
+
+def test_objects_that_lie_elsewhere_are_refused(root):
+    hidden = root.parent / "hidden" / ".git" / "objects"
+    project = root / "project" / ".git" / "objects"
+    assert accept(str(root / "project"), roots=(root,))
+    (project / "info" / "alternates").write_text(f"# shared\n{hidden}\n")
+    with pytest.raises(UsageError, match="local_roots"):
+        accept(str(root / "project"), roots=(root,))
+    (project / "info" / "alternates").unlink()
+    (project / "pack").rmdir()
+    (project / "pack").symlink_to(hidden / "pack")
+    with pytest.raises(UsageError, match="local_roots"):
+        accept(str(root / "project"), roots=(root,))
+
+
+def test_worktrees_and_alternates_below_a_root_are_good(root):
+    project = root / "project"
+    commit = ("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "--quiet", "--allow-empty", "-m", "x")
+    for command in (
+        commit,
+        ("worktree", "add", "--quiet", "../tree"),
+        ("clone", "--quiet", "--shared", ".", "../copy"),
+    ):
+        subprocess.run(["git", "-C", str(project), *command], check=True, capture_output=True)
+    for name in ("tree", "copy"):
+        assert accept(str(root / name), roots=(root,)) == str(root / name)
+
+
+def test_links_in_a_circle_are_refused(root):
+    (root / "circle").symlink_to(root / "circle")
+    with pytest.raises(UsageError, match="local_roots"):
+        accept(str(root / "circle"), roots=(root,))
 
 
 def test_a_host_without_an_address_is_refused():

@@ -1,0 +1,83 @@
+"""Which folders of this machine a request may name: those below the configured roots, with whatever git reads there.
+
+A link, a ``.git`` file, a common folder of worktrees and alternates lead git elsewhere, and whoever may write below a
+root may not read all that the service can.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+# Git's own limit is five links from one repository's alternates to the next.
+MAX_FOLDERS = 10
+# Files that name a folder hold one line, lists of alternates a few.
+MAX_FILE_BYTES = 100_000
+_GITDIR = "gitdir: "
+
+
+def permitted_folder(path: str, roots: Sequence[Path]) -> Path | None:
+    """Return a folder with its links resolved, None where it, or anything that git would read, is below no root."""
+    with suppress(OSError, ValueError, RuntimeError):
+        known = [root.expanduser().resolve() for root in roots]
+        folder = Path(path)
+        if folder.is_absolute() and _is_below(folder, known) and _stays_below(folder.resolve(), known):
+            return folder.resolve()
+    return None
+
+
+def _is_below(path: Path, roots: Sequence[Path]) -> bool:
+    real = path.resolve()
+    return any(real.is_relative_to(root) for root in roots)
+
+
+def _stays_below(folder: Path, roots: Sequence[Path]) -> bool:
+    """Tell whether all folders that git reads for a repository are below a root, and every link in them leads there."""
+    waiting, seen = list(_git_folders(folder)), set[Path]()
+    while waiting:
+        one = waiting.pop().resolve()
+        if one in seen:
+            continue
+        seen.add(one)
+        if len(seen) > MAX_FOLDERS or not _is_below(one, roots):
+            return False
+        if not all(_is_below(link, roots) for link in _links(one)):
+            return False
+        waiting += _named_by(one)
+    return True
+
+
+def _git_folders(folder: Path) -> Iterator[Path]:
+    """Yield the folder of git that belongs to a checkout, or the bare repository itself."""
+    place = folder / ".git"
+    if place.is_file():
+        text = _read(place)
+        yield folder / text.removeprefix(_GITDIR).strip()
+    elif place.is_dir():
+        yield place
+    elif (folder / "HEAD").exists():
+        yield folder
+
+
+def _named_by(git_folder: Path) -> Iterator[Path]:
+    if (git_folder / "commondir").is_file():
+        yield git_folder / _read(git_folder / "commondir").strip()
+    objects = git_folder / "objects" if git_folder.name != "objects" else git_folder
+    alternates = objects / "info" / "alternates"
+    if alternates.is_file():
+        for line in _read(alternates).splitlines():
+            if line.strip() and not line.startswith("#"):
+                yield objects / line.strip()
+
+
+def _links(folder: Path) -> Iterator[Path]:
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(parent, name)
+            if path.is_symlink():
+                yield path
+
+
+def _read(path: Path) -> str:
+    with path.open(encoding="utf-8", errors="surrogateescape") as file:
+        return file.read(MAX_FILE_BYTES)
