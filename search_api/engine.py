@@ -20,7 +20,7 @@ from codequarry.search_api.recall import embed, near_query, recall_query
 from codequarry.search_api.request import SearchRequest, parse_request
 from codequarry.search_api.scope import Scope
 from codequarry.search_api.states import RepositoryState, scope_states
-from codequarry.search_api.waiting import await_commit
+from codequarry.search_api.waiting import WaitingPlaces, await_commit
 from codequarry.shared.access.grants import Principal
 from codequarry.shared.breaker import Breaker
 from codequarry.shared.embedding.port import Embedder, Vector
@@ -79,6 +79,7 @@ class SearchEngine:
         self._health = _Health(not degraded)
         self.without_embedding = tuple(degraded) or (DEGRADED_EMBEDDING,)
         self._roots = settings.api.local_roots
+        self.waiting_places = WaitingPlaces(settings.api.threads)
         # Vectors of another model than the query's would be compared without a word.
         self.catalog = Catalog(store, lambda: check_identity(store, embedder, settings.embedding.model))
 
@@ -147,9 +148,11 @@ class SearchEngine:
     def _located(self, plan: Plan, cursor: Cursor | None) -> Located:
         request = plan.request
         if request.min_commit:
-            found = await_commit(
-                self.store, self.catalog, lambda: self.locate(plan, cursor), request.min_commit, request.wait_ms
-            )
+            wanted, wait_ms = request.min_commit, request.wait_ms
+            with self.waiting_places.taken() as pause:
+                found = await_commit(
+                    self.store, self.catalog, lambda: self.locate(plan, cursor), wanted, wait_ms, pause
+                )
         else:
             found = self.locate(plan, cursor)
         if cursor and cursor.timelines != found.scope.timelines:

@@ -1,6 +1,6 @@
 """A search that may have what it names indexed first: ``?index=true``."""
 
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -13,7 +13,8 @@ from codequarry.search_api.missing import Missing, VersionMissing
 from codequarry.search_api.plan import make_plan
 from codequarry.search_api.request import SearchRequest
 from codequarry.search_api.versions import Asked
-from codequarry.shared.errors import IndexingOff, NotIndexed, UsageError
+from codequarry.search_api.waiting import Pause
+from codequarry.shared.errors import IndexingOff, NotIndexed, TooManyRequests, UsageError
 from codequarry.shared.haste import rest
 from codequarry.shared.jobs.job import PRIORITIES, Job, JobRequest
 from codequarry.shared.versions.refs import Ref
@@ -22,8 +23,6 @@ from codequarry.shared.versions.refs import Ref
 POLL_SECONDS = 0.1
 # How soon it is worth while to ask again for a job that takes longer than a request waits.
 RETRY_AFTER_SECONDS = 2
-
-Pause = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Pending:
 
 
 def search_or_index(
-    engine: SearchEngine, indexer: Indexer | None, request: SearchRequest, pause: Pause = rest
+    engine: SearchEngine, indexer: Indexer | None, request: SearchRequest, rest: Pause = rest
 ) -> SearchAnswer | Pending:
     """Answer a search, and have indexed what it names and the index lacks, as far as ``wait_ms`` allows.
 
@@ -55,7 +54,8 @@ def search_or_index(
         key = (lacking.repo, lacking.asked)
         if key in jobs:
             raise NotIndexed(f"{_said(lacking)} was indexed, and yet it is not there; codequarry repos list")
-        jobs[key] = _awaited(engine.catalog, _submitted(engine, indexer, lacking), deadline, pause)
+        with engine.waiting_places.taken(rest) as pause:
+            jobs[key] = _awaited(engine.catalog, _submitted(engine, indexer, lacking), deadline, pause)
         job = jobs[key]
         if job.state in ("failed", "cancelled"):
             why = job.error or job.state
@@ -110,15 +110,17 @@ def _submitted(engine: SearchEngine, indexer: Indexer | None, lacking: _Lacking)
         requested_by=engine.catalog.principal.name,
         priority=PRIORITIES["urgent"],
         joins_running=True,
+        guarded=repository.guarded,
     )
     return engine.catalog.shown(indexer.submit(wanted))
 
 
 def _awaited(catalog: Catalog, job: Job, deadline: float, pause: Pause) -> Job:
-    """Return a job as it is when it ends, or when the time is over."""
-    while not job.is_finished and monotonic() < deadline:
-        pause(POLL_SECONDS)
-        job = catalog.job(job.id) or job
+    """Return a job as it is when it ends, or when the time is over; at once where too many wait already."""
+    with suppress(TooManyRequests):
+        while not job.is_finished and monotonic() < deadline:
+            pause(POLL_SECONDS)
+            job = catalog.job(job.id) or job
     return job
 
 

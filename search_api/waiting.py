@@ -1,13 +1,15 @@
 """An answer that must hold a commit: wait until the index has it, or say how far it is."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore
 from time import monotonic
 
 from codequarry.search_api.catalog import Catalog
 from codequarry.search_api.locate import Located
 from codequarry.search_api.states import RepositoryState, pending_state, ready_state
 from codequarry.search_api.views import View
-from codequarry.shared.errors import AmbiguousCommit, NotReached, UsageError
+from codequarry.shared.errors import AmbiguousCommit, NotReached, TooManyRequests, UsageError
 from codequarry.shared.haste import rest
 from codequarry.shared.store.port import Store
 from codequarry.shared.versions.ledger import published_transactions
@@ -18,10 +20,37 @@ from codequarry.shared.versions.transactions import TransactionRecord, check_her
 POLL_SECONDS = 0.1
 
 Locate = Callable[[], Located]
+Pause = Callable[[float], None]
+
+
+class WaitingPlaces:
+    """Requests that may wait for the index at the same time; the other threads are for those that need not."""
+
+    def __init__(self, threads: int) -> None:
+        """Let half of the threads of a process wait."""
+        self._free = BoundedSemaphore(max(1, threads // 2))
+
+    @contextmanager
+    def taken(self, rest: Pause = rest) -> Iterator[Pause]:
+        """Give what waits for so many seconds, in a place that it takes then; TooManyRequests where none is free."""
+        held = False
+
+        def pause(seconds: float) -> None:
+            nonlocal held
+            if not held and not self._free.acquire(blocking=False):
+                raise TooManyRequests("too many requests wait for the index already; ask again later")
+            held = True
+            rest(seconds)
+
+        try:
+            yield pause
+        finally:
+            if held:
+                self._free.release()
 
 
 def await_commit(
-    store: Store, catalog: Catalog, find: Locate, wanted: str, wait_ms: int, pause: Callable[[float], None] = rest
+    store: Store, catalog: Catalog, find: Locate, wanted: str, wait_ms: int, pause: Pause = rest
 ) -> Located:
     """Return what is seen once the one version in it holds a commit; NotReached after ``wait_ms``.
 

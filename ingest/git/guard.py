@@ -4,12 +4,18 @@ A name may have another address the second time it is asked for. So git does not
 """
 
 import ipaddress
+import os
+import re
 from collections.abc import Mapping
 
 from codequarry.ingest.git.origins import Origin
+from codequarry.ingest.git.process import run_git
 from codequarry.shared.errors import NotAtOrigin, UsageError
 from codequarry.shared.repositories.origin_rules import Resolve, looked_at, resolve_host
 from codequarry.shared.settings.config import SettingsModel
+
+# The first git that takes addresses with a URL; an older one would ask for them anew.
+BINDING_GIT = (2, 37)
 
 
 def guarded_configuration(
@@ -26,5 +32,16 @@ def guarded_configuration(
         raise NotAtOrigin(f"{origin.url} is not fetched: {error}") from None
     if origin.scheme not in ("https", "http") or settings.git.proxy:
         return {}
+    _check_git(origin)
     listed = ",".join(f"[{one}]" if ipaddress.ip_address(one).version == 6 else one for one in place.addresses)
     return {"http.curloptResolve": f"{place.host}:{place.port}:{listed}"}
+
+
+def _check_git(origin: Origin) -> None:
+    """Raise NotAtOrigin where git would not read what binds it, and say nothing."""
+    said = run_git(("--version",), dict(os.environ), what="cannot ask git for its version").decode()
+    numbers = re.search(r"(\d+)\.(\d+)", said)
+    if not numbers or (int(numbers[1]), int(numbers[2])) < BINDING_GIT:
+        wanted = ".".join(map(str, BINDING_GIT))
+        why = f"a request named it, which takes git {wanted}, not {said.strip()}"
+        raise NotAtOrigin(f"{origin.url} is not fetched: {why}")

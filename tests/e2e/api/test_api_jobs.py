@@ -11,8 +11,10 @@ from codequarry.ingest import job_runner
 from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.search_api.app import create_app
+from codequarry.search_api.routes import EXTENSION
 from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.jobs import job as jobs
+from codequarry.shared.jobs.job_list import read_job
 from codequarry.shared.repositories.catalog import Repository, save_repository
 
 pytestmark = pytest.mark.usefixtures("indexed")
@@ -36,7 +38,7 @@ def worker(settings, store, embedder):
 def branches(indexed):
     """Put branches and a tag into `core` that nobody has indexed."""
     core = indexed["core"]
-    for name in ("fast", "slow", "third", "fourth", "fifth"):
+    for name in ("fast", "slow", "third", "fourth", "fifth", "crowded"):
         core.git("checkout", "--quiet", "-b", name, "main")
         core.commit({f"{name}.py": f"def only_on_{name}():\n    return '{name}'\n"})
     core.git("tag", "v1")
@@ -78,6 +80,24 @@ def test_beyond_the_wait_it_answers_with_a_job_that_can_be_followed(worker, bran
     assert (body["state"], body["error"]) == ("done", None)
     assert body["commit"] == branches.git("rev-parse", "slow")
     assert ask(worker, filters=filters).status_code == 200
+
+
+def test_where_too_many_wait_already_it_answers_with_the_job_at_once(worker, branches, monkeypatch):
+    places = worker.application.extensions[EXTENSION].engine().waiting_places
+    monkeypatch.setattr(places, "_free", threading.BoundedSemaphore(1))
+    with places.taken(lambda _: None) as pause:
+        pause(0)
+        response = ask(worker, filters={"repo": "core", "branch": "crowded"}, wait_ms=60_000)
+        assert response.status_code == 202
+    follow(worker, response.get_json()["job_id"], lambda body: body["state"] == "done")
+
+
+def test_what_is_indexed_for_a_search_goes_by_the_rules_for_its_origin(worker, store):
+    save_repository(store, Repository("asked-for", "https://nowhere.invalid/x/y", "main", guarded=True))
+    response = ask(worker, filters={"repo": "asked-for"}, wait_ms=0)
+    assert read_job(store, response.get_json()["job_id"]).guarded
+    worker.post(f"/jobs/{response.get_json()['job_id']}/cancel")
+    store.delete_document("repository:asked-for")
 
 
 def test_a_name_that_may_be_a_branch_or_a_tag_is_tried_as_both(worker, branches):

@@ -1,10 +1,12 @@
 """How fresh an answer is, and waiting until it is fresh enough."""
 
+from contextlib import ExitStack
+
 import pytest
 
 from codequarry.search_api.engine import SearchEngine, parse_request
 from codequarry.search_api.waiting import await_commit
-from codequarry.shared.errors import AmbiguousCommit, NotReached, UsageError
+from codequarry.shared.errors import AmbiguousCommit, NotReached, TooManyRequests, UsageError
 from codequarry.shared.repositories.catalog import RefHead, Repository, save_ref_head, save_repository
 from codequarry.shared.settings.config import SettingsModel
 
@@ -136,6 +138,21 @@ def test_a_commit_that_comes_in_time_is_waited_for(engine, core, versioned_index
     found = await_commit(versioned_index.store, engine.catalog, lambda: engine.locate(plan), D, 60_000, pause)
     assert len(pauses) == 3
     assert found.scope.views["core"][0].commit == D
+
+
+def test_half_of_the_threads_may_wait_and_the_others_answer_what_need_not(versioned_index, core):
+    settings = SettingsModel.model_validate({"api": {"threads": 4}})
+    engine = SearchEngine(versioned_index.store, versioned_index.embedder, settings)
+    with ExitStack() as others:
+        for _ in range(2):
+            others.enter_context(engine.waiting_places.taken(lambda _: None))(0.1)
+        with pytest.raises(TooManyRequests, match="wait for the index already"):
+            ask(engine, D, wait_ms=60_000)
+        assert ask(engine, C, wait_ms=60_000).results
+        with pytest.raises(NotReached):
+            ask(engine, D)
+    with pytest.raises(NotReached):
+        ask(engine, D, wait_ms=1)
 
 
 def engine_plan(commit):

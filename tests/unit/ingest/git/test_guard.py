@@ -55,6 +55,16 @@ def settings(**git) -> SettingsModel:
     return SettingsModel(git=GitSettings(allowed_schemes=("http", "https"), **git))
 
 
+def test_a_git_that_can_not_be_bound_is_not_used(tmp_path, monkeypatch):
+    fake = tmp_path / "git"
+    fake.write_text("#!/bin/sh\necho git version 2.34.1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    origin = parse_origin("https://git.example/a")
+    with pytest.raises(NotAtOrigin, match=r"takes git 2\.37, not git version 2\.34\.1"):
+        guarded_configuration(origin, settings(), lambda *_: ("93.184.216.34",))
+
+
 def test_git_gets_the_addresses_and_asks_nobody_for_them(port, tmp_path):
     origin = parse_origin(f"http://nowhere.invalid:{port}/project.git")
     bound = guarded_configuration(origin, settings(private_networks=LOOPBACK), lambda *_: ("127.0.0.1",))
