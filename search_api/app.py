@@ -42,7 +42,7 @@ from codequarry.shared.haste import hurried
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
 from codequarry.shared.telemetry.logs import logger
-from codequarry.shared.telemetry.metrics import count_request, start_counting
+from codequarry.shared.telemetry.metrics import count_request, request_running, start_counting
 from codequarry.shared.telemetry.traces import describe_span, span
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _hurry(app: APIFlask) -> None:
     answer = app.wsgi_app
 
     def answer_soon(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-        with hurried(), span("request", environ.get("HTTP_TRACEPARENT", "")):
+        with hurried(), request_running(), span("request", environ.get("HTTP_TRACEPARENT", "")):
             return answer(environ, start_response)
 
     app.wsgi_app = answer_soon  # type: ignore[method-assign]  # the way that Flask documents

@@ -36,8 +36,8 @@ __all__ = ["SearchAnswer", "SearchEngine", "SearchRequest", "parse_request"]
 DEGRADED_EMBEDDING = "embedding"
 # A model that did not answer is asked again after so long, by one search; the others go on lexically at once.
 MODEL_LEFT_ALONE_SECONDS = 5.0
-# Two attempts of a query (embedding/patience.py) with the wait between them.
-MODEL_LONGEST_SECONDS = 25.0
+# What a query may take (embedding/patience.py), and a little more.
+MODEL_LONGEST_SECONDS = 12.0
 # Paging is for looking on, not for reading out an index: the pool of candidates ends it sooner in most searches.
 MAX_PAGES = 50
 

@@ -13,6 +13,8 @@ from typing import Any
 
 from gunicorn.workers.gthread import _DEFER, TConn, ThreadWorker
 
+from codequarry.shared.telemetry.metrics import count_waiting
+
 # A new connection whose request is not there by then waits for it without a thread.
 GLANCE_SECONDS = 0.02
 # Who does not read an answer is given up after this.
@@ -52,10 +54,12 @@ class TimedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
     def enqueue_req(self, conn: TConn) -> None:
         """Have a connection's next request answered when a thread is free."""
         conn.waiting_since = monotonic()
+        count_waiting(1)
         super().enqueue_req(conn)
 
     def handle(self, conn: TConn) -> object:
         """Answer a request, in a thread."""
+        count_waiting(-1)
         now = monotonic()
         _waited.seconds = now - conn.waiting_since
         if not conn.initialized and not conn.wait_for_data(GLANCE_SECONDS):

@@ -22,13 +22,23 @@ INTEREST_SECONDS = 10.0
 
 GiveUp = Callable[[], None]
 """Ends a call that waits; called from another thread, and must return at once."""
+GivesSign = Callable[[float], bool]
+"""Asks a server what it can answer at once, and waits no longer than the seconds given."""
+
+_known: dict[str, "Pulse"] = {}
+_known_lock = Lock()
+
+
+def pulse_of(address: str, gives_sign: GivesSign, sign_seconds: float = SIGN_SECONDS) -> "Pulse":
+    """Return what this process knows of the server at an address, whichever of its clients has found it out."""
+    with _known_lock:
+        return _known.setdefault(address, Pulse(gives_sign, sign_seconds))
 
 
 class Pulse:
     """The signs of life of one server, for all threads of a process."""
 
-    def __init__(self, gives_sign: Callable[[float], bool], sign_seconds: float = SIGN_SECONDS) -> None:
-        """``gives_sign`` asks the server what it can answer at once, and waits no longer than the seconds given."""
+    def __init__(self, gives_sign: GivesSign, sign_seconds: float = SIGN_SECONDS) -> None:
         self._gives_sign, self._sign_seconds = gives_sign, sign_seconds
         self._lock = Lock()
         self._breaker = Breaker(LEFT_ALONE_SECONDS, LEFT_ALONE_SECONDS)

@@ -49,6 +49,10 @@ class Machines:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
+    def process(self, name: str) -> int:
+        """Return the process of a part that was started."""
+        return self._running[name].pid
+
     def stop_all(self) -> None:
         """Stop everything."""
         for name in list(self._running):

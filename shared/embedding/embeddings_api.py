@@ -6,7 +6,7 @@ No message of this module holds the key or the account of a URL, whatever the se
 import base64
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
@@ -56,6 +56,12 @@ class Credentials:
         self.header = header
         self._secrets = [secret for secret in secrets if secret]
 
+    def headers(self) -> "dict[str, str | openai.Omit]":
+        """Return what goes with a request; without a key nothing, not even that of another server."""
+        import openai
+
+        return {"Authorization": self.header or openai.omit}
+
     def redacted(self, text: str) -> str:
         """Return ``text`` without the secrets."""
         for secret in self._secrets:
@@ -88,14 +94,16 @@ class EmbeddingsApi:
         self._answered = False
         self._stopped = False
 
-    def request(self, texts: Sequence[str], input_type: str, patience: Patience) -> object:
-        """Return the body of the answer, unread.
+    def request(
+        self, texts: Sequence[str], input_type: str, patience: Patience, is_wanted: Callable[[], bool] = lambda: True
+    ) -> object:
+        """Return the body of the answer, unread; it is not asked for again once it is not wanted any more.
 
         Raise Refused where other texts might do, EmbedderUnavailable where the server does not answer or asks for
         more patience than there is, and EmbeddingError for what no repetition can heal.
         """
         attempts = stamina.retry_context(
-            on=lambda error: self._next_wait(error, patience),
+            on=lambda error: is_wanted() and self._next_wait(error, patience),
             attempts=patience.retries + 1,
             timeout=None,
             wait_initial=patience.first_wait,
@@ -132,11 +140,11 @@ class EmbeddingsApi:
 
         fields = {**self._endpoint.fields, **({"input_type": input_type} if input_type else {})}
         try:
-            answer = self._connected().embeddings.with_raw_response.create(
+            answer = self.connected().embeddings.with_raw_response.create(
                 model=self._endpoint.model,
                 input=list(texts),
                 encoding_format=self._endpoint.encoding_format,
-                extra_headers={"Authorization": self._credentials.header or openai.omit},
+                extra_headers=self._credentials.headers(),
                 extra_body=fields or None,
                 timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
             )
@@ -181,7 +189,8 @@ class EmbeddingsApi:
             return EmbeddingError(f"{where} answers 404: {said}; see [embedding] base_url and model")
         return EmbeddingError(f"{where} answers {status}: {said}")
 
-    def _connected(self) -> "openai.OpenAI":
+    def connected(self) -> "openai.OpenAI":
+        """Return the client, made at its first use; EmbedderUnavailable after the end."""
         import openai
 
         with self._lock:

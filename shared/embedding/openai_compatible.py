@@ -14,10 +14,12 @@ from codequarry.shared.embedding.embeddings_api import EmbeddingsApi, Endpoint, 
 from codequarry.shared.embedding.known import Api, KnownModel
 from codequarry.shared.embedding.patience import Patience, for_queries
 from codequarry.shared.embedding.port import Matrix, Vector, Window
+from codequarry.shared.embedding.prompt import PromptRequests
 from codequarry.shared.embedding.strides import StrideShape, cut, stride_shape
 from codequarry.shared.embedding.tokens import pieces
 from codequarry.shared.embedding.vectors import document_suffix, normalised, well_formed
 from codequarry.shared.errors import EmbeddingError, TextsRefused, UsageError
+from codequarry.shared.haste import is_hurried
 from codequarry.shared.repositories.addresses import is_loopback
 from codequarry.shared.settings.config import EmbeddingSettings
 
@@ -64,6 +66,7 @@ class OpenAICompatibleEmbedder:
         base_url, credentials = split_account(settings.base_url or traits.base_url, key)
         self._endpoint = Endpoint(base_url, settings.model, traits.encoding_format, fields)
         self._api = EmbeddingsApi(self._endpoint, credentials)
+        self._prompt = PromptRequests(self._api, base_url, credentials)
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
         self._accepts = False
@@ -77,7 +80,7 @@ class OpenAICompatibleEmbedder:
     def dimension(self) -> int:
         """Length of a vector; asks the server once where neither settings nor table tell."""
         with self._lock:
-            return self._dimension or self._request([_HARMLESS], self._document_type, self._patience).shape[1]
+            return self._dimension or self._request([_HARMLESS], self._document_type, is_hurried()).shape[1]
 
     @property
     def leaves_machine(self) -> bool:
@@ -114,7 +117,7 @@ class OpenAICompatibleEmbedder:
         if not prefixed:
             return np.zeros(self.dimension, dtype=np.float32)
         try:
-            rows = self._request([prefixed], self._query_type, for_queries(self._patience))
+            rows = self._request([prefixed], self._query_type, somebody_waits=True)
         except Refused as error:
             raise EmbeddingError(f"{self._endpoint.base_url} refuses the query: {error}") from None
         vector: Vector = normalised(rows)[0]
@@ -156,7 +159,7 @@ class OpenAICompatibleEmbedder:
         if work.given_up.is_set():
             return
         try:
-            rows = self._request([work.texts[index] for index in batch], self._document_type, self._patience)
+            rows = self._request([work.texts[index] for index in batch], self._document_type)
         except Refused as error:
             if not self._takes_anything():
                 raise EmbeddingError(
@@ -180,13 +183,16 @@ class OpenAICompatibleEmbedder:
     def _takes_anything(self) -> bool:
         if not self._accepts:
             try:
-                self._request([_HARMLESS], self._document_type, self._patience)
+                self._request([_HARMLESS], self._document_type)
             except Refused:
                 return False
         return True
 
-    def _request(self, texts: Sequence[str], input_type: str, patience: Patience) -> Matrix:
-        body = self._api.request(texts, input_type, patience)
+    def _request(self, texts: Sequence[str], input_type: str, somebody_waits: bool = False) -> Matrix:
+        if somebody_waits:
+            body = self._prompt.request(texts, input_type, for_queries(self._patience))
+        else:
+            body = self._api.request(texts, input_type, self._patience)
         try:
             rows = read_vectors(body, len(texts), self._dimension)
         except EmbeddingError as error:

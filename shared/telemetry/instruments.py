@@ -41,6 +41,8 @@ REQUESTS = Metric(
 REQUEST_SECONDS = Metric(
     "codequarry_http_request_seconds", "histogram", "Time of one request by route.", ("route",), REQUEST_BUCKETS
 )
+REQUESTS_RUNNING = Metric("codequarry_http_requests_running", "gauge", "Requests that are being answered just now.")
+REQUESTS_WAITING = Metric("codequarry_http_requests_waiting", "gauge", "Requests that wait for a thread just now.")
 SEARCHES = Metric("codequarry_searches", "counter", "Searches by how they ended.", ("outcome",))
 DEGRADED = Metric("codequarry_degraded_searches", "counter", "Searches answered without a stage.", ("stage",))
 STAGE_SECONDS = Metric(
@@ -98,7 +100,7 @@ REPOSITORY_BEHIND_SECONDS = Metric(
 )
 
 COUNTED = (
-    REQUESTS, REQUEST_SECONDS, SEARCHES, DEGRADED, STAGE_SECONDS,
+    REQUESTS, REQUEST_SECONDS, REQUESTS_RUNNING, REQUESTS_WAITING, SEARCHES, DEGRADED, STAGE_SECONDS,
     LAG_SECONDS, TRANSACTIONS, CHUNKS, FILES, EMBEDDINGS, CACHE_HITS, TOKENS, EMBED_SECONDS,
     JOBS_ENDED, JOB_SECONDS, JOB_FAILURES, STORE_ERRORS,
 )  # fmt: skip

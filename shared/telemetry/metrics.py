@@ -19,7 +19,7 @@ from codequarry.shared.telemetry import instruments
 from codequarry.shared.telemetry.instruments import COUNTED, Metric
 
 if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry, Counter, Histogram
+    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
     from prometheus_client.registry import Collector
 
 MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -47,6 +47,7 @@ class _Instruments:
     registry: "CollectorRegistry"
     counters: "dict[str, Counter]" = field(default_factory=dict)
     histograms: "dict[str, Histogram]" = field(default_factory=dict)
+    gauges: "dict[str, Gauge]" = field(default_factory=dict)
 
 
 _switch = _Switch()
@@ -70,7 +71,7 @@ def counted_together() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _instruments() -> _Instruments:
-    from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
     registry = CollectorRegistry()
     if MULTIPROCESS_FOLDER not in os.environ:
@@ -82,6 +83,10 @@ def _instruments() -> _Instruments:
             made.counters[metric.name] = counter
             for value in _KNOWN_VALUES.get(metric, ()):
                 counter.labels(value)
+        elif metric.kind == "gauge":
+            # Of several processes those count that live.
+            gauge = Gauge(metric.name, metric.meaning, metric.labels, registry=registry, multiprocess_mode="livesum")
+            made.gauges[metric.name] = gauge
         else:
             made.histograms[metric.name] = Histogram(
                 metric.name, metric.meaning, metric.labels, buckets=metric.buckets, registry=registry
@@ -99,6 +104,11 @@ def _observe(metric: Metric, value: float, *labels: str) -> None:
     if _switch.on:
         histogram = _instruments().histograms[metric.name]
         (histogram.labels(*labels) if labels else histogram).observe(value)
+
+
+def _move(metric: Metric, amount: float) -> None:
+    if _switch.on:
+        _instruments().gauges[metric.name].inc(amount)
 
 
 def count_search(outcome: Outcome) -> None:
@@ -121,6 +131,21 @@ def count_request(route: str, method: str, status: int, seconds: float) -> None:
     """Count an HTTP request; ``route`` is the rule that matched, never the address itself."""
     _add(instruments.REQUESTS, 1, route, method, str(status))
     _observe(instruments.REQUEST_SECONDS, seconds, route)
+
+
+@contextmanager
+def request_running() -> Iterator[None]:
+    """Count a request as running to the end of the block."""
+    _move(instruments.REQUESTS_RUNNING, 1)
+    try:
+        yield
+    finally:
+        _move(instruments.REQUESTS_RUNNING, -1)
+
+
+def count_waiting(more: int) -> None:
+    """Count so many requests more, or less, that wait for a thread."""
+    _move(instruments.REQUESTS_WAITING, more)
 
 
 def count_written(chunks: int, verdicts: Mapping[str, int]) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
-from threading import Lock
 from typing import Any
 
 from opensearchpy import Urllib3HttpConnection
@@ -16,13 +15,10 @@ from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 from urllib3.util import Timeout
 
 from codequarry.shared.haste import is_hurried
-from codequarry.shared.pulse import SIGN_SECONDS, Pulse
+from codequarry.shared.pulse import SIGN_SECONDS, pulse_of
 
 # A node that is frozen takes connections all the same, until its queue of them is full.
 CONNECT_SECONDS = 1.0
-
-_pulses: dict[str, Pulse] = {}
-_pulses_lock = Lock()
 
 
 class NodeSilent(ConnectionTimeout):
@@ -70,14 +66,13 @@ class _EndableTls(_Endable, HTTPSConnection):
 
 
 class NodeConnection(Urllib3HttpConnection):
-    """The connections to one node; ``pulse`` knows whether it lives, for all clients of the process."""
+    """The connections to one node."""
 
     def __init__(self, *arguments: Any, sign_seconds: float = SIGN_SECONDS, **options: Any) -> None:  # noqa: ANN401
         """Prepare for calls of a node, which is given up after so long without a sign of life."""
         super().__init__(*arguments, **options)
-        with _pulses_lock:
-            ask = partial(_gives_sign, partial(Urllib3HttpConnection, *arguments, **options))
-            self.pulse = _pulses.setdefault(self.host, Pulse(ask, sign_seconds))
+        connect = partial(Urllib3HttpConnection, *arguments, **options)
+        self.pulse = pulse_of(self.host, partial(_gives_sign, connect), sign_seconds)
 
     def _create_urllib3_pool(self) -> None:
         super()._create_urllib3_pool()

@@ -12,11 +12,13 @@ import pytest
 from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.search_api import engine
 from codequarry.search_api.app import create_app
+from codequarry.shared.embedding import patience
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store
 
 DIMENSION = 8
+MOST_SECONDS = 60
 
 
 class Embeddings:
@@ -24,6 +26,8 @@ class Embeddings:
 
     def __init__(self):
         self.asked = 0
+        self.talks = threading.Event()
+        self.talks.set()
         self._server = None
         self.port = 0
         self.start()
@@ -32,8 +36,13 @@ class Embeddings:
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                owner.talks.wait(MOST_SECONDS)
+                self.send_error(404)
+
             def do_POST(self):
                 owner.asked += 1
+                owner.talks.wait(MOST_SECONDS)
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 data = [
                     {"index": index, "object": "embedding", "embedding": vector(text)}
@@ -66,6 +75,7 @@ def vector(text):
 def embeddings():
     server = Embeddings()
     yield server
+    server.talks.set()
     server.stop()
 
 
@@ -77,7 +87,7 @@ def client(embeddings, workspace):
             "home": workspace.folder / "remote",
             "embedding": {
                 "model": "small", "base_url": f"http://127.0.0.1:{embeddings.port}/v1", "dimensions": DIMENSION,
-                "max_retries": 0, "timeout_seconds": 30,
+                "max_retries": 0, "timeout_seconds": 600,
             },
         }
     )  # fmt: skip
@@ -124,3 +134,14 @@ def test_a_service_that_is_started_without_its_model_finds_it_when_it_comes(clie
     assert search(client)["degraded"] == ["embedding"]
     embeddings.start()
     assert search(client)["degraded"] == []
+
+
+def test_a_model_that_hangs_keeps_no_search_waiting(client, embeddings, monkeypatch):
+    monkeypatch.setattr(patience, "QUERY_TIMEOUT_SECONDS", 600)
+    assert search(client)["degraded"] == []
+    embeddings.talks.clear()
+    for _ in range(2):
+        answer = search(client)
+        assert answer["degraded"] == ["embedding"]
+        assert answer["results"][0]["path"] == "retry.py"
+    assert "unavailable" in client.get("/readyz").get_json()["checks"]["embedding"]

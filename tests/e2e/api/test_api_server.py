@@ -168,6 +168,30 @@ def wait_until(what):
         time.sleep(0.05)
 
 
+def test_metrics_tell_what_runs_and_what_waits_for_a_thread(place, indexed):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = (f"metrics.port={port}", "api.threads=1", "api.longest_wait_seconds=60")
+    waits = {"query": "retry", "filters": {"repo": "core"}, "min_commit": "f" * 40, "wait_ms": 3000}
+
+    def is_so(running, waiting):
+        text = ask(f"http://127.0.0.1:{port}", "/metrics")[1]
+        return f"requests_running {running}.0\n" in text and f"requests_waiting {waiting}.0\n" in text
+
+    with served(place, *(part for one in settings for part in ("--set", one))) as (_, address):
+        ask(address, "/readyz")
+        wait_until(lambda: is_so(0, 0))
+        with ThreadPoolExecutor(3) as pool:
+            asked = [pool.submit(ask, address, "/search-code", waits) for _ in range(3)]
+            wait_until(lambda: is_so(1, 2))
+            for one in asked:
+                with pytest.raises(HTTPError, match="504") as late:
+                    one.result()
+                late.value.close()
+        wait_until(lambda: is_so(0, 0))
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_metrics_may_have_a_port_of_their_own(place, indexed, workers):
     with socket.socket() as free:
@@ -180,6 +204,7 @@ def test_metrics_may_have_a_port_of_their_own(place, indexed, workers):
         counts = {ask(f"http://127.0.0.1:{port}", "/metrics")[1] for _ in range(3)}
         assert all('codequarry_searches_total{outcome="found"} 6.0' in text for text in counts)
         assert all("codequarry_catalog_up 1.0" in text for text in counts)
+        assert all("codequarry_http_requests_waiting 0.0" in text for text in counts)
         assert ask(f"http://127.0.0.1:{port}", "/healthz")[0] == 200
         with pytest.raises(HTTPError, match="404"):
             ask(address, "/metrics")

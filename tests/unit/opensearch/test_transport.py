@@ -89,7 +89,7 @@ def _impatient(monkeypatch):
     monkeypatch.setattr(pulse, "PATIENCE_SECONDS", 0.05)
     monkeypatch.setattr(pulse, "AGAIN_SECONDS", 0.05)
     monkeypatch.setattr(connection, "SIGN_SECONDS", SOON)
-    monkeypatch.setattr(calls, "_pulses", {})
+    monkeypatch.setattr(pulse, "_known", {})
     # What is not given up for want of a sign is not given up in a test.
     monkeypatch.setattr(transport, "QUICK_SECONDS", FOR_EVER)
     monkeypatch.setattr(transport, "SLOW_SECONDS", FOR_EVER)

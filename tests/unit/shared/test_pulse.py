@@ -6,7 +6,7 @@ import time
 import pytest
 
 from codequarry.shared import pulse
-from codequarry.shared.pulse import Pulse
+from codequarry.shared.pulse import Pulse, pulse_of
 
 SOON = 60
 
@@ -68,13 +68,19 @@ def test_a_silent_server_is_called_again_when_it_gives_a_sign_or_one_call_after_
     wait_until(deaf.lets_pass)
 
 
-def test_nobody_is_asked_when_nothing_is_wanted_of_it(server, monkeypatch):
+def test_a_server_of_which_nothing_is_wanted_is_not_watched(server, monkeypatch):
     monkeypatch.setattr(pulse, "INTEREST_SECONDS", 0.05)
     made = Pulse(server)
     with made.watched(lambda: None):
-        pass
-    watch = made._thread
+        watch = made._thread
     watch.join(SOON)
-    assert server.asked == 0 and not watch.is_alive()
+    assert not watch.is_alive()
+    asked = server.asked
     with made.watched(lambda: None):
-        wait_until(lambda: server.asked)
+        wait_until(lambda: server.asked > asked)
+
+
+def test_the_clients_of_one_server_know_the_same_of_it(server, monkeypatch):
+    monkeypatch.setattr(pulse, "_known", {})
+    assert pulse_of("http://one", server) is pulse_of("http://one", server)
+    assert pulse_of("http://one", server) is not pulse_of("http://other", server)

@@ -52,6 +52,9 @@ class EmbeddingServer:
     # Where set, so many requests must be under way at once before any is answered.
     together: threading.Barrier | None = None
     released: threading.Event = field(default_factory=threading.Event)
+    # Cleared, the server takes requests and answers none, not even one for a sign of life.
+    talks: threading.Event = field(default_factory=threading.Event)
+    signs: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     vector_of = staticmethod(vector_of)
@@ -89,8 +92,14 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     served: EmbeddingServer
 
+    def do_GET(self) -> None:
+        self.served.signs += 1
+        self.served.talks.wait(MOST_SECONDS)
+        self._send(Reply(404, {"error": {"message": f"no {self.path}"}}))
+
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.served.talks.wait(MOST_SECONDS)
         if self.path != "/v1/embeddings":
             return self._send(Reply(404, {"error": {"message": f"no {self.path}"}}))
         reply = self.served.answer(body, {name.lower(): value for name, value in self.headers.items()})
@@ -125,6 +134,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddingServer]:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     served = EmbeddingServer()
+    served.talks.set()
     handler = type("Handler", (_Handler,), {"served": served})
     with _Server(("127.0.0.1", 0), handler) as listening:
         served.url = f"http://127.0.0.1:{listening.server_port}/v1"
@@ -132,6 +142,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddingServer]:
         thread.start()
         yield served
         served.released.set()
+        served.talks.set()
         listening.shutdown()
         thread.join(MOST_SECONDS)
 

@@ -60,6 +60,17 @@ def test_a_failure_of_a_job_is_counted_by_one_of_our_errors(counted):
     assert "secret" not in metrics.render().decode()
 
 
+def test_what_runs_and_what_waits_goes_up_and_down(counted):
+    with pytest.raises(ValueError, match="failed"), metrics.request_running():
+        assert counted("codequarry_http_requests_running") == 1
+        metrics.count_waiting(2)
+        assert counted("codequarry_http_requests_waiting") == 2
+        metrics.count_waiting(-2)
+        raise ValueError("failed")
+    assert counted("codequarry_http_requests_running") == 0
+    assert counted("codequarry_http_requests_waiting") == 0
+
+
 def test_a_clock_that_is_behind_makes_no_negative_lag(counted):
     metrics.observe_lag(-5.0, first=False)
     assert counted('codequarry_index_lag_seconds_count{run="change"}') == 1

@@ -1,0 +1,222 @@
+"""How soon searches are answered when OpenSearch or the embedding server hangs, and when they are whole again.
+
+Indexes a repository on a node of its own with a model behind a server of its own, starts `codequarry serve`, and has
+clients search all the time. Then it stops the processor time of the node (SIGSTOP) at random moments, some seconds each
+time, and that of the embedding server. A request counts from its beginning, or from the stop where it had begun before.
+All in --scratch, which is left for a look.
+
+    python -m bench.hanging ~/clones/pallets+werkzeug --stops 20
+"""
+
+import argparse
+import http.client
+import json
+import os
+import random
+import signal
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.acceptance.installation import Installation, free_port, request_body
+from bench.acceptance.machines import Machines
+from bench.acceptance.report import percentile, print_table, progress
+from bench.acceptance.speed import queries
+
+# Between two stops: until everything is as before, and a random while more.
+CALM_SECONDS = 5.0
+RANDOM_SECONDS = 2.0
+START_SECONDS = 60
+PAUSE_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request: when it began and ended, its status (0: none), and whether it was answered by words alone."""
+
+    path: str
+    began: float
+    ended: float
+    status: int
+    degraded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """One stop of a process."""
+
+    began: float
+    ended: float
+
+
+@dataclass
+class Seen:
+    """What the clients met."""
+
+    requests: list[Request] = field(default_factory=list)
+    done: threading.Event = field(default_factory=threading.Event)
+
+    def during(self, stop: Stop, path: str = "/search-code") -> list[Request]:
+        """Return the requests that a stop met."""
+        met = (one for one in self.requests if one.began < stop.ended and one.ended > stop.began)
+        return [one for one in met if one.path == path]
+
+
+def client(port: int, number: int, seen: Seen) -> None:
+    """Search until it is enough."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    texts = queries(200, number)
+    while not seen.done.is_set():
+        body = json.dumps(request_body(random.choice(texts), None, 10))
+        seen.requests.append(ask(connection, "POST", "/search-code", body))
+        time.sleep(PAUSE_SECONDS)
+
+
+def watcher(port: int, seen: Seen) -> None:
+    """Ask whether the service is ready, until it is enough."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    while not seen.done.is_set():
+        seen.requests.append(ask(connection, "GET", "/readyz", ""))
+        time.sleep(0.1)
+
+
+def ask(connection: http.client.HTTPConnection, method: str, path: str, body: str) -> Request:
+    """Send one request and return what became of it."""
+    began = time.monotonic()
+    try:
+        connection.request(method, path, body, {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        answer = json.loads(response.read())
+    except (OSError, http.client.HTTPException, ValueError):
+        connection.close()
+        return Request(path, began, time.monotonic(), 0)
+    return Request(path, began, time.monotonic(), response.status, bool(answer.get("degraded")))
+
+
+@contextmanager
+def clients(port: int, number: int) -> Iterator[Seen]:
+    """Have so many clients search during the block."""
+    seen = Seen()
+    threads = [threading.Thread(target=client, args=(port, one, seen)) for one in range(number)]
+    threads.append(threading.Thread(target=watcher, args=(port, seen)))
+    for thread in threads:
+        thread.start()
+    try:
+        yield seen
+    finally:
+        seen.done.set()
+        for thread in threads:
+            thread.join()
+
+
+def stopped(process: int, seconds: float, chance: random.Random) -> Stop:
+    """Stop a process for a while."""
+    time.sleep(CALM_SECONDS + chance.uniform(0, RANDOM_SECONDS))
+    began = time.monotonic()
+    os.kill(process, signal.SIGSTOP)
+    try:
+        time.sleep(seconds)
+    finally:
+        os.kill(process, signal.SIGCONT)
+    return Stop(began, time.monotonic())
+
+
+def row(part: str, seen: Seen, stops: Sequence[Stop]) -> list[object]:
+    """Return what the clients met in the stops of one part."""
+    met = [(one, stop) for stop in stops for one in seen.during(stop)]
+    waits = [one.ended - max(one.began, stop.began) for one, stop in met]
+    kinds = Counter(f"{one.status}{' by words' if one.degraded else ''}" for one, _ in met)
+    back = [min(one.ended for one in seen.requests if is_whole(one) and one.began > stop.ended) for stop in stops]
+    again = [ended - stop.ended for ended, stop in zip(back, stops, strict=True)]
+    ready = Counter(one.status for stop in stops for one in seen.during(stop, "/readyz"))
+    return [
+        part, len(stops), ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items())),
+        f"{percentile(waits, 50):.3f}", f"{percentile(waits, 95):.3f}", f"{max(waits):.2f}", f"{max(again):.2f}",
+        ", ".join(f"{number} {status}" for status, number in sorted(ready.items())),
+    ]  # fmt: skip
+
+
+def is_whole(request: Request) -> bool:
+    """Tell whether a request is a search that was answered with everything."""
+    return request.path == "/search-code" and request.status == http.HTTPStatus.OK and not request.degraded
+
+
+def main() -> None:
+    """Print what clients met while parts hung."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("repository", type=Path, help="a clone, bare or not")
+    parser.add_argument("--stops", type=int, default=20, help="of each part (20)")
+    parser.add_argument("--seconds", type=float, default=6.0, help="that each stop takes (6)")
+    parser.add_argument("--clients", type=int, default=8, help="(8)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--scratch", type=Path, help="kept; a folder that is removed if not given")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="codequarry-bench-") as folder:
+        measure(asked, asked.scratch or Path(folder))
+
+
+def measure(asked: argparse.Namespace, scratch: Path) -> None:
+    """Start everything, stop parts of it, and tell."""
+    ports = {name: free_port() for name in ("store", "model", "service")}
+    extra = {
+        "CODEQUARRY_EMBEDDING__MODEL": "words",
+        "CODEQUARRY_EMBEDDING__BASE_URL": f"http://127.0.0.1:{ports['model']}/v1",
+        "CODEQUARRY_EMBEDDING__DIMENSIONS": "128",
+        # A search that was kept waiting for a thread is a wait as well, not a refusal.
+        "CODEQUARRY_API__LONGEST_WAIT_SECONDS": "60",
+    }
+    home = scratch / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    node = f"http://127.0.0.1:{ports['store']}"
+    installation = Installation(home, "opensearch", node, f"bench_hanging_{ports['store']}", extra)
+    machines = Machines(installation, ports)
+    try:
+        for name in ("store", "model"):
+            machines.start(name)
+        installation.run("index", str(asked.repository), "--name", "measured")
+        machines.start("service")
+        await_ready(ports["service"])
+        processes = {"OpenSearch": node_process(installation), "embedding server": machines.process("model")}
+        rows, chance = [], random.Random(asked.seed)
+        for part, process in processes.items():
+            with clients(ports["service"], asked.clients) as seen:
+                stops = [told(number, part, stopped(process, asked.seconds, chance)) for number in range(asked.stops)]
+                time.sleep(CALM_SECONDS)
+            rows.append(row(part, seen, stops))
+    finally:
+        machines.stop_all()
+    headings = ["hangs", "stops", "searches met", "p50 s", "p95 s", "worst s", "whole again s", "/readyz"]
+    load = os.getloadavg()[0]
+    title = f"{asked.repository}, {asked.clients} clients, {asked.seconds:g} s each, load {load:.1f} at the end"
+    print_table(title, headings, rows)
+
+
+def told(number: int, part: str, stop: Stop) -> Stop:
+    """Say how far it is."""
+    progress(f"{part}: stop {number + 1}")
+    return stop
+
+
+def node_process(installation: Installation) -> int:
+    """Return the process of the node."""
+    process: int = installation.run("opensearch", "status")["node"]["pid"]
+    return process
+
+
+def await_ready(port: int) -> None:
+    """Wait until the service answers."""
+    deadline = time.monotonic() + START_SECONDS
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    while ask(connection, "GET", "/readyz", "").status != http.HTTPStatus.OK:
+        if time.monotonic() > deadline:
+            raise SystemExit("codequarry serve is not ready; see storm.log in its data folder")
+        time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    main()
