@@ -191,7 +191,7 @@ class _Sign:
             return change(beaten(job, self._holder, self._progress))
 
         left: Job | None = None
-        with suppress(Conflict, NotIndexed):
+        with suppress(Conflict, NotIndexed, IndexMoved):  # with the index went the job: it waits again there
             left = change_job(self._store, self._job.id, last)
         count_job(self._job.kind, self._job.trigger, left.state if left else LOST, monotonic() - self._began)
         if error is not None and left and left.state != "cancelled":
@@ -204,7 +204,7 @@ class _Sign:
             wait = BEAT_SECONDS
             try:
                 job = change_job(self._store, self._job.id, lambda job: beaten(job, self._holder, self._progress))
-            except (Conflict, NotIndexed):
+            except (Conflict, NotIndexed, IndexMoved):
                 self._stop = "somebody else took the job over"
                 return
             except StoreError:

@@ -5,8 +5,11 @@ from time import monotonic
 
 from codequarry.ingest.transaction.holder import is_gone
 from codequarry.shared.jobs.job import Job
-from codequarry.shared.jobs.job_list import FAILED_KEPT_SECONDS, KEPT_SECONDS, due_jobs, tidy
+from codequarry.shared.jobs.job_list import FAILED_KEPT_SECONDS, KEPT_SECONDS, due_jobs, forget_old, tidy
 from codequarry.shared.store.port import Store
+
+# How often an observer reads all jobs that ended, to forget the old ones.
+FORGET_SECONDS = 900.0
 
 
 class Lookout:
@@ -16,6 +19,7 @@ class Lookout:
         """Take a job for lost when it has shown no sign of life for ``silent_seconds``, and one that ``mine`` holds."""
         self._silent_seconds, self._clock, self._mine = silent_seconds, clock, mine
         self._seen: dict[str, tuple[str, int, float]] = {}
+        self._forgot = float("-inf")
 
     def look(self, store: Store) -> list[Job]:
         """Tidy the jobs; return those that were lost and wait again, or have failed for good."""
@@ -28,7 +32,10 @@ class Lookout:
             self._seen[job.id] = (job.holder, job.beats, since)
             return job.holder == self._mine or is_gone(job.holder) or self._clock() - since >= self._silent_seconds
 
-        return tidy(store, is_lost, KEPT_SECONDS, FAILED_KEPT_SECONDS)
+        if self._clock() - self._forgot >= FORGET_SECONDS:
+            forget_old(store, KEPT_SECONDS, FAILED_KEPT_SECONDS)
+            self._forgot = self._clock()
+        return tidy(store, is_lost)
 
 
 def untold(store: Store, messages: int) -> list[Job]:

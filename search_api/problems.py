@@ -13,6 +13,7 @@ from codequarry.shared.errors import (
     CodequarryError,
     Forbidden,
     IndexingOff,
+    IndexMoved,
     NotIndexed,
     NotReached,
     StoreUnavailable,
@@ -38,6 +39,7 @@ _STATUSES: tuple[tuple[type[CodequarryError], HTTPStatus, Outcome], ...] = (
     (TooManyRequests, HTTPStatus.TOO_MANY_REQUESTS, "refused"),
     (IndexingOff, HTTPStatus.NOT_IMPLEMENTED, "refused"),
     (StoreUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
+    (IndexMoved, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
 )
 
 

@@ -13,7 +13,6 @@ from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.known import DEFAULT
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError, ModelMismatch, StoreError
-from codequarry.shared.repositories.catalog import put_document
 from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.identity import IDENTITY_KEY, OPTIONS, Identity, check_identity, read_identity
@@ -21,6 +20,7 @@ from codequarry.shared.store.port import Store
 from codequarry.shared.versions.head import Move
 from codequarry.shared.versions.ledger import HEAD_KEY, change_head, read_head
 from codequarry.shared.versions.moving import hold_still, leave, successor
+from codequarry.shared.versions.settled import put_document
 
 MODELS_FOLDER = "models"
 

@@ -25,11 +25,11 @@ from codequarry.ingest.collecting.retention import (
 )
 from codequarry.ingest.transaction.chores import PURGE, purge_timeline
 from codequarry.shared.errors import Conflict
-from codequarry.shared.repositories.catalog import put_document
 from codequarry.shared.settings.index import RetentionSettings
 from codequarry.shared.store.port import Document, Store
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.ledger import change_head, published_transactions, read_head
+from codequarry.shared.versions.settled import put_document
 from codequarry.shared.versions.transactions import drop_timeline, raise_floor
 
 _DROP = ":drop"

@@ -11,10 +11,10 @@ from codequarry.ingest.transaction.chores import PURGE, UNDO, finish_chores
 from codequarry.ingest.transaction.holder import is_gone, new_holder, retire_holder, spoken
 from codequarry.ingest.transaction.lease import Held, seize
 from codequarry.shared.errors import Conflict
-from codequarry.shared.repositories.catalog import put_document
 from codequarry.shared.store.port import Store
 from codequarry.shared.versions.head import Head, Place
 from codequarry.shared.versions.ledger import change_head, published_transactions, read_head
+from codequarry.shared.versions.settled import put_document
 from codequarry.shared.versions.transactions import raise_floor
 
 

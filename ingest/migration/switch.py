@@ -1,6 +1,9 @@
 """The end of a migration: stand still for a moment, copy the rest, and say where the index is now."""
 
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
+from typing import Any
 
 from codequarry.ingest.collecting.retention import SWEPT
 from codequarry.ingest.migration.copying import Copier
@@ -8,9 +11,11 @@ from codequarry.ingest.migration.note import NOTE_KEY, Pulse
 from codequarry.ingest.transaction.chores import BATCHES, UNDO, note_purge
 from codequarry.ingest.watch import now
 from codequarry.shared.errors import CodequarryError, Conflict
+from codequarry.shared.jobs.job import Job, given_back
+from codequarry.shared.jobs.job_list import JOB_PREFIX
 from codequarry.shared.repositories.catalog import PROGRESS_PREFIX
 from codequarry.shared.store.identity import IDENTITY_KEY
-from codequarry.shared.store.port import Store
+from codequarry.shared.store.port import Document, Store
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.ledger import HEAD_KEY, change_head, read_head
 from codequarry.shared.versions.moving import hold_still, leave, let_go, successor
@@ -37,7 +42,7 @@ def switch(old: Store, new: Store, copier: Copier, pulse: Pulse, edition: int) -
 
 def copy_documents(old: Store, new: Store) -> None:
     """Make the catalog of the new edition what that of the old one is."""
-    wanted = {document.key: document.body for document in old.list_documents("") if _is_carried(document.key)}
+    wanted = {document.key: _carried(document) for document in old.list_documents("") if _is_carried(document.key)}
     there = {document.key: document for document in new.list_documents("") if document.key not in _OWN}
     for key, body in wanted.items():
         known = there.get(key)
@@ -45,6 +50,15 @@ def copy_documents(old: Store, new: Store) -> None:
             new.write_document(key, body, known.version if known else None)
     for key in there.keys() - wanted.keys():
         new.delete_document(key)
+
+
+def _carried(document: Document) -> Mapping[str, Any]:
+    """Return what becomes of a document; whoever runs a job can publish nothing any more, so it waits again."""
+    if document.key.startswith(JOB_PREFIX):
+        job = Job.from_json(document.body)
+        if job.state == "running":
+            return asdict(given_back(job, job.holder))
+    return document.body
 
 
 def _is_carried(key: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from codequarry.shared.access.keys import ApiKey, renamed, withdrawn
 from codequarry.shared.errors import Conflict, NotIndexed, UsageError
 from codequarry.shared.store.port import Store
-from codequarry.shared.versions.ledger import change_head
+from codequarry.shared.versions.settled import write_settled
 
 KEY_PREFIX = "key:"
 
@@ -31,8 +31,7 @@ def find_key(store: Store, asked: str) -> ApiKey:
 
 def add_key(store: Store, key: ApiKey) -> None:
     """Write a new key."""
-    store.write_document(KEY_PREFIX + key.id, key.to_document(), None)
-    _settle(store)
+    write_settled(store, KEY_PREFIX + key.id, key.to_document(), None)
 
 
 def change_key(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) -> ApiKey:
@@ -40,9 +39,7 @@ def change_key(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) ->
 
     IndexMoved where the index went on in another edition meanwhile, which may lack the change: make it again.
     """
-    changed = _write(store, key_id, change)
-    _settle(store)
-    return changed
+    return _write(store, key_id, change)
 
 
 def note_use(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) -> None:
@@ -50,6 +47,7 @@ def note_use(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) -> N
     document = store.read_document(KEY_PREFIX + key_id)
     if document is not None:
         changed = change(ApiKey.from_document(document.body))
+        # Not settled: no request waits for the end of a migration to have this in it.
         store.write_document(document.key, changed.to_document(), document.version)
 
 
@@ -74,15 +72,7 @@ def _write(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) -> Api
             raise NotIndexed(f"there is no key '{key_id}'; codequarry keys list names them")
         changed = change(ApiKey.from_document(document.body))
         try:
-            store.write_document(document.key, changed.to_document(), document.version)
+            write_settled(store, document.key, changed.to_document(), document.version)
         except Conflict:
             continue
         return changed
-
-
-def _settle(store: Store) -> None:
-    """Return once it is certain that a migration has not left behind what was just written.
-
-    It copies the catalog while it holds the head document still: this write waits for that, or finds it done.
-    """
-    change_head(store, lambda head: (head, None))

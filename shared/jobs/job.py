@@ -154,6 +154,13 @@ def _after(moment: str, seconds: float) -> str:
     return (datetime.fromisoformat(moment) + timedelta(seconds=seconds)).isoformat(timespec="microseconds")
 
 
+def opposites(wish: "Job | JobRequest") -> tuple[tuple[JobKind, str, str], ...]:
+    """Return kind, repository and ref of what undoes a wish: removals of an import, imports of a removal."""
+    if wish.kind == "remove":
+        return (("index", wish.repo, wish.ref),)
+    return (("remove", wish.repo, wish.ref), ("remove", wish.repo, ""))
+
+
 def new_job(job_id: str, request: JobRequest) -> Job:
     """Return the job for a request."""
     moment = now()

@@ -1,4 +1,9 @@
-"""The jobs in the catalog: asking, taking, telling how far, ending; each change by compare-and-set."""
+"""The jobs in the catalog: asking, taking, telling how far, ending; each change by compare-and-set.
+
+What waits or runs is under ``JOB_PREFIX``, and whoever looks for work reads that alone. A job that ended is put away
+under ``ENDED_PREFIX``: written there first and deleted here after that, so that it is always in one place or in both,
+where the first one counts. Trying it again is the way back.
+"""
 
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -7,10 +12,11 @@ from datetime import UTC, datetime
 from functools import partial
 from uuid import uuid4
 
-from codequarry.shared.errors import Conflict, NotIndexed, StoreUnavailable, WrongState
+from codequarry.shared.errors import Conflict, NotIndexed, StoreError, StoreUnavailable, WrongState
 from codequarry.shared.jobs.job import (
     UNFINISHED,
     Job,
+    JobKind,
     JobRequest,
     JobState,
     begun,
@@ -19,11 +25,14 @@ from codequarry.shared.jobs.job import (
     joined,
     new_job,
     now,
+    opposites,
 )
-from codequarry.shared.store.port import Store
+from codequarry.shared.store.port import Document, Store
 from codequarry.shared.telemetry.metrics import count_job_lost
+from codequarry.shared.versions.settled import write_settled
 
 JOB_PREFIX = "job:"
+ENDED_PREFIX = "job-ended:"
 # Which job still waits for a version: requests that come in a burst find it here and join it.
 WAITING_PREFIX = "job-waiting:"
 # Ended jobs are kept for whoever asks late; those that failed, for whoever looks into them.
@@ -38,16 +47,16 @@ def submit(store: Store, request: JobRequest) -> tuple[Job, bool]:
     A request joins the job that still waits for the same version; one that runs may have read the origin before the
     newest commit was there, so it gets a successor. A burst therefore makes at most two runs.
     """
-    key = f"{WAITING_PREFIX}{request.kind}\n{request.repo}\n{request.ref}"
+    key = _waiting_key(request.kind, request.repo, request.ref)
     while True:
         pointer = store.read_document(key)
         if pointer and (job := _join(store, str(pointer.body["id"]), request)):
             return job, False
         job = new_job(uuid4().hex, request)
         # The job comes first: without its pointer it runs too, and the next request makes another.
-        store.write_document(JOB_PREFIX + job.id, asdict(job), None)
+        write_settled(store, JOB_PREFIX + job.id, asdict(job), None)
         try:
-            store.write_document(key, {"id": job.id}, pointer.version if pointer else None)
+            write_settled(store, key, {"id": job.id}, pointer.version if pointer else None)
         except Conflict:
             if _withdrawn(store, job.id):
                 continue  # somebody else asked at the same moment: join that job
@@ -69,14 +78,21 @@ def _withdrawn(store: Store, job_id: str) -> bool:
         change_job(store, job_id, lambda job: cancelled(_waiting(job)))
     except Conflict:
         return False
-    forget_job(store, job_id)
+    store.delete_document(ENDED_PREFIX + job_id)
     return True
 
 
+def _waiting_key(kind: JobKind, repo: str, ref: str) -> str:
+    return f"{WAITING_PREFIX}{kind}\n{repo}\n{ref}"
+
+
 def _join(store: Store, job_id: str, request: JobRequest) -> Job | None:
-    """Join a job that waits, or runs where that will do; None if it is neither."""
+    """Join a job that waits, or runs where that will do; None if it is neither, or the opposite was asked for since."""
+    opposite = _opposite(store, request)
 
     def join(job: Job) -> Job:
+        if opposite > job.created_at:
+            raise Conflict(f"job {job.id} comes before a job of the other kind")
         # In one step with the write: it may begin to run at this very moment.
         will_do = job.state == "running" and request.joins_running
         return job if will_do else joined(_waiting(job), request)
@@ -87,6 +103,14 @@ def _join(store: Store, job_id: str, request: JobRequest) -> Job | None:
         return None
 
 
+def _opposite(store: Store, request: JobRequest) -> str:
+    """Return when somebody asked last for the opposite of a request, in a job that waits or runs; "" for never."""
+    keys = {_waiting_key(kind, repo, ref) for kind, repo, ref in opposites(request)}
+    pointers = [pointer for key in keys if (pointer := store.read_document(key))]
+    jobs = [read_job(store, str(pointer.body["id"])) for pointer in pointers]
+    return max((job.created_at for job in jobs if job and not job.is_finished), default="")
+
+
 def _waiting(job: Job) -> Job:
     if job.state != "queued":
         raise Conflict(f"job {job.id} is {job.state}")
@@ -95,15 +119,28 @@ def _waiting(job: Job) -> Job:
 
 def read_job(store: Store, job_id: str) -> Job | None:
     """Return a job, if it is known."""
-    document = store.read_document(JOB_PREFIX + job_id)
+    document = _find(store, job_id)
     return Job.from_json(document.body) if document else None
 
 
+def _find(store: Store, job_id: str) -> Document | None:
+    """Return the document of a job, wherever it is; between the two looks it may have been tried again."""
+    keys = (JOB_PREFIX + job_id, ENDED_PREFIX + job_id, JOB_PREFIX + job_id)
+    return next((document for key in keys if (document := store.read_document(key))), None)
+
+
 def list_jobs(store: Store, states: Collection[JobState] | None = None) -> list[Job]:
-    """Return the jobs that are known, or those in some states: who runs or goes first comes first."""
-    jobs = [Job.from_json(document.body) for document in store.list_documents(JOB_PREFIX)]
-    kept = [job for job in jobs if states is None or job.state in states]
-    return sorted(kept, key=lambda job: (job.is_finished, job.state != "running", job.priority, job.created_at))
+    """Return the jobs that are known, or those in some states: who runs or goes first comes first.
+
+    Of many jobs nearly all have ended; who asks for others alone does not read those.
+    """
+    documents = store.list_documents(JOB_PREFIX)
+    if states is None or not set(states).issubset(UNFINISHED):
+        documents = [*store.list_documents(ENDED_PREFIX), *documents]
+    # Of two documents of one job, the one that still waits or runs, or has ended last, is read last.
+    known = {str(document.body["id"]): document.body for document in documents}
+    jobs = [Job.from_json(body) for body in known.values() if states is None or body["state"] in states]
+    return sorted(jobs, key=lambda job: (job.is_finished, job.state != "running", job.priority, job.created_at))
 
 
 def shown_jobs(store: Store, states: Collection[JobState] | None = None, repo: str | None = None) -> list[Job]:
@@ -114,18 +151,39 @@ def shown_jobs(store: Store, states: Collection[JobState] | None = None, repo: s
 
 
 def change_job(store: Store, job_id: str, change: Callable[[Job], Job]) -> Job:
-    """Apply a rule of ``jobs.py`` and return the job; NotIndexed if there is none, and what the rule raises."""
-    key = JOB_PREFIX + job_id
+    """Apply a rule of ``job.py`` and return the job; NotIndexed if there is none, and what the rule raises.
+
+    IndexMoved where the index went on in another edition meanwhile.
+    """
     while True:
-        document = store.read_document(key)
+        document = _find(store, job_id)
         if document is None:
             raise NotIndexed(f"there is no job '{job_id}'; jobs that ended are kept for a day")
         changed = replace(change(Job.from_json(document.body)), updated_at=now())
+        is_away = document.key.startswith(ENDED_PREFIX)
         try:
-            store.write_document(key, asdict(changed), document.version)
+            written = write_settled(store, JOB_PREFIX + job_id, asdict(changed), None if is_away else document.version)
         except Conflict:
             continue
+        with suppress(StoreError):  # it is changed already; whoever tidies up finds the rest
+            if changed.is_finished:
+                _put_away(store, written)
+            elif is_away:
+                store.delete_document(document.key, document.version)
         return changed
+
+
+def _put_away(store: Store, document: Document) -> None:
+    """Move a job that ended out of the way of those who look for work, unless it was tried again meanwhile."""
+    key = ENDED_PREFIX + document.key.removeprefix(JOB_PREFIX)
+    ended = store.read_document(key)
+    newest = store.read_document(document.key)
+    if newest is None or newest.version != document.version:
+        return
+    with suppress(Conflict):  # somebody else is at it
+        if ended is None or ended.body != document.body:
+            store.write_document(key, document.body, ended.version if ended else None)
+        store.delete_document(document.key, document.version)
 
 
 def claim(store: Store, job_id: str, holder: str) -> Job | None:
@@ -150,28 +208,63 @@ def claim_next(store: Store, holder: str, before: int | None = None, passing_ove
 
 def due_jobs(store: Store) -> list[Job]:
     """Return the jobs that somebody could begin now, the most urgent first."""
-    jobs = list_jobs(store, UNFINISHED)
-    at_work = {(job.repo, job.ref) for job in jobs if job.state == "running"}
-    return [job for job in jobs if job.is_due(now()) and (job.repo, job.ref) not in at_work]
+    jobs, moment = list_jobs(store, UNFINISHED), now()
+    order = _Order(jobs)
+    return [job for job in jobs if job.is_due(moment) and not order.holds_back(job)]
 
 
-def tidy(store: Store, is_lost: Callable[[Job], bool], kept_seconds: float, failed_kept_seconds: float) -> list[Job]:
-    """Remove jobs that ended long ago, let those wait again whose holder is known to be lost, and return these."""
+class _Order:
+    """Which of the jobs that wait or run have to end before others begin.
+
+    Of one version nobody begins a second job while one runs. What was asked for last holds in the end: a removal and
+    an import of the same version are done in the order in which they were asked for, be it more urgent or not, and
+    nothing of a repository begins while that is removed.
+    """
+
+    def __init__(self, jobs: Collection[Job]) -> None:
+        self._running = {(job.repo, job.ref) for job in jobs if job.state == "running"}
+        self._removed = {job.repo for job in jobs if (job.kind, job.ref, job.state) == ("remove", "", "running")}
+        self._first: dict[tuple[JobKind, str, str], str] = {}
+        for job in jobs:
+            key = (job.kind, job.repo, job.ref)
+            self._first[key] = min(self._first.get(key, job.created_at), job.created_at)
+
+    def holds_back(self, job: Job) -> bool:
+        """Tell whether a job that waits has to wait for another one."""
+        if (job.repo, job.ref) in self._running or job.repo in self._removed:
+            return True
+        return any(self._first.get(key, job.created_at) < job.created_at for key in opposites(job))
+
+
+def tidy(store: Store, is_lost: Callable[[Job], bool]) -> list[Job]:
+    """Let the jobs wait again whose holder is known to be lost, and return these; put away what was left behind."""
     lost = []
     # Read before the jobs: one that is submitted meanwhile is then no pointer to nothing.
-    pointers = {document.key: str(document.body["id"]) for document in store.list_documents(WAITING_PREFIX)}
-    jobs = list_jobs(store)
-    known = {job.id for job in jobs}
-    for key in (key for key, job_id in pointers.items() if job_id not in known):
-        store.delete_document(key)
-    for job in jobs:
-        if job.is_finished and _age_seconds(job) > (failed_kept_seconds if job.state == "failed" else kept_seconds):
-            forget_job(store, job.id)
+    pointers = store.list_documents(WAITING_PREFIX)
+    documents = store.list_documents(JOB_PREFIX)
+    jobs = [(Job.from_json(document.body), document) for document in documents]
+    known = {job.id for job, _ in jobs if not job.is_finished}
+    for pointer in pointers:
+        if pointer.body["id"] not in known:
+            with suppress(Conflict):
+                store.delete_document(pointer.key, pointer.version)
+    for job, document in jobs:
+        if job.is_finished:
+            _put_away(store, document)
         if job.state == "running" and is_lost(job):
             with suppress(Conflict, NotIndexed):
                 lost.append(change_job(store, job.id, partial(_lost, seen=job)))
                 count_job_lost()
     return lost
+
+
+def forget_old(store: Store, kept_seconds: float, failed_kept_seconds: float) -> None:
+    """Remove jobs that ended long ago."""
+    for document in store.list_documents(ENDED_PREFIX):
+        job = Job.from_json(document.body)
+        if _age_seconds(job) > (failed_kept_seconds if job.state == "failed" else kept_seconds):
+            with suppress(Conflict):
+                store.delete_document(document.key, document.version)
 
 
 def _lost(job: Job, seen: Job) -> Job:
@@ -191,8 +284,3 @@ def cancel_jobs_of(store: Store, repo: str) -> None:
         if job.repo == repo and job.kind == "index":
             with suppress(WrongState, NotIndexed):
                 change_job(store, job.id, cancelled)
-
-
-def forget_job(store: Store, job_id: str) -> None:
-    """Remove a job."""
-    store.delete_document(JOB_PREFIX + job_id)

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
 
 from codequarry.shared.errors import Conflict
 from codequarry.shared.store.port import Store
 from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.settled import put_document, settle, write_settled
 
 REPOSITORY_PREFIX = "repository:"
 PROGRESS_PREFIX = "progress:"
@@ -142,7 +142,7 @@ def update_repository(store: Store, name: str, change: Callable[[Repository], Re
         if body == document.body:
             return
         try:
-            store.write_document(document.key, body, document.version)
+            write_settled(store, document.key, body, document.version)
         except Conflict:
             continue
         return
@@ -156,7 +156,7 @@ def count_tokens(store: Store, name: str, tokens: int) -> None:
 def claim_repository(store: Store, repository: Repository) -> bool:
     """Write the record of a new repository; False if its name is taken."""
     try:
-        store.write_document(REPOSITORY_PREFIX + repository.name, asdict(repository), None)
+        write_settled(store, REPOSITORY_PREFIX + repository.name, asdict(repository), None)
     except Conflict:
         return False
     return True
@@ -170,6 +170,7 @@ def delete_repository(store: Store, name: str) -> None:
             store.delete_document(progress.document_key)
     for head in list_ref_heads(store, name):
         store.delete_document(head.document_key)
+    settle(store)
 
 
 def read_progress(store: Store, name: str, ref: str = "") -> Progress | None:
@@ -232,14 +233,3 @@ def access_labels(repo: str, path: str) -> tuple[str, ...]:
     """Return what a grant can name to reach a file: the repository, and the repository with each folder above it."""
     folders = path.split("/")[:-1]
     return (repo, *(f"{repo}/{'/'.join(folders[: depth + 1])}" for depth in range(len(folders))))
-
-
-def put_document(store: Store, key: str, body: Mapping[str, Any]) -> None:
-    """Write a document whatever it was before; the last writer wins."""
-    while True:
-        document = store.read_document(key)
-        try:
-            store.write_document(key, body, document.version if document else None)
-        except Conflict:
-            continue
-        return

@@ -114,8 +114,8 @@ class Store(Protocol):
         """Write if the document is still at ``version`` (None: if it does not exist); raise Conflict if not."""
         ...
 
-    def delete_document(self, key: str) -> None:
-        """Delete a document if it exists."""
+    def delete_document(self, key: str, version: str | None = None) -> None:
+        """Delete a document if it exists; with a ``version`` only one that is still at it, Conflict if not."""
         ...
 
     def list_documents(self, prefix: str) -> list[Document]:

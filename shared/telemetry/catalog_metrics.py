@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.haste import hurried
-from codequarry.shared.jobs.job import PRIORITIES, Job, JobState
+from codequarry.shared.jobs.job import PRIORITIES, UNFINISHED, Job, JobState
 from codequarry.shared.jobs.job_list import list_jobs
 from codequarry.shared.repositories.catalog import RefHead, list_ref_heads
 from codequarry.shared.store.port import Store
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # However many ask and however often, the catalog is read once in so long.
 KEPT_SECONDS = 5.0
+# Jobs that ended may be many, and are only counted.
+ENDED_KEPT_SECONDS = 60.0
 
 Sample = tuple[Metric, tuple[str, ...], float]
 
@@ -35,7 +37,8 @@ class CatalogMetrics:
         self._open_store, self._worst, self._clock = open_store, worst, clock
         self._lock = Lock()
         self._samples: Sequence[Sample] = ()
-        self._due = float("-inf")
+        self._due = self._ended_due = float("-inf")
+        self._ended: Mapping[str, int] = {}
 
     def describe(self) -> Iterable["Family"]:
         """Return nothing: without this the library would read the catalog to learn the names."""
@@ -68,13 +71,16 @@ class CatalogMetrics:
     def _look(self) -> Iterator[Sample]:
         store = self._open_store()
         moment = datetime.now(UTC)
-        yield from job_samples(list_jobs(store), moment)
+        if self._clock() >= self._ended_due:
+            self._ended = Counter(job.state for job in list_jobs(store) if job.is_finished)
+            self._ended_due = self._clock() + ENDED_KEPT_SECONDS
+        yield from job_samples(list_jobs(store, UNFINISHED), self._ended, moment)
         yield from behind_samples(behind(read_head(store), list_ref_heads(store), moment), self._worst)
 
 
-def job_samples(jobs: Iterable[Job], moment: datetime) -> Iterator[Sample]:
-    """Yield jobs by state, and what waits by priority."""
-    states: Counter[str] = Counter()
+def job_samples(jobs: Iterable[Job], ended: Mapping[str, int], moment: datetime) -> Iterator[Sample]:
+    """Yield jobs by state, and what waits by priority; of those that ended it is known how many they are."""
+    states: Counter[str] = Counter(ended)
     waiting: Counter[str] = Counter()
     oldest: dict[str, float] = {}
     for job in jobs:

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from codequarry.shared.errors import Conflict
 from codequarry.shared.jobs.job import now
-from codequarry.shared.repositories.catalog import put_document
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.settled import put_document, write_settled
 
 DELIVERY_PREFIX = "delivery:"
 # A key is a document id, and these have a limit in bytes (512 in OpenSearch); an id is what a header held.
@@ -73,7 +73,7 @@ def begin_delivery(store: Store, delivery: Delivery, is_done: Callable[[Delivery
     """Write that a delivery came; return what is known of the same one that came before, if that ``is_done``."""
     while True:
         try:
-            store.write_document(delivery.key, asdict(delivery), None)
+            write_settled(store, delivery.key, asdict(delivery), None)
         except Conflict:
             document = store.read_document(delivery.key)
             if document is None:
@@ -96,7 +96,7 @@ def is_newest(store: Store, known: Delivery) -> bool:
 def _counted(store: Store, known: Delivery, version: str) -> Delivery:
     repeated = replace(known, repeats=known.repeats + 1)
     try:
-        store.write_document(known.key, asdict(repeated), version)
+        write_settled(store, known.key, asdict(repeated), version)
     except Conflict:
         return known  # one repetition more or less in the log
     return repeated

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from codequarry.shared.errors import Conflict
 from codequarry.shared.store.port import Document, Store
+from codequarry.shared.versions.settled import write_settled
 
 POLL_PREFIX = "poll:"
 # A note that a webhook was heard of is written this seldom: one of a hundred pushes in a second is enough.
@@ -48,7 +49,7 @@ def change_poll(store: Store, repo: str, change: Callable[[Poll], Poll | None]) 
         if changed is None:
             return None
         try:
-            store.write_document(POLL_PREFIX + repo, asdict(changed), document.version if document else None)
+            write_settled(store, POLL_PREFIX + repo, asdict(changed), document.version if document else None)
         except Conflict:
             continue
         return changed

@@ -44,6 +44,10 @@ class Timeline:
     gone: bool = False
 
 
+# Where the document has the move, for who wants to know of that alone.
+MOVE = "move"
+
+
 @dataclass(frozen=True, slots=True)
 class Move:
     """The index is about to go on in another edition, made with ``model``; or it has, once the move is ``done``.
@@ -105,7 +109,7 @@ class Head:
             "timelines": {str(key): _timeline_to_json(value) for key, value in self.timelines.items()},
             "defaults": dict(self.defaults),
         }
-        return body | ({"move": asdict(self.move)} if self.move else {})
+        return body | ({MOVE: asdict(self.move)} if self.move else {})
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "Head":
@@ -116,7 +120,7 @@ class Head:
             aborted=frozenset(body["aborted"]),
             timelines={int(key): _timeline_from_json(value) for key, value in body["timelines"].items()},
             defaults=dict(body["defaults"]),
-            move=Move(**body["move"]) if body.get("move") else None,
+            move=Move(**body[MOVE]) if body.get(MOVE) else None,
         )
 
 

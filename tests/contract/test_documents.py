@@ -110,6 +110,16 @@ class TestDeleteAndList:
     def test_deleting_what_does_not_exist_is_fine(self, store):
         store.delete_document("nothing")
 
+    def test_a_document_that_changed_is_not_deleted_at_its_old_version(self, store):
+        first = store.write_document("job:1", {"state": "failed"}, None)
+        second = store.write_document("job:1", {"state": "queued"}, first.version)
+        with pytest.raises(Conflict):
+            store.delete_document("job:1", first.version)
+        assert store.read_document("job:1").body == {"state": "queued"}
+        store.delete_document("job:1", second.version)
+        assert store.read_document("job:1") is None
+        store.delete_document("job:1", second.version)
+
     def test_documents_are_listed_by_prefix_in_order_of_keys(self, store):
         for key in ("transaction:2", "transaction:10", "transaction:1", "transactions", "repository:1", "transaction"):
             store.write_document(key, {"key": key}, None)

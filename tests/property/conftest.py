@@ -48,8 +48,8 @@ class DyingStore:
             self._breathe()
         return document
 
-    def delete_document(self, key: str) -> None:
-        self._whole(self._store.delete_document, key)
+    def delete_document(self, key: str, version: str | None = None) -> None:
+        self._whole(self._store.delete_document, key, version)
 
     def undo(self, timeline: int, number: int) -> None:
         self._whole(self._store.undo, timeline, number)

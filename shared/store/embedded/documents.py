@@ -38,8 +38,10 @@ def _version_of(connection: apsw.Connection, key: str) -> str | None:
     return version
 
 
-def delete_document(connection: apsw.Connection, key: str) -> None:
-    """Delete a document if it exists."""
+def delete_document(connection: apsw.Connection, key: str, version: str | None = None) -> None:
+    """Delete a document if it exists; Conflict if it is not at the ``version`` that was given."""
+    if version is not None and _version_of(connection, key) not in (None, version):
+        raise Conflict(f"document '{key}' was changed by someone else; read it again")
     connection.execute("DELETE FROM document WHERE key = ?", (key,))
 
 

@@ -65,10 +65,10 @@ class EmbeddedStore:
             document = documents.write_document(connection, key, body, version)
         return self._remembered.keep(document)
 
-    def delete_document(self, key: str) -> None:
-        """Delete a document if it exists."""
+    def delete_document(self, key: str, version: str | None = None) -> None:
+        """Delete a document if it exists; with a ``version`` only one that is still at it, Conflict if not."""
         with self._database.writing() as connection:
-            documents.delete_document(connection, key)
+            documents.delete_document(connection, key, version)
 
     def list_documents(self, prefix: str) -> list[Document]:
         """Return the documents whose key begins with ``prefix``, by key."""

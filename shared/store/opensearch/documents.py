@@ -62,10 +62,22 @@ class Catalog:
         self.remembered.drop(key)
         return document
 
-    def delete(self, key: str) -> None:
-        """Delete a document if it exists."""
+    def delete(self, key: str, version: str | None = None) -> None:
+        """Delete a document if it exists; with a ``version`` only one that is still at it, Conflict if not."""
         client, name = self.indices.client, self.indices.catalog
-        patiently(self.indices.settings, lambda: client.delete(index=name, id=document_id(key), params={"ignore": 404}))
+        params: dict[str, Any] = {"ignore": 404}
+        if version is not None:
+            params["if_seq_no"], params["if_primary_term"] = version.split(":")
+
+        def send() -> None:
+            try:
+                client.delete(index=name, id=document_id(key), params=params)
+            except ConflictError as exc:
+                # What does not exist has no version that could fit.
+                if self._get(key, source=False) is not None:
+                    raise Conflict(f"document '{key}' changed since it was read") from exc
+
+        patiently(self.indices.settings, send)
 
     def list(self, prefix: str) -> Iterator[Document]:
         """Yield the documents whose key begins with ``prefix``, by key, every write that returned among them."""

@@ -69,9 +69,9 @@ class OpenSearchStore:
         """Write if the document is still at ``version`` (None: if it does not exist); raise Conflict if not."""
         return self._catalog.write(key, body, version)
 
-    def delete_document(self, key: str) -> None:
-        """Delete a document if it exists."""
-        self._catalog.delete(key)
+    def delete_document(self, key: str, version: str | None = None) -> None:
+        """Delete a document if it exists; with a ``version`` only one that is still at it, Conflict if not."""
+        self._catalog.delete(key, version)
 
     def list_documents(self, prefix: str) -> list[Document]:
         """Return the documents whose key begins with ``prefix``, by key."""

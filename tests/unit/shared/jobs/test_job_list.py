@@ -1,22 +1,28 @@
 """Jobs in the catalog of a real store."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
-from codequarry.shared.errors import NotIndexed, StoreUnavailable
-from codequarry.shared.jobs.job import PRIORITIES, JobRequest, beaten, cancelled, ended
+from codequarry.shared.errors import IndexMoved, NotIndexed, StoreUnavailable, WrongState
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest, beaten, cancelled, ended, failed_once, retried
 from codequarry.shared.jobs.job_list import (
     change_job,
     claim,
     claim_next,
+    due_jobs,
+    forget_old,
     list_jobs,
     read_job,
     submit,
     submit_within,
     tidy,
 )
+from codequarry.shared.triggers.deliveries import end_delivery, new_delivery
+from codequarry.shared.versions.ledger import change_head
+from codequarry.shared.versions.moving import hold_still, leave, let_go
 
 
 @pytest.fixture
@@ -82,7 +88,7 @@ def test_a_job_that_showed_life_since_it_was_looked_at_is_not_lost(store):
         change_job(store, seen.id, lambda known: beaten(known, "me", {}))
         return True
 
-    assert tidy(store, beats_meanwhile, 0, 0) == []
+    assert tidy(store, beats_meanwhile) == []
     assert read_job(store, job.id).state == "running"
 
 
@@ -115,7 +121,8 @@ def test_a_job_whose_holder_died_waits_again_and_old_ones_go(store):
         submit(store, request(repo))
     lost, alive, done = (claim(store, job.id, job.repo) for job in list_jobs(store))
     change_job(store, done.id, lambda job: ended(job, job.holder, "done"))
-    assert [job.id for job in tidy(store, lambda job: job.holder == lost.holder, 0, 0)] == [lost.id]
+    assert [job.id for job in tidy(store, lambda job: job.holder == lost.holder)] == [lost.id]
+    forget_old(store, 0, 0)
     states = {job.repo: job.state for job in list_jobs(store)}
     assert states == {lost.repo: "queued", alive.repo: "running"}
     assert read_job(store, lost.id).failures
@@ -133,8 +140,7 @@ def test_what_points_to_a_job_goes_with_it(store):
         submit(store, request(repo))
     ended_job = next(job for job in list_jobs(store) if job.repo == "ended")
     change_job(store, ended_job.id, cancelled)
-    tidy(store, lambda _: False, 0, 0)
-    tidy(store, lambda _: False, 0, 0)
+    tidy(store, lambda _: False)
     [pointer] = store.list_documents("job-waiting:")
     assert "waits" in pointer.key
 
@@ -156,3 +162,128 @@ def test_who_lacks_a_version_joins_a_job_that_begins_at_that_moment(store):
 
     assert submit(Meddled(), replace(request(), joins_running=True)) == (read_job(store, job.id), False)
     assert taken[0].state == "running"
+
+
+def test_who_looks_for_work_reads_no_job_that_ended(store):
+    """There may be ten thousand of those."""
+    for repo in ("done", "cancelled", "waits"):
+        submit(store, request(repo))
+    done = next(job for job in list_jobs(store) if job.repo == "done")
+    claim(store, done.id, "me")
+    change_job(store, done.id, lambda job: ended(job, "me", "done"))
+    change_job(store, next(job.id for job in list_jobs(store) if job.repo == "cancelled"), cancelled)
+    assert [document.body["repo"] for document in store.list_documents("job:")] == ["waits"]
+    assert {job.repo: job.state for job in list_jobs(store)} == {
+        "waits": "queued",
+        "done": "done",
+        "cancelled": "cancelled",
+    }
+    assert [job.repo for job in list_jobs(store, ("done",))] == ["done"]
+    assert read_job(store, done.id).state == "done"
+    with pytest.raises(WrongState, match="is done"):
+        change_job(store, done.id, retried)
+
+
+def test_a_job_that_is_tried_again_is_found_by_who_looks_for_work(store):
+    job, _ = submit(store, request())
+    change_job(store, job.id, cancelled)
+    with ThreadPoolExecutor(4) as pool:
+        tried = [pool.submit(change_job, store, job.id, retried) for _ in range(4)]
+    assert [one.exception() is None for one in tried].count(True) == 1
+    assert [one.id for one in list_jobs(store)] == [job.id]
+    assert claim_next(store, "me").id == job.id
+    change_job(store, job.id, lambda known: ended(known, "me", "done"))
+    assert read_job(store, job.id).state == "done"
+    assert [one.state for one in list_jobs(store)] == ["done"]
+
+
+@pytest.mark.parametrize("at", ["job-ended:", "job:"])
+def test_a_job_that_is_tried_again_while_somebody_puts_it_away_is_not_lost(store, at):
+    """Between its two writes he was held up."""
+    job, _ = submit(store, request())
+    change_job(store, job.id, cancelled)
+    ended_job = store.read_document(f"job-ended:{job.id}")
+    store.write_document(f"job:{job.id}", ended_job.body, None)  # as a crash, or an older process, leaves it
+    read = store.read_document
+    tried = []
+
+    class Meddled:
+        def __getattr__(self, name):
+            return getattr(store, name)
+
+        def read_document(self, key):
+            document = read(key)
+            if key.startswith(at) and not tried:
+                tried.append(change_job(store, job.id, retried))
+            return document
+
+    tidy(Meddled(), lambda _: False)
+    assert read_job(store, job.id).state == "queued"
+    assert [one.state for one in list_jobs(store)] == ["queued"]
+    assert claim_next(store, "me").id == job.id
+
+
+def test_what_a_crash_left_of_an_ended_job_is_put_away(store):
+    job, _ = submit(store, request())
+    change_job(store, job.id, cancelled)
+    body = store.read_document(f"job-ended:{job.id}").body
+    store.write_document(f"job:{job.id}", body, None)
+    assert [one.id for one in list_jobs(store)] == [job.id]
+    tidy(store, lambda _: False)
+    assert store.list_documents("job:") == []
+    assert [one.id for one in list_jobs(store)] == [job.id]
+    forget_old(store, 3600, 3600)
+    assert read_job(store, job.id)
+    forget_old(store, 0, 0)
+    assert list_jobs(store) == []
+
+
+def test_a_removal_and_an_import_are_done_in_the_order_in_which_they_were_asked_for(store):
+    """The last wish holds, be it more urgent or not, and also where the first one waits for its next attempt."""
+    removal, _ = submit(store, replace(request(ref=""), kind="remove"))
+    claim(store, removal.id, "me")
+    submit(store, request(ref="", priority="urgent"))
+    submit(store, request(ref="v1", priority="urgent"))
+    submit(store, request("site"))
+    assert [job.repo for job in due_jobs(store)] == ["site"]
+    change_job(store, removal.id, lambda job: failed_once(job, "me", "the network is down", 1.0))
+    assert [job.repo for job in due_jobs(store)] == ["site"]
+    change_job(store, removal.id, lambda job: replace(job, not_before=""))
+    assert claim_next(store, "me", passing_over={"site"}).id == removal.id
+    change_job(store, removal.id, lambda job: ended(job, "me", "done"))
+    assert [(job.repo, job.ref) for job in due_jobs(store)] == [("core", ""), ("core", "v1"), ("site", "dev")]
+
+
+def test_a_request_does_not_join_what_comes_before_the_opposite(store):
+    opened, _ = submit(store, request(ref="refs/pull/1"))
+    closed, _ = submit(store, replace(request(ref="refs/pull/1"), kind="remove"))
+    reopened, is_new = submit(store, request(ref="refs/pull/1"))
+    assert (is_new, reopened.id == opened.id) == (True, False)
+    assert submit(store, request(ref="refs/pull/1"))[0].id == reopened.id
+    done = []
+    while job := claim_next(store, "me"):
+        done.append(job.id)
+        change_job(store, job.id, lambda known: ended(known, "me", "done"))
+    assert done == [opened.id, closed.id, reopened.id]
+
+
+@pytest.mark.parametrize("is_done", [True, False], ids=["switched", "let go"])
+def test_nothing_is_asked_for_in_an_edition_that_the_index_has_left(store, is_done):
+    """A migration copies the catalog while it holds the head document still."""
+    job, _ = submit(store, request())
+    change_head(store, lambda head: (hold_still(head, "mover", 2, "minilm"), None))
+
+    def go_on(head):
+        return (leave(head, "mover", replace(head, move=None), "now") if is_done else let_go(head, "mover")), None
+
+    with ThreadPoolExecutor(3) as pool:
+        writers = [
+            pool.submit(submit, store, request("site")),
+            pool.submit(change_job, store, job.id, cancelled),
+            pool.submit(end_delivery, store, new_delivery("github", "1")),
+        ]
+        time.sleep(0.1)
+        assert not any(writer.done() for writer in writers)
+        change_head(store, go_on, "mover")
+    moved = [isinstance(writer.exception(), IndexMoved) for writer in writers]
+    assert moved == [is_done] * 3

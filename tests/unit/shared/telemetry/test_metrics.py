@@ -9,11 +9,17 @@ from urllib.error import HTTPError
 import pytest
 
 from codequarry.shared.errors import EmbedderUnavailable, StoreUnavailable, UsageError
-from codequarry.shared.jobs.job import PRIORITIES, JobRequest, ended
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest, cancelled, ended
 from codequarry.shared.jobs.job_list import change_job, claim, submit
 from codequarry.shared.repositories.catalog import RefHead, read_ref_head, save_ref_head
 from codequarry.shared.telemetry import metrics
-from codequarry.shared.telemetry.catalog_metrics import KEPT_SECONDS, CatalogMetrics, behind, behind_samples
+from codequarry.shared.telemetry.catalog_metrics import (
+    ENDED_KEPT_SECONDS,
+    KEPT_SECONDS,
+    CatalogMetrics,
+    behind,
+    behind_samples,
+)
 from codequarry.shared.telemetry.instruments import METRICS
 from codequarry.shared.telemetry.metrics_server import MetricsServer
 from codequarry.shared.versions.head import Head, Timeline
@@ -105,6 +111,20 @@ def test_the_catalog_is_read_once_in_a_while_however_many_ask(versioned_index):
     now[0] = KEPT_SECONDS
     samples(catalog)
     assert len(opened) == 2
+
+
+def test_jobs_that_ended_are_counted_less_often_than_those_that_wait(versioned_index):
+    store = versioned_index.store
+    now = [0.0]
+    catalog = CatalogMetrics(lambda: store, clock=lambda: now[0])
+    job, _ = submit(store, JobRequest("a", "https://example.org/a"))
+    assert samples(catalog)['codequarry_jobs{state="queued"}'] == 1
+    change_job(store, job.id, cancelled)
+    now[0] = KEPT_SECONDS
+    seen = samples(catalog)
+    assert (seen['codequarry_jobs{state="queued"}'], seen['codequarry_jobs{state="cancelled"}']) == (0, 0)
+    now[0] = ENDED_KEPT_SECONDS
+    assert samples(catalog)['codequarry_jobs{state="cancelled"}'] == 1
 
 
 def test_a_store_that_does_not_answer_is_said_and_the_rest_is_exported():
