@@ -1,8 +1,11 @@
 """The routes of the service, a blueprint a subject; what each needs is declared in ``admission.py``."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from time import monotonic, sleep
+from typing import Any, ParamSpec
 
-from flask import current_app, g
+from flask import Response, current_app, g
 from pydantic import BaseModel
 
 from codequarry.search_api.backend import Backend
@@ -11,6 +14,7 @@ from codequarry.search_api.engine import SearchEngine
 from codequarry.search_api.problems import MEDIA_TYPE
 from codequarry.search_api.schemas import reference
 from codequarry.shared.access.grants import Principal
+from codequarry.shared.errors import IndexMoved
 
 EXTENSION = "codequarry"
 """Where the application keeps its backend."""
@@ -20,6 +24,12 @@ INDEXER = "codequarry.indexer"
 """Where it keeps what indexes for it; None where nothing does."""
 RECEIVER = "codequarry.receiver"
 """Where it keeps what deals with the deliveries of code hosts."""
+
+# At the end of a migration the pointer to the other edition follows within milliseconds.
+FOLLOW_SECONDS = 2.0
+_LOOK_SECONDS = 0.05
+
+Arguments = ParamSpec("Arguments")
 
 _PROBLEMS = {
     400: "The request is wrong: what and why stands in detail",
@@ -67,3 +77,20 @@ def backend() -> Backend:
 def engine() -> SearchEngine:
     """Return the engine as it answers the one who asks: the only way from a route to the index."""
     return backend().seen_by(caller())
+
+
+def followed(view: Callable[Arguments, Response]) -> Callable[Arguments, Response]:
+    """Run a view that writes to the catalog again where the index moved meanwhile: what it wrote was left behind."""
+
+    @wraps(view)
+    def run(*arguments: Arguments.args, **named: Arguments.kwargs) -> Response:
+        deadline = monotonic() + FOLLOW_SECONDS
+        while True:
+            try:
+                return view(*arguments, **named)
+            except IndexMoved:
+                if monotonic() >= deadline:
+                    raise
+                sleep(_LOOK_SECONDS)
+
+    return run

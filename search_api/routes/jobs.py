@@ -12,7 +12,7 @@ from codequarry.search_api.audit import note_access
 from codequarry.search_api.bodies import JobBody
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.parameters import integer_parameter, listed_parameter, refuse_unknown_parameters
-from codequarry.search_api.routes import INDEXER, answer_response, engine, problem_responses
+from codequarry.search_api.routes import INDEXER, answer_response, engine, followed, problem_responses
 from codequarry.search_api.work_bodies import JobsBody
 from codequarry.shared.jobs.job import Job, JobState, cancelled, retried
 from codequarry.shared.jobs.job_list import change_job
@@ -82,6 +82,7 @@ def get_job(job_id: str) -> Response:
     operation_id="retry_job",
     responses=answer_response(JobBody, "The job, which waits") | problem_responses(404, 409, 500, 503),
 )
+@followed
 def retry_job(job_id: str) -> Response:
     """Let a job wait again."""
     job = _changed(job_id, retried)
@@ -99,6 +100,7 @@ def retry_job(job_id: str) -> Response:
     operation_id="cancel_job",
     responses=answer_response(JobBody, "The job as it is now") | problem_responses(404, 409, 500, 503),
 )
+@followed
 def cancel_job(job_id: str) -> Response:
     """Cancel a job."""
     return jsonify(_changed(job_id, cancelled).to_json())

@@ -7,7 +7,7 @@ from codequarry.search_api.adding import add_repository, parse_add, remove_repos
 from codequarry.search_api.audit import note_access
 from codequarry.search_api.bodies import JobBody, RepositoriesBody
 from codequarry.search_api.repositories import describe
-from codequarry.search_api.routes import INDEXER, answer_response, backend, engine, problem_responses
+from codequarry.search_api.routes import INDEXER, answer_response, backend, engine, followed, problem_responses
 from codequarry.search_api.routes.jobs import accepted
 from codequarry.search_api.routes.search import JSON, json_body
 from codequarry.search_api.schemas import reference
@@ -40,6 +40,7 @@ def list_repos() -> Response:
     | problem_responses(400, 413, 415, 500, 501, 503),
     extensions={"requestBody": {"required": True, "content": {JSON: {"schema": reference(RepositoryToAdd)}}}},
 )
+@followed
 def add_repo() -> Response:
     """Have a repository indexed."""
     asked = parse_add(json_body())
@@ -55,6 +56,7 @@ def add_repo() -> Response:
     responses=answer_response(JobBody, "What will remove it: GET /jobs/ID tells how far it is", 202)
     | problem_responses(404, 500, 501, 503),
 )
+@followed
 def remove_repo(name: str) -> Response:
     """Have a repository removed."""
     return accepted(remove_repository(engine(), current_app.extensions[INDEXER], name))

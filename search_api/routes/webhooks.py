@@ -16,7 +16,15 @@ from codequarry.search_api.admission import admit_signed
 from codequarry.search_api.audit import note_access
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.parameters import integer_parameter, refuse_unknown_parameters
-from codequarry.search_api.routes import INDEXER, RECEIVER, answer_response, backend, engine, problem_responses
+from codequarry.search_api.routes import (
+    INDEXER,
+    RECEIVER,
+    answer_response,
+    backend,
+    engine,
+    followed,
+    problem_responses,
+)
 from codequarry.search_api.routes.search import JSON, parse_json
 from codequarry.search_api.schemas import reference
 from codequarry.search_api.webhooks.events import Body, Parsed
@@ -147,6 +155,7 @@ def _answer(received: Received) -> Response:
 
 
 def _view(provider: Provider) -> Callable[[], Response]:
+    @followed
     def view() -> Response:
         return _receive(provider)
 

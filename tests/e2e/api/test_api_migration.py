@@ -1,0 +1,75 @@
+"""What is asked of the service at the very end of a migration, when the catalog is copied already."""
+
+import threading
+import time
+from contextlib import closing
+
+import pytest
+
+from codequarry.cli.indexer import LocalIndexer
+from codequarry.ingest.migration import switch
+from codequarry.ingest.migration.migrate import migrate
+from codequarry.ingest.pipeline import index_repository
+from codequarry.ingest.report import IndexRequest, Workshop
+from codequarry.search_api.app import create_app
+from codequarry.search_api.routes import followed
+from codequarry.shared.errors import IndexMoved
+from codequarry.shared.jobs.job import JobRequest
+from codequarry.shared.jobs.job_list import claim, submit
+from codequarry.shared.opening import open_index_to_write
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.store.factory import editions_of
+
+FINAL = ("done", "failed", "cancelled")
+
+
+def test_what_is_asked_for_while_the_index_moves_is_done_where_it_is_then(tmp_path, make_repository, monkeypatch):
+    repository = make_repository("project", {"a.py": "x = 1\n"})
+    sections = {"indexing": {"processes": 0, "grace_seconds": 0}, "retention": {"grace_seconds": 60}}
+    api = {"local_roots": (repository.folder.parent,)}
+    settings = SettingsModel(home=tmp_path / "home", embedding={"dimensions": 128}, api=api, **sections)
+    with closing(editions_of(settings)) as editions, closing(open_index_to_write(settings, editions)) as index:
+        index_repository(IndexRequest(repository.origin), Workshop(index.store, index.embedder, settings))
+        # Whoever runs it can publish nothing any more once the index has moved.
+        running, _ = submit(index.store, JobRequest("project", repository.origin))
+        claim(index.store, running.id, "another machine")
+    made, answers = [], []
+    client = create_app(settings, make_indexer=lambda backend: made.append(LocalIndexer(backend)) or made[-1])
+    origin = make_repository("other", {"b.py": "y = 1\n"}).origin
+    asking = threading.Thread(
+        target=lambda: answers.append(client.test_client().post("/repos", json={"origin": origin}))
+    )
+    copy = switch.copy_documents
+
+    def copy_while_somebody_asks(old, new):
+        copy(old, new)
+        asking.start()
+        time.sleep(0.3)
+        assert asking.is_alive(), "who asks waits for the end of the migration"
+
+    monkeypatch.setattr(switch, "copy_documents", copy_while_somebody_asks)
+    smaller = settings.embedding.model_copy(update={"dimensions": 64})
+    assert migrate(settings.model_copy(update={"embedding": smaller}), "wordllama").moved
+    asking.join()
+    assert answers[0].status_code == 202, answers[0].text
+    deadline = time.monotonic() + 60
+    for job_id in (answers[0].get_json()["job_id"], running.id):
+        while (job := client.test_client().get(f"/jobs/{job_id}").get_json())["state"] not in FINAL:
+            assert time.monotonic() < deadline, job
+            time.sleep(0.05)
+        assert (job["state"], job["attempts"]) == ("done", 1)
+    made[0].close()
+
+
+def test_a_view_is_not_run_again_for_ever(monkeypatch):
+    monkeypatch.setattr("codequarry.search_api.routes.FOLLOW_SECONDS", 0.1)
+    runs = []
+
+    @followed
+    def view():
+        runs.append(1)
+        raise IndexMoved("moved")
+
+    with pytest.raises(IndexMoved):
+        view()
+    assert len(runs) > 1
