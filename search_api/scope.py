@@ -17,8 +17,9 @@ from codequarry.shared.repositories.catalog import Repository
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import Ref
 
-# An engine takes about a thousand clauses in one query, and a layer is up to seven of them.
-MAX_LAYERS = 100
+# An engine takes about a thousand clauses in one query; a layer is up to seven of them, and one more for each glob.
+MAX_CLAUSES = 700
+CLAUSES_A_LAYER = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +217,8 @@ def _standing_layers(
 
 def _bounded(layers: Iterable[Layer]) -> Snapshot:
     snapshot = Snapshot(tuple(layers))
-    if len(snapshot.layers) > MAX_LAYERS:
-        raise UsageError(f"this search sees {len(snapshot.layers)} versions at once; name fewer repositories")
+    globs = sum(len(one.include) + len(one.exclude) for layer in snapshot.layers for one in layer.allowed)
+    if CLAUSES_A_LAYER * len(snapshot.layers) + globs > MAX_CLAUSES:
+        seen = f"{len(snapshot.layers)} versions at once" + (f" by {globs} path globs" if globs else "")
+        raise UsageError(f"this search sees {seen}; name fewer repositories")
     return snapshot

@@ -26,6 +26,7 @@ MAX_NAME_CHARACTERS = 100
 # Each glob is a clause in the filter of every search with the key, of which an engine takes about a thousand.
 MAX_GRANTS = 100
 MAX_GLOBS = 20
+MAX_GLOBS_OF_KEY = 200
 # When a key was used is kept as coarsely as this, so that requests don't become writes.
 LAST_USED_SECONDS = 3600
 _NAME = re.compile(r"[^\x00-\x1f\x7f]+")
@@ -162,6 +163,8 @@ def check_grants(grants: Sequence[Grant]) -> None:
     """Raise UsageError for what no engine could filter by, or what would mean something else than it seems to."""
     if len(grants) > MAX_GRANTS:
         raise UsageError(f"a key has at most {MAX_GRANTS} grants; use patterns, as in 'team-*'")
+    if sum(len(paths.include) + len(paths.exclude) for paths in {grant.paths for grant in grants}) > MAX_GLOBS_OF_KEY:
+        raise UsageError(f"a key has at most {MAX_GLOBS_OF_KEY} path globs; make a key for each of several purposes")
     for grant in grants:
         if not grant.repos or _NO_PATTERN.search(grant.repos):
             raise UsageError(f"'{grant.repos}' is no pattern of repositories: only * stands for any characters")

@@ -3,12 +3,12 @@ from dataclasses import replace
 import pytest
 
 from codequarry.search_api.cursor import Cursor
-from codequarry.search_api.scope import MAX_LAYERS, resolve
+from codequarry.search_api.scope import CLAUSES_A_LAYER, MAX_CLAUSES, resolve
 from codequarry.search_api.selection import Selection
 from codequarry.search_api.versions import Asked, VersionQuery
 from codequarry.search_api.views import Point
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
-from codequarry.shared.model import Layer
+from codequarry.shared.model import Layer, PathGlobs
 from codequarry.shared.repositories.catalog import Repository
 from codequarry.shared.versions.head import Head, Timeline
 from codequarry.shared.versions.transactions import TransactionRecord
@@ -226,7 +226,7 @@ def test_repositories_may_each_be_at_a_version_of_their_own():
 def test_too_many_layers_are_refused():
     timelines = {
         number: Timeline(f"r{number}", number, COMMIT_A, ref="refs/heads/x", pins=frozenset({(1, number)}))
-        for number in range(10, 11 + MAX_LAYERS)
+        for number in range(10, 11 + MAX_CLAUSES // CLAUSES_A_LAYER)
     }
     records = {number: ("path.py", str(number)) for number in timelines}
 
@@ -241,6 +241,14 @@ def test_too_many_layers_are_refused():
     )
     with pytest.raises(UsageError, match="name fewer repositories"):
         resolve(head, {}, Selection(version=VersionQuery((Asked("ref", "x"),))), ManyPasts())
+
+
+def test_paths_count_as_layers_do():
+    """Each glob is a clause in each layer, of which an engine takes about a thousand."""
+    many = tuple(PathGlobs((f"folder-{number}/",)) for number in range(MAX_CLAUSES))
+    with pytest.raises(UsageError, match="700 path globs; name fewer repositories"):
+        resolve(replace(HEAD, allowed={"core": many}), CATALOG, Selection(), Past())
+    assert resolve(replace(HEAD, allowed={"core": many[:200]}), CATALOG, Selection(), Past())
 
 
 def test_a_cursor_sees_what_its_first_page_saw():

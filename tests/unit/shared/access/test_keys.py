@@ -16,6 +16,7 @@ from codequarry.shared.access.key_list import (
     rename_in_grants,
 )
 from codequarry.shared.access.keys import (
+    MAX_GLOBS,
     ApiKey,
     coarse_moment,
     granted,
@@ -136,6 +137,14 @@ def test_a_revoked_key_has_no_secret_any_more():
     assert revoked(ended) == ended
     with pytest.raises(UsageError, match="revoked"):
         rotated(ended, LATER)
+
+
+def test_a_key_has_no_more_globs_than_an_engine_takes_in_a_search():
+    many = [Grant(f"r{n}", PathGlobs(tuple(f"folder-{n}-{m}/" for m in range(MAX_GLOBS)))) for n in range(10)]
+    key, _ = new_key("x", ["search"], many)
+    with pytest.raises(UsageError, match="200 path globs"):
+        granted(key, [Grant("one-more", PathGlobs(("docs/",)))])
+    assert granted(key, [replace(many[0], repos=f"also-{number}") for number in range(50)])
 
 
 def test_grants_come_and_go():
