@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from codequarry.search_api.plan import make_plan
-from codequarry.search_api.request import SearchRequest, parse_request
+from codequarry.search_api.request import MAX_VALUE_CHARACTERS, SearchRequest, parse_request
 from codequarry.shared.errors import UsageError
 
 DIFF_FIELDS: tuple[str, ...] = ("from", "to", "all")
@@ -40,6 +40,6 @@ def parse_diff(body: object) -> DiffRequest:
 
 def _version(body: Mapping[str, object], name: str) -> str:
     value = body.get(name)
-    if not isinstance(value, str) or not value.strip() or "\0" in value:
+    if not isinstance(value, str) or not value.strip() or "\0" in value or len(value) > MAX_VALUE_CHARACTERS:
         raise UsageError(f"'{name}' must name a version: a branch, a tag, pull/12 or a commit")
     return value.encode("utf-8", "replace").decode("utf-8")

@@ -57,7 +57,7 @@ def _name(asked: RepositoryVersion, directory: Directory) -> str | None:
         return asked.name if asked.name in directory.repositories else None
     if asked.origin:
         return _with_origin(_identity(asked.origin), directory)
-    trees = {Path(path).resolve(): repo for repo, path in workspaces(directory.head)}
+    trees = {_real(path): repo for repo, path in workspaces(directory.head)}
     for folder in _upwards(_folder(asked, directory), directory):
         if name := _with_origin(origin_identity(str(folder)), directory) or trees.get(folder):
             return name
@@ -92,7 +92,7 @@ def _version(asked: RepositoryVersion, name: str, directory: Directory) -> Versi
         return VersionQuery()
     if asked.version != WORKSPACE:
         return VersionQuery((Asked("ref", asked.version),))
-    folders = {Path(path).resolve(): path for repo, path in workspaces(directory.head) if repo == name}
+    folders = {_real(path): path for repo, path in workspaces(directory.head) if repo == name}
     if asked.path:
         folder = _folder(asked, directory)
         top = next((one for one in _upwards(folder, directory) if one in folders), folder)
@@ -109,10 +109,18 @@ def _folder(asked: RepositoryVersion, directory: Directory) -> Path:
         raise UsageError(f"checkoutHost '{asked.host}' is another machine; name the repository by its originUri")
     if not directory.roots:
         raise UsageError("local paths are off here; name the repository by its originUri, or set api.local_roots")
-    folder = Path(asked.path).resolve()
+    folder = _real(asked.path)
     if not any(folder.is_relative_to(root) for root in _roots(directory)):
         raise UsageError(f"'{asked.path}' is below none of the folders of api.local_roots")
     return folder
+
+
+def _real(path: str) -> Path:
+    """Return a path with its links resolved; one whose links go in a circle is nowhere below a root."""
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError):
+        return Path()
 
 
 def _roots(directory: Directory) -> list[Path]:

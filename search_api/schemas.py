@@ -228,8 +228,8 @@ class DiffBody(BaseModel):
     )
 
     query: str = SearchBody.model_fields["query"]  # type: ignore[assignment]  # the same field, description and all
-    before: str = Field(alias="from", min_length=1, description="a branch, a tag, pull/12 or a commit")
-    after: str = Field(alias="to", min_length=1, description="the version that it is compared with")
+    before: Text = Field(alias="from", description="a branch, a tag, pull/12 or a commit")
+    after: Text = Field(alias="to", description="the version that it is compared with")
     all: bool | None = Field(False, description="show also what is the same in both")
     top_k: int | None = Field(DEFAULT_TOP_K, ge=1, le=MAX_TOP_K)
     filters: dict[str, Any] | None = SearchBody.model_fields["filters"]  # type: ignore[assignment]  # likewise

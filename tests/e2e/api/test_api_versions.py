@@ -137,6 +137,7 @@ def test_a_comparison_tells_what_became_of_the_hits(client, core):
     ("body", "status", "says"),
     [
         ({"query": "x", "from": "v1"}, 400, "'to' must name a version"),
+        ({"query": "x", "from": "v" * 2_000, "to": "v1"}, 400, "'from' must name a version"),
         ({"query": "x", "from": "v1", "to": "dev", "cursor": "abc"}, 400, "no meaning in a comparison"),
         ({"query": "x ref:v1", "from": "v1", "to": "dev"}, 400, "not in the filters"),
         ({"query": "x", "from": "v1", "to": "nope"}, 404, "'nope' is not indexed"),

@@ -53,6 +53,16 @@ def test_a_path_names_a_local_origin_or_a_working_tree_links_resolved(directory,
     assert found(directory, path=str(tmp_path / "roots/tree"))[0] == "flask"
 
 
+def test_links_in_a_circle_lead_nowhere(directory, tmp_path):
+    (tmp_path / "roots" / "circle").symlink_to(tmp_path / "roots" / "circle")
+    with pytest.raises(UsageError, match="below none"):
+        found(directory, path=str(tmp_path / "roots/circle/x"))
+    tree = tmp_path / "roots" / "tree"
+    tree.rmdir()
+    tree.symlink_to(tree)
+    assert found(directory, path=str(tmp_path / "link/local"))[0] == "local"
+
+
 def test_workspace_means_the_working_tree(directory, tmp_path):
     key = f"workspace/{tmp_path / 'roots/tree'}"
     for fields in ({"path": str(tmp_path / "link/tree")}, {"name": "flask"}):
