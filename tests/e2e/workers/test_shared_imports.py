@@ -2,11 +2,11 @@
 
 import os
 import signal
-from contextlib import suppress
 
 import numpy as np
 import pytest
 
+from bench.acceptance.processes import tree
 from codequarry.ingest.fsck.versions import check_version
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.shared.jobs.job import JobRequest
@@ -43,37 +43,65 @@ def check_same(crew, repository, make_workshop) -> None:
     assert crew.store.list_documents("batch:") == crew.store.list_documents("chore:") == []
 
 
-def kill_a_helper(crew, job):
-    """Return a condition: somebody who took part was killed with a batch in hand."""
-    killed = []
-
-    def look() -> bool:
-        holder = read_job(crew.store, job.id).holder.split(" ")[2:3]
-        for document in crew.store.list_documents("batch:"):
-            claimant = str(document.body.get("claimant", "")).split(" ")
-            if len(claimant) > 2 and holder and claimant[2] != holder[0] and not document.body["written"]:
-                with suppress(ProcessLookupError):
-                    os.kill(int(claimant[2]), signal.SIGKILL)
-                    killed.append(claimant[2])
-        return bool(killed)
-
-    return look
+def helper_of(crew, job):
+    """Return the id of a process that takes part and has a batch in hand; None where there is none just now."""
+    holder = read_job(crew.store, job.id).holder.split(" ")[2:3]
+    for document in crew.store.list_documents("batch:"):
+        claimant = str(document.body.get("claimant", "")).split(" ")
+        if len(claimant) > 2 and holder and claimant[2] != holder[0] and not document.body["written"]:
+            return int(claimant[2])
+    return None
 
 
-def shared_import(crew, repository):
+def shared_import(crew, repository, workers=3):
+    """Begin an import that several share, and return its job and somebody who takes part."""
     crew.start_beat()
-    for at in range(3):
+    for at in range(workers):
         crew.start_worker(**crew.own_home(at))
     job = crew.submit(JobRequest("core", repository.origin))
-    crew.until(kill_a_helper(crew, job), "nobody took part")
+    helpers = []
+    crew.until(lambda: helpers.append(helper_of(crew, job)) or helpers[-1], "nobody took part")
+    return job, helpers[-1]
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def kill_a_helper(crew, repository):
+    job, helper = shared_import(crew, repository)
+    started = tree(helper)
+    os.kill(helper, signal.SIGKILL)
     [done] = crew.ended([job])
     assert (done.state, done.attempts) == ("done", 1)
+    assert len(started) > 1
+    crew.until(lambda: not any(map(is_running, started)), "what it had started runs on")
 
 
 def test_three_workers_write_what_one_writes_although_a_helper_is_killed(make_crew, make_repository, make_workshop):
     crew = make_crew(SHARED)
     repository = make_repository("core", FILES)
-    shared_import(crew, repository)
+    kill_a_helper(crew, repository)
+    check_same(crew, repository, make_workshop)
+
+
+def test_a_helper_that_is_told_to_end_gives_its_batches_back_and_leaves_nothing_running(
+    make_crew, make_repository, make_workshop
+):
+    crew = make_crew(SHARED)
+    repository = make_repository("core", FILES)
+    job, helper = shared_import(crew, repository)
+    worker = next(process for process in crew.processes if helper in tree(process.pid))
+    started = tree(worker.pid)
+    worker.terminate()
+    assert worker.wait(60) == 0
+    crew.until(lambda: not any(map(is_running, started)), "what it had started runs on")
+    [done] = crew.ended([job])
+    assert (done.state, done.attempts) == ("done", 1)
     check_same(crew, repository, make_workshop)
 
 
@@ -85,7 +113,7 @@ def test_the_same_on_opensearch_where_each_worker_has_its_own_mirrors(
         place = {"store": "opensearch", "opensearch.urls": index.urls, "opensearch.index": index.index}
         crew = make_crew(SHARED | place)
         repository = make_repository("core", FILES)
-        shared_import(crew, repository)
+        kill_a_helper(crew, repository)
         check_same(crew, repository, make_workshop)
         assert len(list(crew.folder.glob("home-*/mirrors/core-*.git"))) >= 2
         crew.stop()

@@ -1,10 +1,10 @@
-"""Memory is measured over a process and all its children."""
+"""Memory and processor time are measured over a process and all its children."""
 
 import os
 import subprocess
 import sys
 
-from bench.acceptance.processes import memory_of, tree
+from bench.acceptance.processes import memory_of, processor_seconds, tree
 
 
 def test_a_child_is_part_of_the_tree_and_has_memory() -> None:
@@ -18,3 +18,15 @@ def test_a_process_that_is_gone_has_none() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         child.wait()
         assert memory_of(child.pid) == 0
+
+
+def test_the_processor_time_of_children_counts_while_they_run_and_after() -> None:
+    before = processor_seconds(os.getpid())
+    busy = "import time\nwhile time.process_time() < 0.3: pass\nprint(flush=True)\ninput()"
+    with subprocess.Popen([sys.executable, "-c", busy], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout
+        child.stdout.readline()
+        assert processor_seconds(child.pid) >= 0.25
+        assert processor_seconds(os.getpid()) - before >= 0.25
+        child.communicate(b"\n")
+    assert processor_seconds(os.getpid()) - before >= 0.25
