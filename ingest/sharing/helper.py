@@ -69,7 +69,7 @@ class Helper:
     def _take_turn(self, timeline: int, number: int, workshop: Workshop, observe: Observe) -> bool:
         share = Share(workshop.store, timeline, number)
         plan = share.plan()
-        if plan is None or not _free(share, plan):
+        if plan is None:
             return False
         # Not started: the lease is another one's to keep alive, and only looked at here before each write (rule 2).
         held = Held(timeline, number, plan.holder, new=False)
@@ -78,10 +78,11 @@ class Helper:
         check_model_place(workshop.settings, plan.rules.repo, plan.origin, workshop.embedder)
         if self._desk is None or not self._desk.is_for(held, plan, workshop):
             self._leave()
+            if not _free(share, plan):
+                return False
             # Before anything is claimed: a clone may take long, and nobody is to wait for it.
             self._desk = _Desk(held, plan, workshop)
-        self._desk.take_turn(share, heartbeat, workshop, observe)
-        return share.plan() == plan and bool(_free(share, plan))
+        return self._desk.take_turn(share, heartbeat, workshop, observe)
 
     def _await_next_turn(self) -> None:
         desk = self._desk
@@ -126,16 +127,23 @@ class _Desk:
         self._open.close()
         retire_holder(self._name)
 
-    def take_turn(self, share: Share, heartbeat: Heartbeat, workshop: Workshop, observe: Observe) -> None:
-        """Write batches until the turn is over or none is free; what fails gives those in hand back."""
+    def take_turn(self, share: Share, heartbeat: Heartbeat, workshop: Workshop, observe: Observe) -> bool:
+        """Write batches until the turn is over or none is free, and tell whether there may be more.
+
+        What fails gives those in hand back.
+        """
         until: float | None = None
+        more = True
         watch = Watch(self._store, observe, self._plan.rules.repo, saves=False)
         request = IndexRequest(self._plan.origin)
 
         def claim() -> tuple[int, Sequence[FileTask]] | None:
-            nonlocal until
-            at = self._take_one(share) if until is None or time.monotonic() < until else None
+            nonlocal until, more
+            if until is not None and time.monotonic() >= until:
+                return None
+            at = self._take_one(share)
             if at is None:
+                more = False
                 return None
             until = until or time.monotonic() + TURN_SECONDS
             beat.hold(at)
@@ -151,6 +159,7 @@ class _Desk:
         seconds = workshop.settings.indexing.lease_seconds / BEATS_PER_LEASE
         with Beat(share, self._name, seconds) as beat, self._given_back(share, beat):
             self._reading.work(claim, finish)
+        return more
 
     def _take_one(self, share: Share) -> int | None:
         """Claim any free batch: not all the same one, since many come at once."""
