@@ -4,6 +4,7 @@ import threading
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from codequarry.search_api.indexing import as_asked
 from codequarry.shared.errors import CodequarryError, Interrupted
 from codequarry.shared.jobs.job import Job, JobRequest
 from codequarry.shared.jobs.job_list import claim_next, submit_within
@@ -45,7 +46,7 @@ class LocalIndexer:
         """Ask for a version and return its job, or the one that waits for the same; StoreUnavailable if too many do."""
         store = self._backend.engine().store
         with self._lock:
-            job, is_new = submit_within(store, request, MAX_WAITING)
+            job, is_new = submit_within(store, as_asked(request), MAX_WAITING)
         log.info("job asked for", job_id=job.id, repo=job.repo, ref=job.ref, joined=not is_new)
         self.start()
         return job
@@ -126,7 +127,8 @@ class LocalIndexer:
 
         ended = run_job(job, holder, self._workshop, self._attend)
         if ended is not None:
-            log.info("job", job_id=job.id, repo=job.repo, ref=job.ref, state=ended.state, commit=ended.commit or None)
+            names = {"job_id": job.id, "repo": job.repo, "ref": job.ref, "request_id": job.request_id or None}
+            log.info("job", **names, state=ended.state, commit=ended.commit or None)
 
     def _workshop(self) -> "Workshop":
         from codequarry.ingest.report import Workshop

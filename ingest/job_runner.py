@@ -65,8 +65,11 @@ def run_job(job: Job, holder: str, open_workshop: OpenWorkshop, attend: Attend =
     StoreUnavailable where even that can't be written down: whoever looks after lost jobs will find it silent.
     """
     names = {"job_id": job.id, "repo": job.repo, "ref": job.ref}
-    # The commit is bound when it is known; here, so that it is gone after the job.
-    with bound_contextvars(**names, commit=job.wanted_commit), span("job", kind=job.kind, trigger=job.trigger, **names):
+    with (
+        # The commit is bound when it is known; here, so that it is gone after the job.
+        bound_contextvars(**names, commit=job.wanted_commit, request_id=job.request_id or None),
+        span("job", job.traceparent, kind=job.kind, trigger=job.trigger, **names),
+    ):
         return _run_job(job, holder, open_workshop(), attend)
 
 

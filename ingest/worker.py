@@ -118,11 +118,12 @@ class Worker:
 
     def _run(self, job: Job, holder: str) -> None:
         outermost = len(self._doing) == 1
-        log.info("job begins", job_id=job.id, repo=job.repo, ref=job.ref, attempt=job.attempts)
+        names = {"job_id": job.id, "repo": job.repo, "ref": job.ref, "request_id": job.request_id or None}
+        log.info("job begins", **names, attempt=job.attempts)
         workshop = self._workplace.workshop(self._helpers_of(job), anew=outermost)
         ended = run_job(job, holder, lambda: workshop, self._attend)
         if ended is not None:
-            log.info("job", job_id=job.id, repo=job.repo, ref=job.ref, state=ended.state, commit=ended.commit or None)
+            log.info("job", **names, state=ended.state, commit=ended.commit or None)
 
     def _keep_on(self, _: Progress) -> None:
         if self._is_ending():

@@ -4,6 +4,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from codequarry.search_api.backend import Backend
+from codequarry.search_api.indexing import as_asked
 from codequarry.shared.breaker import Breaker
 from codequarry.shared.errors import QueueUnavailable
 from codequarry.shared.jobs.job import Job, JobRequest
@@ -38,7 +39,7 @@ class QueueIndexer:
     def submit(self, request: JobRequest) -> Job:
         """Ask for a version and return its job, or the one that waits for the same; StoreUnavailable if too many do."""
         store, most = self._backend.engine().store, self._backend.settings.queue.max_waiting
-        job, is_new = submit_within(store, request, most)
+        job, is_new = submit_within(store, as_asked(request), most)
         log.info("job asked for", job_id=job.id, repo=job.repo, ref=job.ref, joined=not is_new)
         # Whoever gets a message takes the most urgent job there is, so one that was joined needs no second one.
         if is_new:

@@ -1,8 +1,12 @@
 """The port between a request that asks for indexing and whatever does it."""
 
+from dataclasses import replace
 from typing import Protocol
 
+from structlog.contextvars import get_contextvars
+
 from codequarry.shared.jobs.job import Job, JobRequest
+from codequarry.shared.telemetry.traces import traceparent
 
 
 class Indexer(Protocol):
@@ -26,3 +30,9 @@ class Indexer(Protocol):
     def close(self) -> None:
         """End, and wait until the job that runs was given back."""
         ...
+
+
+def as_asked(request: JobRequest) -> JobRequest:
+    """Return a request for a job with what names the HTTP request that is being answered, if there is one."""
+    request_id = str(get_contextvars().get("request_id", ""))
+    return replace(request, request_id=request_id, traceparent=traceparent())

@@ -39,7 +39,8 @@ class JobRequest:
     ``candidates`` are what ``ref`` may be, likeliest first; none means the default branch. ``origin`` is where the
     repository comes from, without any credential. ``commit`` is the newest one that is known to be there, if any.
     ``requested_by`` is the principal's name. ``joins_running`` is for who lacks the version altogether: a run that has
-    begun already will do. ``guarded`` where the origin came with a request.
+    begun already will do. ``guarded`` where the origin came with a request. ``request_id`` and ``traceparent`` (W3C
+    Trace Context) name the HTTP request that asks, for logs and traces.
     """
 
     repo: str
@@ -53,6 +54,8 @@ class JobRequest:
     requested_by: str = ""
     joins_running: bool = False
     guarded: bool = False
+    request_id: str = ""
+    traceparent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,8 @@ class Job:
     stopping: bool = False
     guarded: bool = False
     outages: int = 0
+    request_id: str = ""
+    traceparent: str = ""
 
     @property
     def is_finished(self) -> bool:
@@ -179,6 +184,8 @@ def new_job(job_id: str, request: JobRequest) -> Job:
         wanted_commit=request.commit,
         requested_by=request.requested_by,
         guarded=request.guarded,
+        request_id=request.request_id,
+        traceparent=request.traceparent,
     )
 
 

@@ -5,7 +5,9 @@ import sys
 from typing import Literal
 
 import structlog
-from structlog.types import Processor
+from structlog.types import EventDict, Processor
+
+from codequarry.shared.telemetry.traces import traceparent
 
 Level = Literal["debug", "info", "warning", "error"]
 
@@ -15,6 +17,7 @@ def configure_logs(level: Level = "info", as_json: bool | None = None) -> None:
     json_lines = not sys.stderr.isatty() if as_json is None else as_json
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
+        _with_trace,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -35,6 +38,13 @@ def configure_logs(level: Level = "info", as_json: bool | None = None) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
+
+
+def _with_trace(_: object, __: str, event: EventDict) -> EventDict:
+    """Add the trace that a line belongs to, where there is one."""
+    if name := traceparent():
+        event["trace_id"] = name.split("-")[1]
+    return event
 
 
 def logger(name: str) -> structlog.stdlib.BoundLogger:

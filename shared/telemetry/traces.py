@@ -6,8 +6,10 @@ of an error only its kind.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 
+# How a trace is named between processes, by W3C Trace Context: the trace, the span in it, and whether it is recorded.
+_TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+
 Attribute = str | int | bool
 
 
@@ -29,6 +34,8 @@ class _Tracing:
 
 
 _tracing = _Tracing()
+# What a caller sent, for a process that hands it on without recording anything itself.
+_sent: ContextVar[str] = ContextVar("traceparent", default="")
 
 
 def start_tracing(service: str, exporter: "SpanExporter | None" = None) -> None:
@@ -66,7 +73,11 @@ def stop_tracing() -> None:
 def span(name: str, parent: str = "", **attributes: Attribute) -> Iterator[None]:
     """Record the block as a span; ``parent`` is what a caller sent as ``traceparent`` (W3C Trace Context)."""
     if _tracing.tracer is None:
-        yield
+        token = _sent.set(parent if _TRACEPARENT.fullmatch(parent) else _sent.get())
+        try:
+            yield
+        finally:
+            _sent.reset(token)
         return
     from opentelemetry.propagate import extract
     from opentelemetry.trace import Status, StatusCode
@@ -80,6 +91,17 @@ def span(name: str, parent: str = "", **attributes: Attribute) -> Iterator[None]
         except BaseException as error:
             current.set_status(Status(StatusCode.ERROR, type(error).__name__))
             raise
+
+
+def traceparent() -> str:
+    """Return what to send to others who work for the same trace; "" where there is none."""
+    if _tracing.tracer is None:
+        return _sent.get()
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    carrier: dict[str, str] = {}
+    TraceContextTextMapPropagator().inject(carrier)
+    return carrier.get("traceparent", "")
 
 
 def describe_span(name: str = "", **attributes: Attribute) -> None:

@@ -4,6 +4,7 @@ import gzip
 import json
 import signal
 import threading
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -39,14 +40,22 @@ def collector():
         server.shutdown()
 
 
+def job_asked_for(address, origin):
+    """Have a repository added by a caller that traces, and return the job."""
+    headers = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-01", "X-Request-ID": "asked-here"}
+    body = json.dumps({"origin": str(origin)}).encode()
+    request = urllib.request.Request(address + "/repos", body, {"Content-Type": "application/json", **headers})
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return json.load(response)["job_id"]
+
+
 def test_requests_stages_and_jobs_are_traced_and_logged_by_their_ids(workspace, collector, monkeypatch):
     endpoint, found = collector
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
     origin = workspace.repository("core", {"retry.py": "def retry_later(job):\n    return job\n"}).folder
     commit = workspace.work_tree("core").git("rev-parse", "HEAD")
     with served(workspace, "--set", f"api.local_roots={workspace.folder}") as (process, address):
-        _, answer = ask(address, "/repos", {"origin": str(origin)})
-        job_id = json.loads(answer)["job_id"]
+        job_id = job_asked_for(address, origin)
         wait_until(lambda: json.loads(ask(address, f"/jobs/{job_id}")[1])["state"] == "done")
         assert ask(address, "/search-code", {"query": "retry_later"})[0] == 200
         process.send_signal(signal.SIGTERM)
@@ -59,8 +68,13 @@ def test_requests_stages_and_jobs_are_traced_and_logged_by_their_ids(workspace, 
     assert stages == {f"search.{name}" for name in ("parse", "scope", "embed", "recall", "rank", "answer")}
     phases = {one.name for _, one in found if one.parent_span_id == by_name["job"].span_id}
     assert phases == {f"job.{name}" for name in ("fetching", "scanning", "indexing", "publishing")}
+    added, job = by_name["POST /repos"], by_name["job"]
+    assert added.trace_id == job.trace_id == bytes.fromhex(TRACE)
+    assert job.parent_span_id == added.span_id
     assert "retry_later" not in str(found)
     asked = next(event for event in events if event["event"] == "job asked for")
     done = next(event for event in events if event["event"] == "job")
-    assert asked["job_id"] == done["job_id"] == job_id and len(asked["request_id"]) == 32
+    assert asked["job_id"] == done["job_id"] == job_id
+    assert asked["request_id"] == done["request_id"] == "asked-here"
+    assert asked["trace_id"] == TRACE
     assert (done["repo"], done["commit"]) == ("core", commit)

@@ -5,14 +5,17 @@ from dataclasses import replace
 
 import pytest
 from billiard.exceptions import SoftTimeLimitExceeded
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from structlog.contextvars import get_contextvars
 
 from codequarry.ingest import job_runner, pipeline
 from codequarry.ingest.job_runner import run_job
 from codequarry.ingest.removal import remove_repository
 from codequarry.shared.errors import EmbedderUnavailable, GitError, Interrupted, LeaseHeld, NotIndexed, Stopped
 from codequarry.shared.jobs.job import Job, JobRequest, cancelled
-from codequarry.shared.jobs.job_list import change_job, claim, list_jobs, read_job, submit
+from codequarry.shared.jobs.job_list import change_job, claim, claim_next, list_jobs, read_job, submit
 from codequarry.shared.repositories.catalog import read_repository
+from codequarry.shared.telemetry.traces import start_tracing, stop_tracing
 from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.refs import Ref
 
@@ -186,3 +189,21 @@ def test_a_branch_that_is_asked_for_first_does_not_become_the_default_one(do, re
     assert {state.ref for state in head.timelines.values()} == {"", "refs/heads/dev"}
     assert do(Ref("branch", "main")).state == "done"
     assert read_head(workshop.store).default_branch("project") == "main"
+
+
+def test_a_job_goes_on_with_the_trace_and_the_request_that_asked_for_it(repository, workshop):
+    exporter, trace, parent = InMemorySpanExporter(), "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+    asked = JobRequest(
+        "project", repository.origin, request_id="asked-here", traceparent=f"00-{trace}-{parent}-01"
+    )  # fmt: skip
+    submit(workshop.store, asked)
+    taken = claim_next(workshop.store, "me")
+    bound = []
+    start_tracing("test", exporter)
+    try:
+        run_job(taken, "me", lambda: workshop, lambda *_: bound.append(get_contextvars()["request_id"]))
+    finally:
+        stop_tracing()
+    span = next(one for one in exporter.get_finished_spans() if one.name == "job")
+    assert (f"{span.context.trace_id:032x}", f"{span.parent.span_id:016x}") == (trace, parent)
+    assert set(bound) == {"asked-here"}

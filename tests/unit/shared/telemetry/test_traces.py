@@ -5,7 +5,15 @@ import os
 import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from codequarry.shared.telemetry.traces import ENDPOINTS, Phases, describe_span, span, start_tracing, stop_tracing
+from codequarry.shared.telemetry.traces import (
+    ENDPOINTS,
+    Phases,
+    describe_span,
+    span,
+    start_tracing,
+    stop_tracing,
+    traceparent,
+)
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
@@ -44,6 +52,32 @@ def test_what_a_caller_sends_instead_of_a_trace_is_ignored(spans):
     with span("request", "not a trace"):
         pass
     assert spans()[0].parent is None
+
+
+def test_others_are_told_of_the_span_that_they_work_for(spans):
+    assert traceparent() == ""
+    with span("request", f"00-{TRACE}-{PARENT}-01"):
+        handed_on = traceparent()
+    with span("job", handed_on):
+        pass
+    request, job = spans()
+    assert handed_on == f"00-{TRACE}-{request.context.span_id:016x}-01"
+    assert (job.context.trace_id, job.parent.span_id) == (request.context.trace_id, request.context.span_id)
+
+
+def test_a_process_that_records_nothing_hands_on_what_it_was_sent():
+    with span("request", f"00-{TRACE}-{PARENT}-01"):
+        with span("search.recall"):
+            assert traceparent() == f"00-{TRACE}-{PARENT}-01"
+        with span("job", ""):
+            assert traceparent() == f"00-{TRACE}-{PARENT}-01"
+    assert traceparent() == ""
+
+
+@pytest.mark.parametrize("sent", ["secret", f"00-{TRACE}-{PARENT}-01-more", f"00-{'0' * 32}-{PARENT}-01", "x" * 10_000])
+def test_only_what_names_a_trace_is_handed_on(sent):
+    with span("request", sent):
+        assert traceparent() == ""
 
 
 def test_an_error_is_told_by_its_kind_alone(spans):
