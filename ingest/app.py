@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -15,6 +16,7 @@ from celery.beat import ScheduleEntry, Scheduler, Service
 from kombu.exceptions import OperationalError
 
 from codequarry.ingest.tasks import SCHEDULE, register
+from codequarry.ingest.worker import Worker
 from codequarry.shared.errors import QueueUnavailable, UsageError
 from codequarry.shared.jobs.job import Job
 from codequarry.shared.jobs.messages import APP, CONTROL, RUN_JOB, SCAN, WRITE_BATCH, batch_queue, celery_options
@@ -98,18 +100,18 @@ def _prepare_child(**_: object) -> None:
     start_tracing("codequarry-worker")
 
 
-def _leave_child(**_: object) -> None:
+def _leave_child(worker: Worker, **_: object) -> None:
+    worker.close()
     stop_tracing()
 
 
-def make_app(settings: SettingsModel, is_ending: Callable[[], bool] = lambda: False) -> Celery:
-    """Return the application with its tasks; nothing is sent or opened yet."""
+def make_app(settings: SettingsModel, is_ending: Callable[[], bool] = lambda: False) -> tuple[Celery, Worker]:
+    """Return the application and what does its tasks; nothing is sent or opened yet."""
     check_queue(settings)
     app = Celery(APP, set_as_current=False)
     app.conf.update(celery_options(settings))
     app.conf.beat_schedule = SCHEDULE
-    register(app, settings, CeleryMessages(app, settings), is_ending)
-    return app
+    return app, register(app, settings, CeleryMessages(app, settings), is_ending)
 
 
 def check_queue(settings: SettingsModel) -> None:
@@ -121,12 +123,12 @@ def check_queue(settings: SettingsModel) -> None:
 def run_worker(settings: SettingsModel, queues: Sequence[str], concurrency: int) -> int:
     """Run a worker until it is told to end, and return its exit code."""
     ending = _Ending()
-    app = make_app(_sharing_processors(settings, concurrency), ending)
+    app, does = make_app(_sharing_processors(settings, concurrency), ending)
     app.set_current()
     signals.setup_logging.connect(_keep_logs, weak=False)
     signals.worker_shutting_down.connect(ending.tell, weak=False)
     signals.worker_process_init.connect(_prepare_child, weak=False)
-    signals.worker_process_shutdown.connect(_leave_child, weak=False)
+    signals.worker_process_shutdown.connect(partial(_leave_child, does), weak=False)
     for name in ("celery.worker.strategy", "celery.app.trace"):
         logging.getLogger(name).setLevel(logging.WARNING)  # a line for each message; ours are for each job
     options: dict[str, Any] = {
@@ -160,7 +162,7 @@ def _metrics_served(settings: SettingsModel) -> Iterator[None]:
 
 def run_beat(settings: SettingsModel) -> None:
     """Send what is to be done every few seconds, until told to end; nothing is kept between two runs."""
-    app = make_app(settings)
+    app, _ = make_app(settings)
     messages = CeleryMessages(app, settings)
 
     class Reminders(Scheduler):  # type: ignore[misc]  # Celery has no types

@@ -34,8 +34,8 @@ SCHEDULE: dict[str, dict[str, Any]] = {
 log = logger("codequarry.worker")
 
 
-def register(app: "Celery", settings: SettingsModel, messages: Messages, is_ending: Callable[[], bool]) -> None:
-    """Give an application its tasks; what they work with is opened in the process that runs the first one."""
+def register(app: "Celery", settings: SettingsModel, messages: Messages, is_ending: Callable[[], bool]) -> Worker:
+    """Give an application its tasks, and return what does them; each process opens what it needs at its first one."""
     worker = Worker(Workplace(settings), messages, is_ending)
 
     def run_job(_: str) -> None:
@@ -58,6 +58,7 @@ def register(app: "Celery", settings: SettingsModel, messages: Messages, is_endi
     }
     for name, task in tasks.items():
         app.task(name=name)(task)
+    return worker
 
 
 def _told(do: Callable[[], None]) -> None:

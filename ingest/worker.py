@@ -95,6 +95,11 @@ class Worker:
 
         poll_due(store, settings, submit)
 
+    def close(self) -> None:
+        """Give back what is open between two messages."""
+        self._helper.close()
+        self._workplace.close()
+
     def _trim_mirrors(self) -> None:
         settings = self._workplace.settings
         if settings.git.mirror_cache_bytes is not None:

@@ -1,10 +1,12 @@
 """What one process of a worker does with what it is told."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
 from codequarry.ingest import worker as rooms
+from codequarry.ingest.sharing import helper
 from codequarry.ingest.worker import Worker
 from codequarry.ingest.workplace import Workplace
 from codequarry.shared.errors import QueueUnavailable
@@ -151,6 +153,22 @@ def test_a_big_import_calls_for_help_once_and_needs_none(store, place, make_repo
     assert read_job(store, job.id).state == "done"
     # Six batches: five that others could take, when the first one is begun.
     assert len(told.calls) == (0 if gone else 6)
+
+
+def test_who_takes_part_for_a_turn_sees_that_there_is_a_message_for_the_next_one(
+    store, place, make_repository, monkeypatch
+):
+    monkeypatch.setattr(helper, "TURN_SECONDS", 0.0)
+    answers = Told()
+    with closing(Worker(place(), answers, Bell())) as other:
+        called = Told()
+        called.call_helper = other.write_batch
+        # A message at a time: there are as many as batches, and each is taken at once.
+        monkeypatch.setattr(called, "waiting_calls", lambda: 5)
+        job = ask(store, make_repository("core", FILES))
+        Worker(place(queue={"share_files": 3}), called, Bell()).do_next()
+    assert read_job(store, job.id).state == "done"
+    assert answers.calls == [(1, 2, job.priority)]
 
 
 def test_a_call_that_comes_late_does_nothing(store, place):
