@@ -53,6 +53,8 @@ LIMITS = "codequarry.limits"
 """Where the application keeps its limits."""
 
 _SCOPES: Mapping[Need, Scope] = MappingProxyType({"search": "search", "index": "index", "admin": "admin"})
+# By these a proxy says for whom it asks. What they hold is not trusted: anybody can send them.
+OF_PROXIES = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 # Flask answers these itself, for any route that answers GET or anything at all.
 _BY_FLASK = frozenset({"HEAD", "OPTIONS"})
 
@@ -118,4 +120,5 @@ def need_of(asked: Request) -> Need:
 
 def asker() -> Asker:
     """Return what the request says of who sent it."""
-    return Asker(read_token(request), request.remote_addr or "", request.host)
+    is_forwarded = any(name in request.headers for name in OF_PROXIES)
+    return Asker(read_token(request), request.remote_addr or "", request.host, is_forwarded)

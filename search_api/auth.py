@@ -35,11 +35,15 @@ _ASK = "send a key as 'Authorization: Bearer KEY'; codequarry keys create makes 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """What a request says of who sent it: its token, the address that it comes from, the host that it asks for."""
+    """What a request says of who sent it: its token, the address that it comes from, the host that it asks for.
+
+    ``is_forwarded`` where a proxy says that it comes from elsewhere.
+    """
 
     token: str | None = field(repr=False)
     address: str
     host: str
+    is_forwarded: bool = False
 
 
 class Authenticator(Protocol):
@@ -61,9 +65,10 @@ class Unguarded:
         """Return the owner.
 
         The host must be one of this machine too: else any web page could have the browser of its visitor ask, by a name
-        of its own that it lets point here.
+        of its own that it lets point here. And what a proxy on this machine hands on comes from anywhere.
         """
-        if self._is_open or (is_loopback(asker.address) and is_loopback(_without_port(asker.host))):
+        is_here = is_loopback(asker.address) and is_loopback(_without_port(asker.host)) and not asker.is_forwarded
+        if self._is_open or is_here:
             return OWNER
         raise Unauthorized(
             "no key is configured, so only this machine is answered, by the name localhost; make one with codequarry "

@@ -166,6 +166,8 @@ def gunicorn_options(settings: SettingsModel) -> dict[str, Any]:
         "timeout": TIMEOUT_SECONDS,
         "graceful_timeout": GRACEFUL_SECONDS,
         "keepalive": KEEP_ALIVE_SECONDS,
+        # A proxy on this machine would hand such headers on, and they change the path behind what it lets pass.
+        "forwarder_headers": "",
         "loglevel": "warning",
         "preload_app": False,
         "control_socket_disable": True,

@@ -123,6 +123,26 @@ def test_a_request_that_waited_too_long_for_a_thread_is_told_to_come_again(place
         assert status("/search-code", {"query": "retry"}) == (200, None)
 
 
+def test_what_a_proxy_on_this_machine_hands_on_is_nobody_and_moves_no_path(place, indexed):
+    def status(path, **headers):
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(address + path, headers=given)) as response:
+                return response.status
+        except HTTPError as error:
+            with error:
+                return error.code
+
+    with served(place) as (_, address):
+        assert status("/repos") == 200
+        for name in ("Forwarded", "X_Forwarded_For", "X_Real_IP", "Via"):
+            assert status("/repos", **{name: "for=127.0.0.1"}) == 401
+        host, _, port = address.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port)), WAIT_SECONDS) as client:
+            client.sendall(b"GET /search-code/repos HTTP/1.1\r\nHost: localhost\r\nSCRIPT_NAME: /search-code\r\n\r\n")
+            assert client.recv(1000).split()[1] == b"404"
+
+
 SLOW = {
     "head": b"GET /repos HT",
     "body": b"POST /search-code HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

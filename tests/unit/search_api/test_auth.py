@@ -73,6 +73,7 @@ class TestWithoutAnyKey:
             Asker(None, "127.0.0.1", "evil.example"),
             Asker(None, "127.0.0.1", "localhost.evil.example:8080"),
             Asker(None, "127.0.0.1", ""),
+            Asker(None, "127.0.0.1", "localhost", is_forwarded=True),
         ],
     )
     def test_nobody_else_is_and_no_web_page_that_points_its_name_here(self, keys, asker):
