@@ -72,10 +72,10 @@ def add(
     with workplace(settings, writing=True) as place:
         from codequarry.cli.doing import finish
 
-        jobs = finish([_submitted(place, one, name, ref) for one in places], place, detach=detach)
+        jobs, went_well = finish([_submitted(place, one, name, ref) for one in places], place, detach=detach)
     if as_json:
         write_json({"jobs": [job.to_json() for job in jobs]})
-    if any(job.state == "failed" for job in jobs):
+    if not went_well:
         raise typer.Exit(FAILED)
 
 

@@ -11,20 +11,22 @@ if TYPE_CHECKING:
     from codequarry.shared.jobs.job import Job
 
 
-def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> list["Job"]:
-    """Do jobs one after the other and return them as they are then.
+def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> tuple[list["Job"], bool]:
+    """Do jobs one after the other; return them as they are then, and whether all went well that was done here.
 
     With ``detach``, or where a queue wakes workers, they are left to these; one that a running service has taken is
     left to it.
     """
     if detach or place.settings.queue.url:
         note(f"{count(len(jobs), 'job')} left to the service or the workers: codequarry jobs list")
-        return list(jobs)
+        return list(jobs), True
     from codequarry.shared.telemetry.logs import configure_logs
 
     configure_logs("error", as_json=False)
     with progress.shown() as observe:
-        return [_do(job, place, lambda _, shown: observe(shown)) for job in jobs]
+        done = [_do(job, place, lambda _, shown: observe(shown)) for job in jobs]
+    # One that waits with an error is left to a service that need not be there.
+    return done, not any(job.state == "failed" or (job.state == "queued" and job.error) for job in done)
 
 
 def _do(job: "Job", place: "Workplace", attend: "Callable[..., None]") -> "Job":
@@ -52,4 +54,5 @@ def _tell(job: "Job") -> None:
         note(f"{what}: {'removed' if job.kind == 'remove' else f'indexed at {job.commit[:12]}'}")
     else:
         why = f": {safe_line(job.error)}" if job.error else ""
-        note(f"{what}: {job.state}{why}")
+        later = "; codequarry serve or a worker tries again" if job.state == "queued" else ""
+        note(f"{what}: {job.state}{why}{later}")

@@ -66,7 +66,9 @@ def remove(
         if not yes and not typer.confirm(f"Remove {name} and all its chunks from the index?", err=True):
             raise typer.Abort
         from codequarry.ingest.removal import remove_repository
+        from codequarry.shared.jobs.job_list import cancel_jobs_of
 
+        cancel_jobs_of(place.store, name)
         remove_repository(name, place.store, place.settings)
     if as_json:
         write_json({"removed": name})

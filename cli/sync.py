@@ -38,17 +38,17 @@ def sync(
         from codequarry.ingest.syncing import plan_sync
 
         plan = plan_sync(place.store, settings, prune=prune)
-        jobs = {} if dry_run else _carry_out(plan, place, detach)
+        jobs, went_well = ({}, True) if dry_run else _carry_out(plan, place, detach)
     if as_json:
         write_json(_body(plan, jobs, dry_run))
     else:
         _show(plan, dry_run)
-    if plan.problems or any(job.state == "failed" for job in jobs.values()):
+    if plan.problems or not went_well:
         raise typer.Exit(FAILED)
 
 
-def _carry_out(plan: "SyncPlan", place: "Workplace", detach: bool) -> "dict[Action, Job]":
-    """Rename at once, and have all else done by jobs."""
+def _carry_out(plan: "SyncPlan", place: "Workplace", detach: bool) -> "tuple[dict[Action, Job], bool]":
+    """Rename at once, and have all else done by jobs; tell whether all went well."""
     from codequarry.cli.doing import finish
     from codequarry.ingest.renaming import rename_repository
     from codequarry.ingest.report import Workshop
@@ -59,8 +59,11 @@ def _carry_out(plan: "SyncPlan", place: "Workplace", detach: bool) -> "dict[Acti
             workshop = Workshop(place.store, place.embedder, place.settings)
             rename_repository(action.repo, action.new_name, workshop)
     submitted = {one: submit_action(place.store, one) for one in plan.actions if one.action != "rename"}
-    done = {job.id: job for job in finish(list(submitted.values()), place, detach=detach)} if submitted else {}
-    return {action: done[job.id] for action, job in submitted.items()}
+    if not submitted:
+        return {}, True
+    finished, went_well = finish(list(submitted.values()), place, detach=detach)
+    done = {job.id: job for job in finished}
+    return {action: done[job.id] for action, job in submitted.items()}, went_well
 
 
 def _body(plan: "SyncPlan", jobs: "dict[Action, Job]", dry_run: bool) -> dict[str, Any]:

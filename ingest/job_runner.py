@@ -10,6 +10,7 @@ from time import monotonic
 
 from structlog.contextvars import bind_contextvars, bound_contextvars
 
+from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.presence import RemovedMeanwhile
 from codequarry.ingest.removal import remove_repository, remove_version
@@ -29,9 +30,11 @@ from codequarry.shared.errors import (
     StoreUnavailable,
     UsageError,
 )
-from codequarry.shared.jobs.job import Job, beaten, ended, failed, failed_once, given_back, put_off
+from codequarry.shared.jobs.job import Job, Trigger, beaten, ended, failed, failed_once, given_back, put_off
 from codequarry.shared.jobs.job_list import change_job
-from codequarry.shared.repositories.catalog import Progress
+from codequarry.shared.repositories.catalog import Progress, read_repository
+from codequarry.shared.repositories.naming import find_repository
+from codequarry.shared.store.port import Store
 from codequarry.shared.telemetry.logs import logger
 from codequarry.shared.telemetry.metrics import count_job, count_job_failure
 from codequarry.shared.telemetry.traces import Phases, span
@@ -45,6 +48,8 @@ FIRST_BEAT_SECONDS = 0.5
 OUTAGES = (StoreUnavailable, EmbedderUnavailable)
 PASSING = (GitError,)
 BUSY = (LeaseHeld, IndexMoved, Conflict)
+# Who asks so follows a repository that is in the catalog; all others name one that is to be there.
+FOLLOWING: tuple[Trigger, ...] = ("search", "webhook", "poll")
 # What is counted for a job that somebody else had taken over when its turn here ended.
 LOST = "lost"
 
@@ -53,6 +58,10 @@ log = logger("codequarry.jobs")
 OpenWorkshop = Callable[[], Workshop]
 Attend = Callable[[Job, Progress], None]
 """Is called at every step of a job: it may do something else first, or raise Interrupted."""
+
+
+class Removed(CodequarryError):
+    """The repository of a job was removed since somebody who follows it asked for that."""
 
 
 def keep_at_it(_: Job, __: Progress) -> None:
@@ -80,6 +89,9 @@ def _run_job(job: Job, holder: str, workshop: Workshop, attend: Attend) -> Job |
             commit = _perform(job, workshop, sign)
     except (Stopped, Interrupted):
         return sign.close(lambda now: given_back(now, holder))
+    except Removed as error:
+        reason = str(error)
+        return sign.close(lambda now: ended(now, holder, "cancelled", error=reason))
     except RemovedMeanwhile as error:
         return sign.fail(error)
     except BUSY as error:
@@ -122,13 +134,14 @@ def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
             for ref in job.refs:
                 remove_version(job.repo, ref, store, settings)
         return ""
+    name = _present_name(job, store)
     refused: CodequarryError | None = None
     candidates: tuple[Ref | None, ...] = job.refs or (None,)
     # Somebody told of a new commit: it was seen then, before any fetch.
     seen_at = job.created_at if job.wanted_commit else ""
     for candidate in candidates:
         try:
-            request = IndexRequest(job.origin, candidate, job.repo, guarded=job.guarded, seen_at=seen_at, beside=True)
+            request = IndexRequest(job.origin, candidate, name, guarded=job.guarded, seen_at=seen_at, beside=True)
             return index_repository(request, workshop, sign.observe).commit
         except (NotAtOrigin, NotIndexed, UsageError) as error:
             refused = refused or error
@@ -136,6 +149,16 @@ def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
     if isinstance(refused, NotAtOrigin) and is_null_commit(job.wanted_commit):
         return ""  # it was deleted, which is why the job was asked for
     raise refused
+
+
+def _present_name(job: Job, store: Store) -> str:
+    """Return what the repository of a job is called now; Removed where it is gone, and nobody wants it back."""
+    if read_repository(store, job.repo):
+        return job.repo
+    renamed = find_repository(store, origin_of_record(job.origin))
+    if renamed is None and job.trigger in FOLLOWING:
+        raise Removed(f"'{job.repo}' was removed from the index meanwhile")
+    return renamed.name if renamed else job.repo
 
 
 class _Sign:

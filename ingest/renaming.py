@@ -12,10 +12,12 @@ from codequarry.ingest.removal import remove_repository
 from codequarry.ingest.report import IndexRequest, Observe, Workshop, ignore
 from codequarry.shared.access.key_list import rename_in_grants
 from codequarry.shared.errors import NotAtOrigin, NotIndexed, UsageError
-from codequarry.shared.jobs.job_list import cancel_jobs_of
+from codequarry.shared.jobs.job import Job, JobRequest
+from codequarry.shared.jobs.job_list import cancel_jobs_of, submit
 from codequarry.shared.repositories.catalog import Repository, claim_repository, list_repositories, read_repository
 from codequarry.shared.repositories.origins import NAME, origin_identity
 from codequarry.shared.store.port import Store
+from codequarry.shared.triggers.polls import change_poll, moment
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.refs import Ref
@@ -51,10 +53,32 @@ def rename_repository(old: str, new: str, workshop: Workshop, observe: Observe =
             if ref is None:
                 raise
             lost.append(ref.name)
-    cancel_jobs_of(store, old)
+    unfinished = cancel_jobs_of(store, old)
     rename_in_grants(store, old, new)
     remove_repository(old, store, workshop.settings)
+    # Somebody may have pushed meanwhile, and the old name was found first.
+    for job in unfinished:
+        submit(store, _wish_of(job, new))
+    change_poll(store, new, lambda poll: replace(poll, next_at=moment()))
     return Renamed(new, tuple(kept), tuple(lost))
+
+
+def _wish_of(job: Job, repo: str) -> JobRequest:
+    """Return the request that a job was made for, for a repository that is called ``repo`` by now."""
+    return JobRequest(
+        repo,
+        job.origin,
+        job.ref,
+        job.refs,
+        kind=job.kind,
+        trigger=job.trigger,
+        priority=job.priority,
+        commit=job.wanted_commit,
+        requested_by=job.requested_by,
+        guarded=job.guarded,
+        request_id=job.request_id,
+        traceparent=job.traceparent,
+    )
 
 
 def _take(store: Store, repository: Repository, new: str) -> None:

@@ -278,9 +278,11 @@ def _age_seconds(job: Job) -> float:
     return (datetime.now(UTC) - datetime.fromisoformat(job.updated_at)).total_seconds()
 
 
-def cancel_jobs_of(store: Store, repo: str) -> None:
-    """Cancel what waits or runs to index a repository that is to go, lest it comes back by that."""
+def cancel_jobs_of(store: Store, repo: str) -> list[Job]:
+    """Cancel what waits or runs to index a repository that is to go, lest it comes back by that; return these jobs."""
+    cancelled_jobs = []
     for job in list_jobs(store, UNFINISHED):
         if job.repo == repo and job.kind == "index":
             with suppress(WrongState, NotIndexed):
-                change_job(store, job.id, cancelled)
+                cancelled_jobs.append(change_job(store, job.id, cancelled))
+    return cancelled_jobs

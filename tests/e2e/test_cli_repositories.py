@@ -1,5 +1,7 @@
 """`codequarry sync`, `repos add` and `repos rename` as a person runs them."""
 
+import json
+
 import pytest
 
 SETTINGS = """
@@ -55,6 +57,24 @@ def test_a_repository_is_added_renamed_and_left_to_a_service(workspace, core):
     [job] = workspace.run("repos", "add", core.folder, "--branch", "release/1", "--detach", "--json").json["jobs"]
     assert job["state"] == "queued"
     assert workspace.run("jobs", "list", "--state", "queued", "--json").json["total"] == 1
+
+
+def test_what_could_not_be_fetched_fails_the_command_although_its_job_waits(workspace):
+    """Nobody may be there who tries again."""
+    outcome = workspace.run("repos", "add", "http://127.0.0.1:1/team/away.git", "--json")
+    assert outcome.code == 1
+    [job] = json.loads(outcome.out)["jobs"]
+    assert (job["state"], bool(job["error"])) == ("queued", True)
+    assert "codequarry serve or a worker tries again" in outcome.err
+
+
+def test_what_waits_for_a_repository_that_is_removed_does_not_bring_it_back(workspace, core):
+    (workspace.folder / "codequarry.toml").unlink()
+    workspace.run("repos", "add", core.folder)
+    workspace.run("repos", "add", core.folder, "--branch", "release/1", "--detach")
+    assert workspace.run("repos", "rm", "core", "--yes").code == 0
+    states = [job["state"] for job in workspace.run("jobs", "list", "--json").json["jobs"]]
+    assert states == ["cancelled", "done"]
 
 
 @pytest.mark.parametrize(

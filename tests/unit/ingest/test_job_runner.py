@@ -9,12 +9,13 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from structlog.contextvars import get_contextvars
 
 from codequarry.ingest import job_runner, pipeline
-from codequarry.ingest.job_runner import run_job
+from codequarry.ingest.job_runner import FOLLOWING, run_job
 from codequarry.ingest.removal import remove_repository
+from codequarry.ingest.renaming import rename_repository
 from codequarry.shared.errors import EmbedderUnavailable, GitError, Interrupted, LeaseHeld, NotIndexed, Stopped
 from codequarry.shared.jobs.job import Job, JobRequest, cancelled
 from codequarry.shared.jobs.job_list import change_job, claim, claim_next, list_jobs, read_job, submit
-from codequarry.shared.repositories.catalog import read_repository
+from codequarry.shared.repositories.catalog import Repository, claim_repository, read_repository
 from codequarry.shared.telemetry.traces import start_tracing, stop_tracing
 from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.refs import Ref
@@ -38,7 +39,10 @@ def do(repository, workshop):
 
     def run(*candidates: Ref, **fields) -> Job | None:
         request = JobRequest("project", repository.origin, candidates[0].value if candidates else "", candidates)
-        job, _ = submit(workshop.store, replace(request, **fields))
+        request = replace(request, **fields)
+        if request.trigger in FOLLOWING and not read_head(workshop.store).counter:
+            claim_repository(workshop.store, Repository(request.repo, request.origin, ""))
+        job, _ = submit(workshop.store, request)
         taken = claim(workshop.store, job.id, "me")
         assert taken is not None
         return run_job(taken, "me", lambda: workshop)
@@ -207,3 +211,25 @@ def test_a_job_goes_on_with_the_trace_and_the_request_that_asked_for_it(reposito
     span = next(one for one in exporter.get_finished_spans() if one.name == "job")
     assert (f"{span.context.trace_id:032x}", f"{span.parent.span_id:016x}") == (trace, parent)
     assert set(bound) == {"asked-here"}
+
+
+@pytest.mark.parametrize("trigger", ["webhook", "poll", "search"])
+def test_who_follows_a_repository_does_not_bring_it_back(do, workshop, trigger):
+    """A push that came while it was removed."""
+    do()
+    remove_repository("project", workshop.store, workshop.settings)
+    job = do(trigger=trigger)
+    assert (job.state, job.error) == ("cancelled", "'project' was removed from the index meanwhile")
+    assert read_repository(workshop.store, "project") is None
+    assert do(trigger="request").state == "done"
+
+
+def test_a_job_for_a_repository_that_was_renamed_is_done_under_its_new_name(do, repository, workshop):
+    do()
+    rename_repository("project", "renamed", workshop)
+    repository.write("src/f0.py", "def f0():\n    return 10\n")
+    commit = repository.commit()
+    job = do(trigger="webhook")
+    head = read_head(workshop.store)
+    assert (job.state, job.commit) == ("done", commit)
+    assert [(state.repo, state.commit) for state in head.timelines.values()] == [("renamed", commit)]

@@ -8,7 +8,10 @@ from codequarry.ingest.git.origins import parse_origin
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.renaming import rename_repository
 from codequarry.shared.errors import NotIndexed, Stopped, UsageError
+from codequarry.shared.jobs.job import JobRequest
+from codequarry.shared.jobs.job_list import list_jobs, read_job, submit
 from codequarry.shared.repositories.catalog import list_repositories
+from codequarry.shared.triggers.polls import moment, read_poll
 from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.refs import Ref
 
@@ -96,3 +99,15 @@ def test_a_name_that_can_not_be_had_is_refused(workshop, make_repository):
     with pytest.raises(NotIndexed, match="there is other, project"):
         rename_repository("nothing", "better", workshop)
     assert names(workshop) == ["other", "project"]
+
+
+def test_what_was_asked_for_under_the_old_name_is_asked_for_under_the_new_one(workshop, repository):
+    """A push that came during the renaming would be lost; and the origin is looked at soon, for those that ended."""
+    store = workshop.store
+    waits, _ = submit(store, JobRequest("project", repository.origin, "refs/heads/dev", (Ref("branch", "dev"),)))
+    other, _ = submit(store, JobRequest("other", repository.origin + "x"))
+    rename_repository("project", "better", workshop)
+    assert read_job(store, waits.id).state == "cancelled"
+    wishes = {(job.repo, job.ref, job.refs) for job in list_jobs(store, ("queued",))}
+    assert wishes == {("better", "refs/heads/dev", (Ref("branch", "dev"),)), (other.repo, "", ())}
+    assert read_poll(store, "better").next_at <= moment()
