@@ -27,7 +27,8 @@ def decide(event: Event, known: Known, by: str) -> JobRequest | str:
     """
     repository = known.repository
     default = default_branch(known.head, repository) or event.place.default_branch
-    if event.ref is None or event.ref == Ref("branch", default):
+    said_to_be = event.place.default_branch if repository.follows_head else ""
+    if event.ref is None or event.ref in (Ref("branch", default), Ref("branch", said_to_be)):
         return _default(event, known, default, by)
     is_indexed = not indexed_refs(known.head, repository.name).isdisjoint((event.ref, *event.alternatives))
     said = f"{KIND_NAMES[event.ref.kind]} {event.ref.value}"
@@ -42,8 +43,11 @@ def decide(event: Event, known: Known, by: str) -> JobRequest | str:
 
 
 def _default(event: Event, known: Known, default: str, by: str) -> JobRequest | str:
-    if event.change == "deleted":
-        return f"{default or 'the default branch'} is the default branch, which goes only with its repository"
     repository = known.repository
+    # Of another branch than the one that is published as such the host may say that it is the default one by now.
+    is_another = repository.follows_head and event.place.default_branch not in ("", default)
+    if event.change == "deleted" and not (is_another and event.ref == Ref("branch", default)):
+        return f"{default or 'the default branch'} is the default branch, which goes only with its repository"
     priority = PRIORITIES["change" if repository.name in known.head.defaults else "import"]
-    return version_request(repository, None, "webhook", priority, event.commit, by)
+    commit = "" if event.change == "deleted" else event.commit
+    return version_request(repository, None, "webhook", priority, commit, by)

@@ -32,6 +32,8 @@ def read_hub(event: str, body: Body) -> Parsed:
         return _created_or_deleted(event, body)
     if event == "pull_request":
         return _pull_request(event, body)
+    if event == "repository" and table(table(body, "changes"), "default_branch"):
+        return Event("repository edited", _place(body), None, "moved")
     return Unconcerned(event, f"the event '{event}' does not concern the index")
 
 

@@ -1,5 +1,7 @@
 """Which deliveries become jobs."""
 
+from dataclasses import replace
+
 import pytest
 
 from codequarry.search_api.webhooks.decision import Known, decide
@@ -45,6 +47,31 @@ def test_a_repository_that_waits_for_its_first_import_is_indexed_by_the_branch_t
     wish = decide(event, Known(Repository("core", "https://host/owner/core", ""), Head(), None), "")
     assert isinstance(wish, JobRequest)
     assert (wish.ref, wish.priority) == ("", 6)
+
+
+@pytest.mark.parametrize(
+    ("ref", "change", "commit", "wanted"),
+    [
+        (branch("trunk"), "moved", "c9", "c9"),
+        (branch("main"), "moved", "c9", "c9"),
+        (branch("main"), "deleted", "0" * 40, ""),
+        (None, "moved", "", ""),
+    ],
+)
+def test_another_default_branch_is_noticed_by_what_the_host_says_of_it(ref, change, commit, wanted):
+    """The origin knows which one it is when the job runs."""
+    event = Event("push", Place(default_branch="trunk"), ref, change, commit)
+    wish = decide(event, Known(CORE, HEAD, None), "")
+    assert isinstance(wish, JobRequest)
+    assert (wish.ref, wish.candidates, wish.commit) == ("", (), wanted)
+
+
+def test_a_branch_that_a_person_chose_stays_the_default_one_whatever_the_host_says():
+    event = Event("push", Place(default_branch="trunk"), branch("trunk"), "moved")
+    chosen = replace(CORE, follows_head=False)
+    assert "neither the default branch nor indexed" in decide(event, Known(chosen, HEAD, None), "")
+    deleted = Event("delete", Place(default_branch="trunk"), branch("main"), "deleted")
+    assert "goes only with its repository" in decide(deleted, Known(chosen, HEAD, None), "")
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ def lab(kind, **fields):
         (hub("create", ref="dev", ref_type="branch"), Ref("branch", "dev"), "moved", ""),
         (hub("create", ref="refs/heads/dev", ref_type="branch", sha=C1), Ref("branch", "dev"), "moved", C1),
         (hub("delete", ref="v1", ref_type="tag"), Ref("tag", "v1"), "deleted", GONE),
+        (hub("repository", action="edited", changes={"default_branch": {"from": "trunk"}}), None, "moved", ""),
         (
             hub("pull_request", action="opened", pull_request={"number": 7, "head": {"sha": C1}}),
             Ref("pull", "7"),
@@ -86,6 +87,7 @@ def test_a_system_hook_of_gitlab_is_read_like_that_of_a_project():
     ("parsed", "says"),
     [
         (hub("ping"), "works"),
+        (hub("repository", action="edited", changes={"description": {"from": "x"}}), "does not concern"),
         (hub("issues", action="opened"), "'issues' does not concern"),
         (hub("pull_request", action="labeled", pull_request={"number": 7}), "changes no code"),
         (hub("push", ref="refs/notes/x", after=C1), "no branch and no tag"),
