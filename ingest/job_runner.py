@@ -142,7 +142,8 @@ def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
     for candidate in candidates:
         try:
             request = IndexRequest(job.origin, candidate, name, guarded=job.guarded, seen_at=seen_at, beside=True)
-            return index_repository(request, workshop, sign.observe).commit
+            report = index_repository(request, workshop, sign.observe)
+            return "" if report.kind == "gone" else report.commit
         except (NotAtOrigin, NotIndexed, UsageError) as error:
             refused = refused or error
     assert refused is not None, "there is at least one candidate"

@@ -18,7 +18,7 @@ from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.sources import without_accounts
 from codequarry.shared.settings.triggers import RepositoryGroup
 from codequarry.shared.store.port import Store
-from codequarry.shared.triggers.following import Rules, indexed_refs, is_named, version_request
+from codequarry.shared.triggers.following import Rules, host_of_group, in_group, indexed_refs, is_named, version_request
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.refs import Ref
@@ -78,6 +78,7 @@ class Wanted:
 class _Found:
     wanted: dict[str, Wanted] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    empty: list[RepositoryGroup] = field(default_factory=list)
 
 
 def plan_sync(
@@ -89,7 +90,9 @@ def plan_sync(
     that they do name.
     """
     found = _wanted(settings, list_hosted)
-    head = read_head(store)
+    head, catalog = read_head(store), list_repositories(store)
+    if prune:
+        found.problems.extend(_emptied(catalog, found.empty))
 
     def look(one: Wanted) -> list[Action] | Problem:
         try:
@@ -102,8 +105,18 @@ def plan_sync(
     actions = [action for one in looked if not isinstance(one, Problem) for action in one]
     problems = [*found.problems, *(one for one in looked if isinstance(one, Problem))]
     if prune and not found.problems:
-        actions += _removals(list_repositories(store), found.wanted)
+        actions += _removals(catalog, found.wanted)
     return SyncPlan(tuple(actions), tuple(problems))
+
+
+def _emptied(catalog: Sequence[Repository], groups: Sequence[RepositoryGroup]) -> Iterator[Problem]:
+    """Yield the groups of which nothing is listed although some of it is indexed: perhaps their token has expired."""
+    places = [_identity(one).partition("/") for one in catalog]
+    for group in groups:
+        host = host_of_group(group)
+        if any(place == host and in_group(path, group) for place, _, path in places):
+            where = group.github_org or group.gitlab_group or ""
+            yield Problem(where, "it lists no repository, though some are indexed: see whether the token is valid")
 
 
 def _wanted(settings: SettingsModel, list_hosted: ListGroup) -> _Found:
@@ -118,7 +131,9 @@ def _wanted(settings: SettingsModel, list_hosted: ListGroup) -> _Found:
         found.wanted[wanted.origin.identity] = wanted
     for group in settings.repository_groups:
         try:
-            for hosted in list_hosted(group, settings):
+            listed = list_hosted(group, settings)
+            found.empty += [] if listed else [group]
+            for hosted in listed:
                 origin = parse_origin(hosted.origin)
                 found.wanted.setdefault(origin.identity, Wanted(origin, None, group))
         except CodequarryError as error:
@@ -142,12 +157,12 @@ def _actions(store: Store, head: Head, settings: SettingsModel, one: Wanted, pru
             raise UsageError(f"it is indexed as '{known.name}', and another repository is called '{one.name}' already")
         yield Action("rename", known.name, known.origin, new_name=one.name)
     shown = replace(known, name=one.name or known.name)
+    leaving = {ref for ref in indexed_refs(head, known.name) if prune and not is_named(one.rules, ref)}
     for change in survey(known, head, settings, one.rules):
-        yield _index(shown, change)
-    if prune:
-        for ref in sorted(indexed_refs(head, known.name), key=lambda ref: ref.key):
-            if not is_named(one.rules, ref):
-                yield Action("remove", shown.name, known.origin, ref.key)
+        if change.ref not in leaving:
+            yield _index(shown, change)
+    for ref in sorted(leaving, key=lambda ref: ref.key):
+        yield Action("remove", shown.name, known.origin, ref.key)
 
 
 def _index(repository: Repository, change: Change) -> Action:
@@ -160,7 +175,6 @@ def _removals(catalog: Sequence[Repository], wanted: Mapping[str, Wanted]) -> li
 
 
 def _identity(repository: Repository) -> str:
-
     return origin_of_record(repository.origin).identity
 
 
@@ -171,7 +185,7 @@ def submit_action(store: Store, action: Action) -> Job:
     if action.action == "remove":
         return _submit_removal(store, action, ref)
     repository, _ = claim(store, origin, action.new_name or None, "")
-    priority = PRIORITIES["import" if action.action == "add" else "change"]
+    priority = PRIORITIES["change" if repository.name in read_head(store).defaults else "import"]
     return submit(store, version_request(repository, ref, "sync", priority, action.commit))[0]
 
 

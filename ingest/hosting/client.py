@@ -1,5 +1,6 @@
 """Reading the pages of a code host's API: the token to that host alone, its limits kept, its faults said in a line."""
 
+import http.client
 import json
 import re
 import ssl
@@ -87,7 +88,7 @@ class ApiClient:
                 with error:
                     seconds = self._pause_after(error, attempt)
                 self.pause(seconds)
-            except (OSError, ssl.SSLError) as error:
+            except (OSError, http.client.HTTPException) as error:
                 reason = getattr(error, "reason", error)
                 raise GitError(f"{self._host} does not answer: {reason}") from None
         raise GitError(f"{self._host} did not answer after {MAX_ATTEMPTS} attempts; try again later")

@@ -62,6 +62,15 @@ def test_the_first_candidate_that_the_origin_has_is_indexed(do, repository):
     assert do(Ref("branch", "v1"), Ref("tag", "v1")).state == "done"
 
 
+def test_a_version_that_is_gone_leaves_no_commit_that_anyone_could_ask_for(do, repository):
+    do()
+    repository.git("branch", "dev")
+    assert do(Ref("branch", "dev")).commit
+    repository.git("branch", "-D", "dev")
+    job = do(Ref("branch", "dev"), commit="0" * 40)
+    assert (job.state, job.commit) == ("done", "")
+
+
 def test_what_the_origin_has_not_fails_at_once_and_says_so(do):
     do()
     job = do(Ref("branch", "nowhere"))

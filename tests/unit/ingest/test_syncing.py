@@ -8,8 +8,9 @@ from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.ingest.renaming import rename_repository
 from codequarry.ingest.syncing import plan_sync, submit_action
 from codequarry.shared.errors import GitError
+from codequarry.shared.jobs.job import PRIORITIES
 from codequarry.shared.jobs.job_list import claim
-from codequarry.shared.repositories.catalog import list_repositories
+from codequarry.shared.repositories.catalog import Repository, claim_repository, list_repositories
 from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.refs import Ref
 
@@ -140,3 +141,31 @@ def test_files_are_chosen_by_each_repository_for_itself(plan, carry_out, worksho
     own = type(workshop)(workshop.store, workshop.embedder, plan.settings)
     reports = {one.origin: index_repository(IndexRequest(one.origin), own) for one in planned.actions}
     assert (reports[core.origin].files_indexed, reports[other.origin].files_indexed) == (1, 2)
+
+
+def test_a_group_of_which_nothing_is_listed_any_more_removes_nothing(plan, workshop):
+    """With an expired token a host answers as if there were no repository."""
+    claim_repository(workshop.store, Repository("web", "https://github.com/acme/web", "main"))
+    planned = plan(prune=True, hosted=[])
+    assert said(planned) == []
+    assert [one.where for one in planned.problems] == ["acme"]
+    assert plan(hosted=[]).problems == ()
+    claim_repository(workshop.store, Repository("else", "https://github.com/others/else", "main"))
+    assert said(plan(prune=True)) == [("remove", "else", ""), ("remove", "web", "")]
+
+
+def test_what_is_to_go_is_not_indexed_before(plan, carry_out, workshop, core):
+    carry_out(plan({"origin": core.origin, "refs": ["topic"]}))
+    core.git("checkout", "-q", "topic")
+    core.write("a.py", "a = 2\n")
+    core.commit()
+    core.git("checkout", "-q", "main")
+    assert said(plan({"origin": core.origin})) == [("index", "core", "refs/heads/topic")]
+    assert said(plan({"origin": core.origin}, prune=True)) == [("remove", "core", "refs/heads/topic")]
+
+
+def test_versions_of_a_repository_that_is_added_are_no_more_urgent_than_itself(plan, workshop, core):
+    jobs = [
+        submit_action(workshop.store, action) for action in plan({"origin": core.origin, "refs": ["topic"]}).actions
+    ]
+    assert [job.priority for job in jobs] == [PRIORITIES["import"]] * 2

@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -194,3 +195,23 @@ def test_the_rules_of_a_group_hold_for_what_is_in_it():
     assert rules is not None and (rules.refs, rules.external_models) == (("release/*",), False)
     for origin in ("https://github.com/acme/old-api", "https://github.com/other/api", "https://git.example/acme/api"):
         assert rules_of(settings, origin) is None
+
+
+@pytest.mark.parametrize(
+    "answer", [b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n[{"]
+)
+def test_a_host_that_speaks_no_http_or_breaks_off_is_said(answer):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(answer)
+
+        thread = Thread(target=serve)
+        thread.start()
+        group = RepositoryGroup(github_org="acme", api_url=f"http://127.0.0.1:{server.getsockname()[1]}")
+        with pytest.raises(GitError, match="does not answer"):
+            list_group(group, SettingsModel())
+        thread.join()
