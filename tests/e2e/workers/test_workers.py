@@ -15,6 +15,7 @@ from codequarry.ingest.fsck.versions import check_version
 from codequarry.ingest.tasks import LOOK_SECONDS
 from codequarry.shared.jobs.job import PRIORITIES, JobRequest
 from codequarry.shared.jobs.job_list import list_jobs, read_job
+from codequarry.shared.repositories.catalog import Repository, claim_repository
 from codequarry.shared.versions.ledger import read_head, read_transaction
 
 FILES = {f"src/d{number % 7}/f{number}.py": f"def step_{number}(x):\n    return x + {number}\n" for number in range(40)}
@@ -162,6 +163,7 @@ def test_a_push_overtakes_a_running_import_with_one_worker_process(make_crew, ma
     crew.start_worker()
     first = crew.submit(request(big))
     crew.until(in_the_middle(crew, "big"), "the import did not begin")
+    claim_repository(crew.store, Repository("small", small.origin, "main"))
     pushed = crew.submit(request(small, trigger="webhook", priority=PRIORITIES["change"]))
     crew.ended([pushed])
     assert read_job(crew.store, first.id).state == "running"

@@ -11,8 +11,9 @@ from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.shared.errors import EmbedderUnavailable, LimitExceeded
 from codequarry.shared.jobs.job import JobRequest
 from codequarry.shared.jobs.job_list import claim, submit
-from codequarry.shared.repositories.catalog import put_document, read_ref_head
+from codequarry.shared.repositories.catalog import Repository, claim_repository, read_ref_head
 from codequarry.shared.telemetry import metrics
+from codequarry.shared.versions.settled import put_document
 
 
 @pytest.fixture
@@ -94,6 +95,7 @@ def test_the_lag_of_a_change_that_a_fetch_found_begins_with_the_first_fetch(
 
 def test_turns_of_jobs_are_counted_by_what_became_of_them(repository, make_workshop, grown, monkeypatch):
     workshop = make_workshop()
+    claim_repository(workshop.store, Repository("project", repository.origin, "main"))
 
     def do(**fields):
         job, _ = submit(workshop.store, JobRequest("project", repository.origin, **fields))
