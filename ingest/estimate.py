@@ -20,6 +20,7 @@ from codequarry.ingest.wanted import understand
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import obtain
 from codequarry.shared.embedding.cache import vector_key
+from codequarry.shared.embedding.permission import check_model_place
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import GitError
@@ -79,6 +80,7 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: Observe = ignor
     store, settings = workshop.store, workshop.settings
     check_identity(store, workshop.embedder, settings.embedding.model)
     wanted = understand(request, settings, store)
+    check_model_place(settings, wanted.origin.name, wanted.origin.url, workshop.embedder)
     repo = wanted.known.name if wanted.known else request.name or wanted.origin.name
     watch = Watch(store, observe, repo, saves=False)
     watch.say("fetching")

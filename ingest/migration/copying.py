@@ -74,15 +74,28 @@ Advance = Callable[[int, int], None]
 class Copier:
     """Brings one edition to what another one has published, as often as it is asked to."""
 
-    def __init__(self, old: Store, new: Store, embedder: Embedder, until: dict[int, int], advance: Advance) -> None:
-        """Go on from ``until``, the transaction up to which each timeline is there; ``advance`` is told every batch."""
+    def __init__(
+        self,
+        old: Store,
+        new: Store,
+        embedder: Embedder,
+        until: dict[int, int],
+        advance: Advance,
+        permit: Callable[[], None],
+    ) -> None:
+        """Go on from ``until``, the transaction up to which each timeline is there; ``advance`` is told every batch.
+
+        ``permit`` raises where the embedder must not have what there is: it may have come while others were copied.
+        """
         self.copied = Copied()
         self.until = until
+        self._permit = permit
         self._old, self._new, self._embedder, self._advance = old, new, embedder, advance
         self._attempts = 0
 
     def catch_up(self, head: Head) -> int:
         """Copy what ``head`` has published and the edition lacks; return how many rows and records that was."""
+        self._permit()
         before = self.copied.rows + self.copied.files
         for timeline, state in published(head).items():
             if self.until.get(timeline, -1) < state.published:

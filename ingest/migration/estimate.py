@@ -10,6 +10,7 @@ from codequarry.ingest.chunking.lexical import embedded_text
 from codequarry.ingest.estimate import SECONDS_PER_ROW, TIMED_TEXTS, seconds_per_token
 from codequarry.ingest.migration.copying import Extent
 from codequarry.ingest.migration.migrate import with_model
+from codequarry.shared.embedding.permission import check_all_may_leave
 from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.opening import open_active, open_settings_model
 from codequarry.shared.settings.config import SettingsModel
@@ -44,7 +45,7 @@ class MigrationEstimate:
 
 
 def estimate_migration(settings: SettingsModel, model: str) -> MigrationEstimate:
-    """Say what moving the index to ``model`` would take; nothing is written."""
+    """Say what moving the index to ``model`` would take; nothing is written, but the model times some texts."""
     settings = with_model(settings, model)
     with closing(editions_of(settings)) as editions, closing(open_settings_model(settings)) as embedder:
         _, old = open_active(editions)
@@ -55,6 +56,7 @@ def estimate_migration(settings: SettingsModel, model: str) -> MigrationEstimate
             previous = identity.model if identity else ""
             if previous in ("", embedder.name):
                 return MigrationEstimate(model, embedder.name, embedder.dimension, previous)
+            check_all_may_leave(settings, old, embedder)
             return _estimate(
                 old, embedder, settings, MigrationEstimate(model, embedder.name, embedder.dimension, previous)
             )

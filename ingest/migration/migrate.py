@@ -16,10 +16,10 @@ from codequarry.ingest.migration.switch import copy_documents, switch
 from codequarry.ingest.report import Observe, ignore
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.watch import now
-from codequarry.shared.embedding.permission import check_model_place
+from codequarry.shared.embedding.permission import check_all_may_leave
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.opening import open_active, open_settings_model
-from codequarry.shared.repositories.catalog import Progress, list_repositories
+from codequarry.shared.repositories.catalog import Progress
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.factory import editions_of
@@ -71,6 +71,7 @@ class _Work:
     note: Note
     observe: Observe
     resumed: bool
+    permit: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +112,7 @@ def migrate(settings: SettingsModel, model: str, observe: Observe = ignore) -> M
                 return nothing
             if (identity.model, identity.dimension) == (embedder.name, embedder.dimension):
                 return replace(nothing, previous=identity.model)
-            for repository in list_repositories(old):
-                check_model_place(settings, repository.name, repository.origin, embedder)
+            check_all_may_leave(settings, old, embedder)
             with _claimed(_Plan(settings, editions, active, old, identity, embedder, observe)) as work:
                 return _move(work, identity.model)
 
@@ -131,7 +131,11 @@ def _claimed(plan: _Plan) -> Iterator[_Work]:
         with closing(plan.editions.open(edition, plan.embedder.dimension)) as new:
             claimed, resumed = claim_note(new, note, plan.wait, say)
             claim_identity(new, plan.embedder, plan.settings.embedding, plan.identity.chunker)
-            yield _Work(plan.editions, plan.old, new, edition, plan.embedder, claimed, plan.observe, resumed)
+
+            def permit() -> None:
+                check_all_may_leave(plan.settings, plan.old, plan.embedder)
+
+            yield _Work(plan.editions, plan.old, new, edition, plan.embedder, claimed, plan.observe, resumed, permit)
     finally:
         retire_holder(holder)
 
@@ -164,7 +168,7 @@ def _move(work: _Work, previous: str) -> MigrationReport:
             changes = {"files_done": note.files_done + files, "chunks_done": note.chunks_done + chunks}
             work.observe(_progress(pulse.update(**changes)))
 
-        copier = Copier(work.old, work.new, work.embedder, until, advance)
+        copier = Copier(work.old, work.new, work.embedder, until, advance, work.permit)
         _fill(work, copier, pulse)
         work.observe(_progress(pulse.update(phase="switching")))
         switch(work.old, work.new, copier, pulse, work.edition)

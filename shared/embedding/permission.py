@@ -2,7 +2,9 @@
 
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import UsageError
+from codequarry.shared.repositories.catalog import list_repositories
 from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.store.port import Store
 from codequarry.shared.triggers.following import rules_of
 
 
@@ -14,3 +16,9 @@ def check_model_place(settings: SettingsModel, repo: str, origin: str, embedder:
             f"'{repo}' has external_models = false, and model {embedder.name} is on another machine: nothing of it was "
             "sent there; choose a model of this machine ([embedding] model) or allow it"
         )
+
+
+def check_all_may_leave(settings: SettingsModel, store: Store, embedder: Embedder) -> None:
+    """Raise UsageError where a model is elsewhere and must not have the code of any repository of an index."""
+    for repository in list_repositories(store):
+        check_model_place(settings, repository.name, repository.origin, embedder)

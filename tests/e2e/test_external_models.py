@@ -44,11 +44,13 @@ def test_neither_indexing_nor_a_migration_sends_its_code_away(workspace: Any) ->
     (workspace.folder / "home" / "config.toml").write_text(
         f'[[repositories]]\norigin = "{repository.folder}"\nexternal_models = false\n'
     )
-    outcome = workspace.run("migrate", "--model", "text-embedding-3-small", variables=ELSEWHERE)
-    assert outcome.code == 2
-    assert "'secret' has external_models = false" in outcome.error
+    for also in ((), ("--dry-run",)):
+        outcome = workspace.run("migrate", "--model", "text-embedding-3-small", *also, variables=ELSEWHERE)
+        assert outcome.code == 2
+        assert "'secret' has external_models = false" in outcome.error
     assert workspace.run("search", "function a").code == 0
     workspace.run("repos", "rm", "secret", "--yes")
-    outcome = workspace.run("index", repository.folder, variables=ELSEWHERE)
-    assert outcome.code == 2
-    assert "external_models = false" in outcome.err
+    for also in ((), ("--dry-run",)):
+        outcome = workspace.run("index", repository.folder, *also, variables=ELSEWHERE)
+        assert outcome.code == 2
+        assert "external_models = false" in outcome.err

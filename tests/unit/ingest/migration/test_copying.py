@@ -2,8 +2,14 @@
 
 from itertools import product
 
-from codequarry.ingest.migration.copying import Extent
+import pytest
+
+from codequarry.ingest.migration.copying import Copier, Extent
+from codequarry.shared.embedding.factory import open_embedder
+from codequarry.shared.errors import UsageError
 from codequarry.shared.model import Layer
+from codequarry.shared.settings.config import EmbeddingSettings
+from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.versions.head import Head, Timeline
 from codequarry.shared.versions.snapshots import OPEN, is_live
 
@@ -31,3 +37,18 @@ def test_who_retires_in_a_number_that_nobody_sees_has_not_retired():
     head = Head(counter=12, open={11: 1}, aborted=frozenset({4}), timelines={1: Timeline("a", 8, "c")})
     extent = Extent.of(head, 1, -1)
     assert [extent.death(number) for number in (3, 4, 8, 11, OPEN)] == [3, OPEN, 8, OPEN, OPEN]
+
+
+def test_before_every_pass_it_is_asked_whether_the_model_may_have_what_came_meanwhile(tmp_path):
+    def forbid():
+        raise UsageError("one of them may not leave this machine")
+
+    embedder = open_embedder(EmbeddingSettings(), tmp_path)
+    old, new = (EmbeddedStore(tmp_path / name, embedder.dimension) for name in ("old", "new"))
+    head = Head(counter=1, timelines={1: Timeline("a", 1, "c")}, defaults={"a": 1})
+    copier = Copier(old, new, embedder, {}, lambda *_: None, forbid)
+    with pytest.raises(UsageError, match="may not leave"):
+        copier.catch_up(head)
+    assert copier.until == {}
+    for one in (old, new, embedder):
+        one.close()
