@@ -17,6 +17,7 @@ from codequarry.shared.repositories.origins import identity_if_readable, read_or
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.versions.refs import Ref, check_ref
 
+_MAY_ADD_NONE = "this key sees some repositories alone: it may have these indexed, and add none"
 ADD_FIELDS: tuple[str, ...] = ("origin", "name", "ref")
 
 
@@ -53,7 +54,11 @@ def add_repository(engine: SearchEngine, indexer: Indexer | None, asked: AddRequ
     candidates = candidates_of(asked.ref)
     _check_adding(engine, asked.origin)
     origin = read_origin(accepted_origin(asked.origin, settings))
+    # A path may lead elsewhere by now, and a place have two names while it is renamed.
+    _check_adding(engine, origin.url)
     repository, _ = claim(engine.store, origin, asked.name, "", guarded=True)
+    if not engine.catalog.principal.sees(repository.name):
+        raise Forbidden(_MAY_ADD_NONE)
     is_indexed = repository.name in engine.head().defaults
     job = indexer.submit(
         JobRequest(
@@ -77,7 +82,7 @@ def _check_adding(engine: SearchEngine, asked: str) -> None:
     seen = engine.catalog.repositories(engine.head()).values()
     if identity and any(identity_if_readable(one.origin) == identity for one in seen):
         return
-    raise Forbidden("this key sees some repositories alone: it may have these indexed, and add none")
+    raise Forbidden(_MAY_ADD_NONE)
 
 
 def remove_repository(engine: SearchEngine, indexer: Indexer | None, name: str) -> Job:

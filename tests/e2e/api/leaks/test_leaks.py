@@ -18,6 +18,7 @@ from codequarry.shared.access.key_list import add_key
 from codequarry.shared.access.keys import new_key
 from codequarry.shared.errors import NotIndexed
 from codequarry.shared.model import PathGlobs
+from codequarry.shared.repositories.catalog import Repository, save_repository
 from tests.e2e.api.leaks.examples import EXAMPLES, Example
 from tests.e2e.api.leaks.worlds import GRANTS, PLANTED, ask, make_key, make_repositories, open_world
 
@@ -191,6 +192,32 @@ def test_an_origin_that_is_hidden_is_refused_as_a_new_one_and_one_that_is_seen_i
     assert told("vault") == told("fresh") == told("vault", name="vault") == told("fresh", name="core")
     assert told("vault")[0] == 403
     assert told("core")[0] == 202
+
+
+def test_a_path_that_leads_to_what_is_hidden_by_now_is_refused_as_a_new_one(worlds, token):
+    full = worlds[0]
+    place = full.settings.home.parent
+    save_repository(full.store, Repository("team-moved", str(place / "moved"), "main"))
+    (place / "moved").symlink_to(place / "vault")
+    try:
+        reply = ask(full, token, "POST", "/repos", {"origin": str(place / "moved")})
+    finally:
+        full.store.delete_document("repository:team-moved")
+        (place / "moved").unlink()
+    assert reply.status == 403
+    assert "vault" not in reply.text
+
+
+def test_a_place_that_has_a_hidden_name_too_is_refused_by_that_name(worlds, token):
+    """So it is while a repository is renamed."""
+    full = worlds[0]
+    core = str(full.settings.home.parent / "core")
+    save_repository(full.store, Repository("hidden-core", core, "main"))
+    try:
+        reply = ask(full, token, "POST", "/repos", {"origin": core, "name": "hidden-core"})
+    finally:
+        full.store.delete_document("repository:hidden-core")
+    assert reply.status == 403
 
 
 def test_a_cursor_of_another_key_is_refused(worlds, token, monkeypatch):
