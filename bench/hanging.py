@@ -3,7 +3,8 @@
 Indexes a repository on a node of its own with a model behind a server of its own, starts `codequarry serve`, and has
 clients search all the time. Then it stops the processor time of the node (SIGSTOP) at random moments, some seconds each
 time, and that of the embedding server. A request counts from its beginning, or from the stop where it had begun before.
-All in --scratch, which is left for a look.
+In a last round the node gets a fifth of its processor time: it is slow then, and nothing must be given up. Failures
+outside the stops are counted too. All in --scratch, which is left for a look.
 
     python -m bench.hanging ~/clones/pallets+werkzeug --stops 20
 """
@@ -18,9 +19,10 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from bench.acceptance.installation import Installation, free_port, request_body
@@ -29,10 +31,13 @@ from bench.acceptance.report import percentile, print_table, progress
 from bench.acceptance.speed import queries
 
 # Between two stops: until everything is as before, and a random while more.
-CALM_SECONDS = 5.0
+CALM_SECONDS = 10.0
+SETTLED_SECONDS = 8.0
 RANDOM_SECONDS = 2.0
 START_SECONDS = 60
 PAUSE_SECONDS = 0.02
+# Of a node that is slowed down: so long it stands, so long it goes.
+STAND_SECONDS, GO_SECONDS = 0.2, 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,10 @@ class Stop:
 
     began: float
     ended: float
+
+
+Round = Callable[[int, float, random.Random], Stop]
+"""What is done to a process, for so many seconds."""
 
 
 @dataclass
@@ -126,6 +135,29 @@ def stopped(process: int, seconds: float, chance: random.Random) -> Stop:
     return Stop(began, time.monotonic())
 
 
+def slowed(process: int, seconds: float, chance: random.Random) -> Stop:
+    """Take most of its processor time from a process for a while."""
+    time.sleep(CALM_SECONDS + chance.uniform(0, RANDOM_SECONDS))
+    began = time.monotonic()
+    try:
+        while time.monotonic() - began < seconds:
+            os.kill(process, signal.SIGSTOP)
+            time.sleep(STAND_SECONDS)
+            os.kill(process, signal.SIGCONT)
+            time.sleep(GO_SECONDS)
+    finally:
+        os.kill(process, signal.SIGCONT)
+    return Stop(began, time.monotonic())
+
+
+def failures_outside(seen: Seen, stops: Sequence[Stop]) -> int:
+    """Return how many searches failed, or lacked a stage, long before a stop and long after the one before."""
+    calm = [(before.ended + SETTLED_SECONDS, after.began) for before, after in pairwise(stops)]
+    calm.append((0.0, stops[0].began))
+    asked = [one for one in seen.requests if one.path == "/search-code" and not is_whole(one)]
+    return sum(any(since < one.began and one.ended < until for since, until in calm) for one in asked)
+
+
 def row(part: str, seen: Seen, stops: Sequence[Stop]) -> list[object]:
     """Return what the clients met in the stops of one part."""
     met = [(one, stop) for stop in stops for one in seen.during(stop)]
@@ -138,6 +170,7 @@ def row(part: str, seen: Seen, stops: Sequence[Stop]) -> list[object]:
         part, len(stops), ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items())),
         f"{percentile(waits, 50):.3f}", f"{percentile(waits, 95):.3f}", f"{max(waits):.2f}", f"{max(again):.2f}",
         ", ".join(f"{number} {status}" for status, number in sorted(ready.items())),
+        failures_outside(seen, stops),
     ]  # fmt: skip
 
 
@@ -172,8 +205,8 @@ def measure(asked: argparse.Namespace, scratch: Path) -> None:
     }
     home = scratch / "home"
     home.mkdir(parents=True, exist_ok=True)
-    node = f"http://127.0.0.1:{ports['store']}"
-    installation = Installation(home, "opensearch", node, f"bench_hanging_{ports['store']}", extra)
+    url = f"http://127.0.0.1:{ports['store']}"
+    installation = Installation(home, "opensearch", url, f"bench_hanging_{ports['store']}", extra)
     machines = Machines(installation, ports)
     try:
         for name in ("store", "model"):
@@ -181,16 +214,21 @@ def measure(asked: argparse.Namespace, scratch: Path) -> None:
         installation.run("index", str(asked.repository), "--name", "measured")
         machines.start("service")
         await_ready(ports["service"])
-        processes = {"OpenSearch": node_process(installation), "embedding server": machines.process("model")}
+        node = node_process(installation)
+        rounds: list[tuple[str, Round, int]] = [
+            ("OpenSearch hangs", stopped, node),
+            ("embedding server hangs", stopped, machines.process("model")),
+            ("OpenSearch is slow", slowed, node),
+        ]
         rows, chance = [], random.Random(asked.seed)
-        for part, process in processes.items():
+        for name, do, process in rounds:
             with clients(ports["service"], asked.clients) as seen:
-                stops = [told(number, part, stopped(process, asked.seconds, chance)) for number in range(asked.stops)]
+                stops = [told(number, name, do(process, asked.seconds, chance)) for number in range(asked.stops)]
                 time.sleep(CALM_SECONDS)
-            rows.append(row(part, seen, stops))
+            rows.append(row(name, seen, stops))
     finally:
         machines.stop_all()
-    headings = ["hangs", "stops", "searches met", "p50 s", "p95 s", "worst s", "whole again s", "/readyz"]
+    headings = ["what", "times", "searches met", "p50 s", "p95 s", "worst s", "whole again s", "/readyz", "failed else"]
     load = os.getloadavg()[0]
     title = f"{asked.repository}, {asked.clients} clients, {asked.seconds:g} s each, load {load:.1f} at the end"
     print_table(title, headings, rows)

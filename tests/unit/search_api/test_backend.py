@@ -1,6 +1,8 @@
 """One process's backend while the index moves to another edition."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from threading import Event
 
 import pytest
 
@@ -13,9 +15,11 @@ from codequarry.search_api.request import SearchRequest
 from codequarry.shared.access.grants import OWNER
 from codequarry.shared.errors import IndexMoved, StoreUnavailable
 from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
+from codequarry.shared.store.embedded.editions import EmbeddedEditions
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.identity import IDENTITY_KEY
 
+SOON = 60
 REQUEST = SearchRequest("where is the port opened")
 
 
@@ -77,6 +81,26 @@ def test_an_edition_that_cannot_be_opened_yet_leaves_the_old_one_answering(backe
         assert backend.engine() is old
         assert backend.search(REQUEST, OWNER).results
     assert backend.engine().embedder.dimension == 64
+
+
+def test_who_waits_for_a_pointer_that_does_not_come_keeps_nobody_else_waiting(backend, monkeypatch):
+    engine = backend.engine()
+    asked, answered = Event(), Event()
+    read = EmbeddedEditions.active
+
+    def hang_once(editions):
+        if not asked.is_set():
+            asked.set()
+            assert answered.wait(SOON)
+        return read(editions)
+
+    monkeypatch.setattr(EmbeddedEditions, "active", hang_once)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(backend.engine)
+        assert asked.wait(SOON)
+        assert backend.engine() is engine
+        answered.set()
+        assert first.result() is engine
 
 
 def test_a_request_that_waited_while_the_index_moved_asks_the_other_edition(backend, settings, monkeypatch):
