@@ -10,7 +10,7 @@ from codequarry.shared.access.grants import ALL_PATHS, Grant
 from codequarry.shared.access.key_list import add_key
 from codequarry.shared.access.keys import new_key
 from codequarry.shared.jobs.job import JobRequest, cancelled
-from codequarry.shared.jobs.job_list import change_job, forget_job, submit
+from codequarry.shared.jobs.job_list import JOB_PREFIX, change_job, submit
 from codequarry.shared.model import PathGlobs
 from codequarry.shared.versions.refs import Ref
 
@@ -98,13 +98,13 @@ def test_whoever_may_not_remove_a_repository_may_not_decide_on_its_removal(servi
     in_part = key("admin", paths=PathGlobs(("src/",)))
     assert "see all of it" in service.post(path, headers=in_part).get_json()["detail"]
     assert service.post(path, headers=keys["admin"]).status_code == 200
-    forget_job(store, removal.id)
+    store.delete_document(JOB_PREFIX + removal.id)
 
 
 def test_a_version_that_a_webhook_has_removed_is_left_to_who_may_index(service, store, keys):
     removal, _ = submit(store, JobRequest("core", "", "refs/pull/1", (Ref("pull", "1"),), kind="remove"))
     assert service.post(f"/jobs/{removal.id}/cancel", headers=keys["index"]).status_code == 200
-    forget_job(store, removal.id)
+    store.delete_document(JOB_PREFIX + removal.id)
 
 
 def test_metrics_are_for_who_sees_everything(service, key):
