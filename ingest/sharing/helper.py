@@ -23,6 +23,7 @@ from codequarry.ingest.transaction.lease import BEATS_PER_LEASE, Heartbeat, Held
 from codequarry.ingest.transaction.writing import Writer
 from codequarry.ingest.watch import Watch
 from codequarry.shared.embedding.permission import check_model_place
+from codequarry.shared.versions.head import Place
 
 # No further batch is begun later than this in a turn, so that a more urgent message overtakes between two turns.
 TURN_SECONDS = 5.0
@@ -53,10 +54,11 @@ class Helper:
             try:
                 more = self._take_turn(timeline, number, workshop, observe)
             finally:
-                if more:
-                    self._await_next_turn()
-                else:
+                # A message about an import that is over says nothing of the one that this process is at.
+                if not more and self._desk and self._desk.place == (timeline, number):
                     self._leave()
+                if self._desk:
+                    self._await_next_turn(self._desk)
             return more
 
     def close(self) -> None:
@@ -77,16 +79,14 @@ class Helper:
         heartbeat.check()
         check_model_place(workshop.settings, plan.rules.repo, plan.origin, workshop.embedder)
         if self._desk is None or not self._desk.is_for(held, plan, workshop):
-            self._leave()
             if not _free(share, plan):
                 return False
+            self._leave()
             # Before anything is claimed: a clone may take long, and nobody is to wait for it.
             self._desk = _Desk(held, plan, workshop)
         return self._desk.take_turn(share, heartbeat, workshop, observe)
 
-    def _await_next_turn(self) -> None:
-        desk = self._desk
-
+    def _await_next_turn(self, desk: "_Desk") -> None:
         def close() -> None:
             with self._lock:
                 if self._desk is desk and self._idle is timer:
@@ -117,6 +117,11 @@ class _Desk:
             self._open = stack.pop_all()
         self._reading = ReadingAhead(readers)
         self._name = new_holder()
+
+    @property
+    def place(self) -> Place:
+        """The import: its timeline and its number."""
+        return self._held.timeline, self._held.number
 
     def is_for(self, held: Held, plan: SharedPlan, workshop: Workshop) -> bool:
         """Tell whether this is what an import needs: the index may have moved, and another run gone on with it."""

@@ -445,6 +445,19 @@ def test_a_helper_goes_from_one_import_to_another(make_repository, share_worksho
     assert (opened.opened, opened.closed) == (2, 2)
 
 
+def test_a_message_about_an_import_that_is_over_leaves_open_what_reads_for_another(
+    repository, share_workshop, opened, short_turns
+):
+    def call(timeline, number, _):
+        with closing(Helper()) as one:
+            assert one.take_part(timeline, number, share_workshop, ignore)
+            assert not one.take_part(timeline, number - 1, share_workshop, ignore)
+            assert one.take_part(timeline, number, share_workshop, ignore)
+            assert (opened.opened, opened.closed) == (1, 0)
+
+    index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=call))
+
+
 def test_a_turn_ends_after_a_while_so_that_something_more_urgent_goes_first(repository, share_workshop, short_turns):
     def call(timeline, number, _):
         share = Share(share_workshop.store, timeline, number)
