@@ -82,7 +82,6 @@ def due_repositories(
     repositories: Sequence[Repository], head: Head, polls: Mapping[str, Poll], settings: SettingsModel
 ) -> list[Repository]:
     """Return the indexed repositories that are to be asked now, those that have waited longest first."""
-    present = moment()
     found = []
     for repository in repositories:
         poll = polls.get(repository.name) or Poll(repository.name)
@@ -90,9 +89,23 @@ def due_repositories(
         if not seconds or repository.name not in head.defaults:
             continue
         next_at = poll.next_at or _later(repository.fetched_at, seconds)
-        if next_at <= present:
+        if _is_due(replace(poll, next_at=next_at), seconds, settings):
             found.append((next_at, repository))
     return [repository for _, repository in sorted(found, key=lambda pair: pair[0])]
+
+
+def _is_due(poll: Poll, seconds: float, settings: SettingsModel) -> bool:
+    """Tell whether a repository with an interval of so many ``seconds`` is to be asked.
+
+    A time that is later than any that is written now comes from longer intervals in the settings, or from a clock that
+    was ahead, and counts for nothing.
+    """
+    longest = max(seconds * (1 + JITTER), _claim_seconds(settings), MAX_PAUSE_SECONDS if poll.failures else 0.0)
+    return not moment() < poll.next_at <= moment(longest)
+
+
+def _claim_seconds(settings: SettingsModel) -> float:
+    return 2 * settings.polling.timeout_seconds
 
 
 def interval(repository: Repository, poll: Poll, settings: SettingsModel) -> float:
@@ -110,7 +123,7 @@ def _ask(
     store: Store, settings: SettingsModel, submit: Submit, repository: Repository, draw: Callable[[], float]
 ) -> Polled | None:
     """Ask one origin, unless another process does that already."""
-    claimed = change_poll(store, repository.name, lambda poll: _claimed(poll, settings))
+    claimed = change_poll(store, repository.name, lambda poll: _claimed(poll, repository, settings))
     if claimed is None:
         return None
     seconds = interval(repository, claimed, settings) * (1 + JITTER * (2 * draw() - 1))
@@ -134,11 +147,11 @@ def _ask(
     return Polled(repository.name, new)
 
 
-def _claimed(poll: Poll, settings: SettingsModel) -> Poll | None:
+def _claimed(poll: Poll, repository: Repository, settings: SettingsModel) -> Poll | None:
     """Return a poll that somebody asks for just now; None where another one has begun to."""
-    if poll.next_at > moment():
+    if not _is_due(poll, interval(repository, poll, settings), settings):
         return None
-    return replace(poll, next_at=moment(2 * settings.polling.timeout_seconds))
+    return replace(poll, next_at=moment(_claim_seconds(settings)))
 
 
 def _submit(submit: Submit, repository: Repository, changed: Sequence[Change], poll: Poll) -> Mapping[str, str]:

@@ -163,3 +163,23 @@ def test_what_was_fetched_just_now_is_not_due(workshop):
     assert due_repositories(long_ago, head, {}, workshop.settings) == long_ago
     never_indexed = [replace(long_ago[0], name="waits")]
     assert due_repositories(never_indexed, head, {}, workshop.settings) == []
+
+
+def test_shorter_intervals_hold_at_once_and_a_clock_that_was_ahead_stops_nothing(workshop):
+    store = workshop.store
+    head, repositories = read_head(store), list_repositories(store)
+
+    def due(next_at, failures=0, seconds=300):
+        poll = Poll("project", next_at, failures=failures)
+        polling = {"polling": {"interval_seconds": seconds}}
+        settings = workshop.settings.model_validate(workshop.settings.model_dump() | polling)
+        return bool(due_repositories(repositories, head, {"project": poll}, settings))
+
+    assert not due(moment(3 * HOUR), seconds=4 * HOUR)
+    assert due(moment(3 * HOUR), seconds=300)
+    assert not due(moment(3 * HOUR), failures=9)
+    assert due(moment(1000 * HOUR), failures=9)
+    poll_asked = []
+    change_poll(store, "project", lambda known: replace(known, next_at=moment(1000 * HOUR)))
+    poll_due(store, workshop.settings, poll_asked.append)
+    assert moment() < read_poll(store, "project").next_at < moment(HOUR)
