@@ -89,15 +89,16 @@ def _run_job(job: Job, holder: str, workshop: Workshop, attend: Attend) -> Job |
             commit = _perform(job, workshop, sign)
     except (Stopped, Interrupted):
         return sign.close(lambda now: given_back(now, holder))
+    except (KeyboardInterrupt, SystemExit):
+        sign.close(lambda now: given_back(now, holder))
+        raise
     except Removed as error:
         reason = str(error)
         return sign.close(lambda now: ended(now, holder, "cancelled", error=reason))
-    except RemovedMeanwhile as error:
+    except (RemovedMeanwhile, NotAtOrigin) as error:
         return sign.fail(error)
     except BUSY as error:
         return sign.put_off(error, busy=True)
-    except NotAtOrigin as error:
-        return sign.fail(error)
     except OUTAGES as error:
         log.warning("job waits for a service", detail=str(error))
         return sign.put_off(error)

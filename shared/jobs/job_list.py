@@ -64,11 +64,14 @@ def submit(store: Store, request: JobRequest) -> tuple[Job, bool]:
 
 
 def submit_within(store: Store, request: JobRequest, most: int) -> tuple[Job, bool]:
-    """Do as ``submit``; StoreUnavailable where ``most`` jobs wait already and none of them is for the same."""
+    """Do as ``submit``; StoreUnavailable where ``most`` jobs as urgent wait already and no job is for the same.
+
+    A push is taken although a whole organisation is waiting to be imported.
+    """
     waiting = list_jobs(store, QUEUED)
     same = any((job.kind, job.repo, job.ref) == (request.kind, request.repo, request.ref) for job in waiting)
-    if len(waiting) >= most and not same:
-        raise StoreUnavailable(f"{most} imports are waiting already; ask again later")
+    if sum(job.priority <= request.priority for job in waiting) >= most and not same:
+        raise StoreUnavailable(f"{most} jobs that are as urgent are waiting already; ask again later")
     return submit(store, request)
 
 

@@ -23,7 +23,9 @@ class QueueSettings(Section):
     share_files: int = Field(
         default=1_000, ge=0, description="imports that take longer than so many usual files are shared among workers"
     )
-    max_waiting: int = Field(default=1_000, ge=1, description="beyond so many waiting jobs requests come again later")
+    max_waiting: int = Field(
+        default=1_000, ge=1, description="beyond so many waiting jobs as urgent requests come again later"
+    )
 
     @field_validator("url")
     @classmethod

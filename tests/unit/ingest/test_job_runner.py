@@ -113,6 +113,17 @@ def test_a_job_that_was_cancelled_ends_also_where_its_worker_does(do, workshop, 
     assert do().state == "cancelled"
 
 
+def test_who_is_interrupted_at_the_keyboard_gives_the_job_back(do, workshop, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(job_runner, "index_repository", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        do()
+    [job] = list_jobs(workshop.store)
+    assert (job.state, job.attempts, job.holder) == ("queued", 0, "")
+
+
 def test_what_nobody_expected_is_tried_again_and_told_without_its_text(do, monkeypatch):
     def fail(*_):
         raise ValueError("secret")

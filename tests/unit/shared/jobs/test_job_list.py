@@ -95,8 +95,16 @@ def test_a_job_that_showed_life_since_it_was_looked_at_is_not_lost(store):
 def test_no_more_than_so_many_jobs_wait_but_a_burst_still_joins(store):
     first, _ = submit_within(store, request(), 1)
     assert submit_within(store, request(), 1)[0].id == first.id
-    with pytest.raises(StoreUnavailable, match="1 imports are waiting"):
+    with pytest.raises(StoreUnavailable, match="1 jobs that are as urgent are waiting"):
         submit_within(store, request("site"), 1)
+
+
+def test_a_push_is_taken_however_many_imports_wait(store):
+    submit_within(store, request(), 1)
+    assert submit_within(store, request("site", priority="change"), 1)[1]
+    for priority in ("change", "import", "background"):
+        with pytest.raises(StoreUnavailable):
+            submit_within(store, request("other", priority=priority), 1)
 
 
 def test_one_of_many_gets_a_job(store):
