@@ -18,6 +18,8 @@ from codequarry.shared.errors import GitError
 from codequarry.shared.settings.config import GitSettings
 
 SHA256_HEX = 64
+# What is told while an origin is asked.
+FETCHING = "fetching"
 # How often a lock that somebody else holds is tried.
 LOCK_LOOK_SECONDS = 0.1
 # A process id has no more digits.
@@ -39,10 +41,22 @@ class Access:
     say: Callable[[str], None] = say_nothing
 
     def git(self, *arguments: str, what: str, timeout: float, keep_open: tuple[int, ...] = ()) -> bytes:
-        """Run a git command that speaks with the origin; LimitExceeded where the mirror grows too large."""
+        """Run a git command that speaks with the origin; LimitExceeded where the mirror grows too large.
+
+        Who is told what is waited for may end it by raising: a clone may take an hour.
+        """
         most = self.settings.max_repository_bytes
         limit = SizeLimit(self.mirror.folder, most) if most else None
-        return run_git(arguments, self.environment, timeout, what=what, keep_open=keep_open, limit=limit)
+
+        def attend() -> None:
+            self.say(FETCHING)
+            if limit:
+                limit.check()
+
+        output = run_git(arguments, self.environment, timeout, what=what, keep_open=keep_open, attend=attend)
+        if limit:
+            limit.check()
+        return output
 
     @contextmanager
     def locked(self) -> Iterator[int]:
@@ -100,7 +114,7 @@ class Access:
                 told = other
             time.sleep(LOCK_LOOK_SECONDS)
         if told:
-            self.say("fetching")
+            self.say(FETCHING)
 
     def make(self, commit: str) -> None:
         """Make the mirror, in the object format of ``commit``; also where it is there: it may be made half-way."""

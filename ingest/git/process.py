@@ -10,7 +10,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -171,11 +171,11 @@ def run_git(
     what: str,
     keep_open: Sequence[int] = (),
     data: bytes | None = None,
-    limit: SizeLimit | None = None,
+    attend: Callable[[], None] | None = None,
 ) -> bytes:
     """Run git, with ``data`` as its input, and return its output; GitError says ``what`` failed and what to do.
 
-    LimitExceeded where a folder grew beyond its ``limit`` meanwhile.
+    ``attend`` is called every moment while it runs; what it raises ends the process.
 
     The process has a group of its own, so that a timeout or Ctrl-C also ends the helpers it started. ``keep_open`` are
     file descriptors that it inherits: a lock then lives as long as the longest-lived of them.
@@ -193,7 +193,7 @@ def run_git(
     except FileNotFoundError:
         raise GitError("git is not installed, or not in PATH") from None
     try:
-        output, complaint = _communicate(process, data, timeout, limit)
+        output, complaint = _communicate(process, data, timeout, attend)
     except subprocess.TimeoutExpired:
         _end(process)
         raise GitError(f"{what}: no answer within {timeout:g} s; [git] clone_timeout_seconds sets the limit") from None
@@ -206,21 +206,18 @@ def run_git(
 
 
 def _communicate(
-    process: subprocess.Popen[bytes], data: bytes | None, timeout: float | None, limit: SizeLimit | None
+    process: subprocess.Popen[bytes], data: bytes | None, timeout: float | None, attend: Callable[[], None] | None
 ) -> tuple[bytes, bytes]:
-    if limit is None:
+    if attend is None:
         return process.communicate(data, timeout=timeout)
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
         try:
-            output = process.communicate(data, timeout=LOOK_SECONDS)
+            return process.communicate(data, timeout=LOOK_SECONDS)
         except subprocess.TimeoutExpired:
-            limit.check()
+            attend()
             if deadline is not None and time.monotonic() > deadline:
                 raise
-        else:
-            limit.check()
-            return output
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

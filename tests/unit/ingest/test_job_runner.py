@@ -1,5 +1,6 @@
 """What becomes of a job: done, failed for good, tried again, given back, cancelled."""
 
+import threading
 import time
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from structlog.contextvars import get_contextvars
 
 from codequarry.ingest import job_runner, pipeline
+from codequarry.ingest.git.remote import ANSWER_SECONDS
 from codequarry.ingest.job_runner import FOLLOWING, run_job
 from codequarry.ingest.removal import remove_repository
 from codequarry.ingest.renaming import rename_repository
@@ -171,6 +173,26 @@ def test_a_running_job_that_is_cancelled_publishes_nothing_and_leaves_nothing_op
     assert job.state == "cancelled"
     head = read_head(workshop.store)
     assert (head.open, head.defaults) == ({}, {})
+
+
+@pytest.mark.parametrize("how", ["cancelled", "its worker ends"])
+def test_a_job_ends_also_while_its_origin_is_waited_for(workshop, silent_server, monkeypatch, how):
+    """A clone may take an hour."""
+    monkeypatch.setattr(job_runner, "FIRST_BEAT_SECONDS", 0.01)
+    origin = f"http://127.0.0.1:{silent_server}/team/large.git"
+    job, _ = submit(workshop.store, JobRequest("large", origin))
+    if how == "cancelled":
+        threading.Timer(0.2, lambda: change_job(workshop.store, job.id, cancelled)).start()
+        monkeypatch.setattr(job_runner, "BEAT_SECONDS", 0.05)
+    began = time.monotonic()
+
+    def attend(*_):
+        if how != "cancelled" and time.monotonic() - began > 0.2:
+            raise Interrupted("the worker ends")
+
+    over = run_job(claim(workshop.store, job.id, "me"), "me", lambda: workshop, attend)
+    assert over.state == ("cancelled" if how == "cancelled" else "queued")
+    assert time.monotonic() - began < ANSWER_SECONDS
 
 
 def test_who_lost_a_job_writes_nothing_of_it_any_more(do, workshop, monkeypatch):
