@@ -17,9 +17,10 @@ from codequarry.shared.repositories.catalog import Repository
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import Ref
 
-# An engine takes about a thousand clauses in one query; a layer is up to seven of them, and one more for each glob.
+# An engine takes about a thousand clauses in one query; a layer is up to eight of them, and two more for each glob. The
+# others are for the words of a query and its filters.
 MAX_CLAUSES = 700
-CLAUSES_A_LAYER = 7
+CLAUSES_A_LAYER, CLAUSES_A_GLOB = 8, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +219,7 @@ def _standing_layers(
 def _bounded(layers: Iterable[Layer]) -> Snapshot:
     snapshot = Snapshot(tuple(layers))
     globs = sum(len(one.include) + len(one.exclude) for layer in snapshot.layers for one in layer.allowed)
-    if CLAUSES_A_LAYER * len(snapshot.layers) + globs > MAX_CLAUSES:
+    if CLAUSES_A_LAYER * len(snapshot.layers) + CLAUSES_A_GLOB * globs > MAX_CLAUSES:
         seen = f"{len(snapshot.layers)} versions at once" + (f" by {globs} path globs" if globs else "")
         raise UsageError(f"this search sees {seen}; name fewer repositories")
     return snapshot

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from codequarry.search_api.names import Name, split_name
 from codequarry.search_api.query import Clause, kind_field, language_id
-from codequarry.search_api.request import VERSION_FILTERS, FilterValues
+from codequarry.search_api.request import MAX_FILTER_VALUES, VERSION_FILTERS, FilterValues
 from codequarry.search_api.versions import Asked, Kind, VersionQuery
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import Filters, PathGlobs
@@ -110,7 +110,10 @@ def _paths(globs: tuple[str, ...], wanted: Terms, excluded: Terms) -> PathGlobs:
     asked = tuple(_as_glob(value) for value in wanted.get("path", ()))
     if include and asked:
         raise UsageError("give paths in the query or in filters.path, not in both")
-    return PathGlobs(include or asked, exclude + tuple(_as_glob(value) for value in excluded.get("path", ())))
+    globs = PathGlobs(include or asked, exclude + tuple(_as_glob(value) for value in excluded.get("path", ())))
+    if len(globs.include) + len(globs.exclude) > MAX_FILTER_VALUES:
+        raise UsageError(f"at most {MAX_FILTER_VALUES} paths can be asked for and excluded; say it with fewer globs")
+    return globs
 
 
 def _as_glob(value: str) -> str:

@@ -14,6 +14,7 @@ MAX_TERMS = 65_536
 # What the automaton of a glob may cost; the server's default, said aloud because globs come from callers.
 MAX_AUTOMATON_STATES = 10_000
 
+NUMBERS = frozenset({"timeline", "born", "died"})
 FIRST_STRIDE: Clause = {"term": {"first_stride": True}}
 NOTHING: Clause = {"match_none": {}}
 
@@ -120,6 +121,18 @@ def all_of(required: list[Clause], refused: list[Clause] | None = None) -> Claus
 def any_of(clauses: list[Clause]) -> Clause:
     """Return the clause that holds where any of ``clauses`` does."""
     return {"bool": {"should": clauses, "minimum_should_match": 1}}
+
+
+def count_clauses(clause: Clause) -> int:
+    """Return how many clauses an engine counts in one, at most: lists of numbers and patterns count twice.
+
+    Of these it makes two, and chooses the one that is cheaper.
+    """
+    inside = clause.get("bool")
+    if inside is None:
+        return 2 if "regexp" in clause or NUMBERS & clause.get("terms", {}).keys() else 1
+    parts = (part for name, part in inside.items() if name != "minimum_should_match")
+    return sum(count_clauses(one) for part in parts for one in part)
 
 
 def any_value(field: str, values: Collection[Any]) -> Clause:

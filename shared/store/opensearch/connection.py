@@ -184,6 +184,8 @@ def _refusal(exc: TransportError, place: str) -> CodequarryError:
     status, reason = exc.status_code, reason_of(exc.info) or str(exc.error)
     if "determiniz" in reason.lower():
         return UsageError("a path glob is too complex to search with; use fewer ? and * in one name")
+    if "maxclausecount" in reason.lower():
+        return UsageError("this is more than OpenSearch takes at once; name fewer repositories, versions, paths, words")
     if is_disk_full(reason):
         return StoreFull(f"{place} has no room left on its disk; make room, nothing was published ({reason})")
     if status == 401:

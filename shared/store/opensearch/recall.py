@@ -10,6 +10,7 @@ from codequarry.shared.store.opensearch.clauses import (
     Clause,
     all_of,
     any_of,
+    count_clauses,
     search_clause,
     snapshot_clause,
 )
@@ -20,7 +21,8 @@ from codequarry.shared.store.port import Recall, RecallQuery, Vector
 Search = dict[str, Any]
 Hit = Mapping[str, Any]
 
-# OpenSearch refuses more than 1,024 clauses in one query, those of filters included.
+# OpenSearch refuses more than 1,024 clauses in one query, those of filters included; a word is one.
+MAX_QUERY_CLAUSES = 1000
 MAX_QUERY_TERMS = 500
 VECTOR, TERMS, SYMBOL, PATH, LENGTHS, FREQUENCIES = "vector", "terms", "symbol", "path", "lengths", "frequencies"
 # OpenSearch returns no more hits to one search.
@@ -35,7 +37,7 @@ def searches(query: RecallQuery, ef_search: int) -> dict[str, Search]:
     asked = {LENGTHS: _lengths(query), VECTOR: None, TERMS: None, SYMBOL: None, PATH: None, FREQUENCIES: None}
     if query.vector is not None and query.vector_limit:
         asked[VECTOR] = nearest(query, query.vector_limit, ef_search)
-    terms = query.terms[:MAX_QUERY_TERMS]
+    terms = query.terms[: min(MAX_QUERY_TERMS, max(1, MAX_QUERY_CLAUSES - count_clauses(live_fit)))]
     if terms:
         asked[FREQUENCIES] = _frequencies(query, terms)
         asked[TERMS] = _lexical(terms, query.term_limit, live_fit)

@@ -254,6 +254,26 @@ class TestRecall:
         answers = store._search_all({"all": {"query": {"match_all": {}}, "_source": {"excludes": ["embedding"]}}})
         assert "embedding" not in answers["all"]["hits"]["hits"][0]["_source"]
 
+    @pytest.mark.parametrize(("layers", "globs", "asked"), [(87, 0, 0), (50, 2, 0), (1, 0, 200)])
+    def test_the_longest_question_to_most_of_what_may_be_seen_at_once_is_answered(self, store, layers, globs, asked):
+        """An engine takes about a thousand clauses in one query: layers, globs and words together."""
+        put(store, row("a"))
+        allowed = (PathGlobs(exclude=tuple(f"hidden-{number}/" for number in range(globs))),) if globs else ()
+        other = [Layer((number,), 9, frozenset({7}), frozenset({"x"}), allowed) for number in range(100, 99 + layers)]
+        snapshot = Snapshot((*HEAD.layers, *other))
+        filters = Filters(paths=PathGlobs(include=tuple(f"**/*{number}*" for number in range(asked))))
+        words = ("word", *(f"word{number}" for number in range(600)))
+        found = store.recall(RecallQuery(snapshot, filters, NORTH, terms=words, vector_limit=10, term_limit=10))
+        assert list(found.candidates) == ([] if asked else ["id-a"])
+
+    def test_what_is_more_than_an_engine_takes_is_refused(self, store) -> None:
+        put(store, row("a"))
+        layers = [Layer((number,), 9, frozenset({7}), frozenset({"x"})) for number in range(300)]
+        with pytest.raises(UsageError, match="more than OpenSearch takes at once"):
+            store.recall(RecallQuery(Snapshot(tuple(layers)), vector=NORTH, vector_limit=10))
+        with pytest.raises(UsageError, match="more than OpenSearch takes at once"):
+            store.count(Snapshot(tuple(layers)), Filters())
+
     def test_a_glob_that_costs_too_much_is_refused_and_not_waited_for(self, store) -> None:
         put(store, row("a"))
         with pytest.raises(UsageError, match="too complex"):

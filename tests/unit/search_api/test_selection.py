@@ -2,6 +2,7 @@ import pytest
 
 from codequarry.search_api.names import Name
 from codequarry.search_api.query import Clause
+from codequarry.search_api.request import MAX_FILTER_VALUES
 from codequarry.search_api.selection import select
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import Filters, PathGlobs
@@ -89,3 +90,10 @@ def test_versions_may_stand_in_the_query():
 def test_a_version_can_not_be_excluded():
     with pytest.raises(UsageError, match="'-branch:'"):
         asked({}, Clause("branch", "main", negated=True))
+
+
+def test_no_more_paths_are_asked_for_than_an_engine_takes():
+    asked = [Clause("path", f"folder-{number}/", bool(number % 2)) for number in range(MAX_FILTER_VALUES)]
+    assert len(select({}, asked, include_tests=True).filters.paths.include) == MAX_FILTER_VALUES // 2
+    with pytest.raises(UsageError, match="at most 200 paths"):
+        select({}, [*asked, Clause("path", "one-more")], include_tests=True)
