@@ -110,10 +110,10 @@ def _paths(globs: tuple[str, ...], wanted: Terms, excluded: Terms) -> PathGlobs:
     asked = tuple(_as_glob(value) for value in wanted.get("path", ()))
     if include and asked:
         raise UsageError("give paths in the query or in filters.path, not in both")
-    globs = PathGlobs(include or asked, exclude + tuple(_as_glob(value) for value in excluded.get("path", ())))
-    if len(globs.include) + len(globs.exclude) > MAX_FILTER_VALUES:
+    chosen = PathGlobs(include or asked, exclude + tuple(_as_glob(value) for value in excluded.get("path", ())))
+    if len(chosen.include) + len(chosen.exclude) > MAX_FILTER_VALUES:
         raise UsageError(f"at most {MAX_FILTER_VALUES} paths can be asked for and excluded; say it with fewer globs")
-    return globs
+    return chosen
 
 
 def _as_glob(value: str) -> str:
