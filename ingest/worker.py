@@ -13,7 +13,7 @@ from codequarry.ingest.sharing.helper import Helper
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.workplace import Workplace
 from codequarry.shared.errors import Interrupted
-from codequarry.shared.jobs.job import Job, JobRequest
+from codequarry.shared.jobs.job import PRIORITIES, Job, JobRequest
 from codequarry.shared.jobs.job_list import claim_next, submit_within
 from codequarry.shared.repositories.catalog import Progress
 from codequarry.shared.telemetry.logs import logger
@@ -22,6 +22,8 @@ from codequarry.shared.telemetry.logs import logger
 BEATS_UNTIL_LOST = 6
 # So often a running job looks for one that is more urgent, however small its batches are.
 LOOK_SECONDS = 0.5
+# A first import may take hours: within another job it would hold up whatever waits for the end of that, a push perhaps.
+NEVER_WITHIN = PRIORITIES["import"]
 
 log = logger("codequarry.worker")
 
@@ -144,7 +146,8 @@ class Worker:
         self._looked = monotonic()
         store = self._workplace.workshop(anew=False).store
         passed_over = {one.repo for one in self._doing}
-        self._take(lambda holder: claim_next(store, holder, job.priority, passed_over))
+        before = min(job.priority, NEVER_WITHIN)
+        self._take(lambda holder: claim_next(store, holder, before, passed_over))
 
     def _helpers_of(self, job: Job) -> CallHelpers:
         def call(timeline: int, number: int, most: int) -> None:

@@ -119,6 +119,34 @@ def test_more_urgent_jobs_of_other_repositories_go_first_between_two_batches(
     assert [read_job(store, job.id).state for job in asked[2:]] == ["queued", "queued"]
 
 
+def test_a_first_import_does_not_begin_within_another_job(store, place, make_repository, monkeypatch):
+    """It may take hours, and a push to the repository of the outer job waits for the end of that."""
+    big = make_repository("big", FILES)
+    ended = []
+    run_job = rooms.run_job
+
+    def note(job, *arguments):
+        left = run_job(job, *arguments)
+        ended.append(left.repo)
+        return left
+
+    monkeypatch.setattr(rooms, "run_job", note)
+    monkeypatch.setattr(rooms, "LOOK_SECONDS", 0.0)
+    first = ask(store, big, "background")
+    asked = []
+
+    def ask_meanwhile(_):
+        if read_job(store, first.id).state == "running" and read_head(store).open and not asked:
+            asked.append(ask(store, make_repository("new", FILES), "import"))
+            asked.append(ask(store, make_repository("pushed", FILES), "change"))
+        return False
+
+    monkeypatch.setattr(Bell, "__call__", ask_meanwhile)
+    Worker(place(), Told(), Bell()).do_next()
+    assert ended == ["pushed", "big"]
+    assert read_job(store, asked[0].id).state == "queued"
+
+
 def test_a_worker_that_is_to_end_leaves_its_transaction_to_the_next_one(store, place, make_repository):
     job = ask(store, make_repository("core", FILES))
     bell = Bell()
