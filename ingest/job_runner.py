@@ -50,6 +50,8 @@ PASSING = (GitError,)
 BUSY = (LeaseHeld, IndexMoved, Conflict)
 # Who asks so follows a repository that is in the catalog; all others name one that is to be there.
 FOLLOWING: tuple[Trigger, ...] = ("search", "webhook", "poll")
+# Who tells of a commit has seen it at the origin.
+SEEING: tuple[Trigger, ...] = ("webhook", "poll")
 # What is counted for a job that somebody else had taken over when its turn here ended.
 LOST = "lost"
 
@@ -148,9 +150,14 @@ def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
         except (NotAtOrigin, NotIndexed, UsageError) as error:
             refused = refused or error
     assert refused is not None, "there is at least one candidate"
-    if isinstance(refused, NotAtOrigin) and is_null_commit(job.wanted_commit):
-        return ""  # it was deleted, which is why the job was asked for
+    if isinstance(refused, NotAtOrigin) and _was_seen(job):
+        return ""
     raise refused
+
+
+def _was_seen(job: Job) -> bool:
+    """Tell whether somebody saw a version before the origin was found to have it no more: deleted, perhaps at once."""
+    return is_null_commit(job.wanted_commit) or (job.trigger in SEEING and bool(job.refs and job.wanted_commit))
 
 
 def _present_name(job: Job, store: Store) -> str:

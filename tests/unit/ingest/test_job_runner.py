@@ -73,6 +73,14 @@ def test_a_version_that_is_gone_leaves_no_commit_that_anyone_could_ask_for(do, r
     assert (job.state, job.commit) == ("done", "")
 
 
+@pytest.mark.parametrize(("trigger", "state"), [("webhook", "done"), ("poll", "done"), ("request", "failed")])
+def test_a_branch_that_was_deleted_before_its_push_was_looked_at_is_no_failure(do, trigger, state):
+    """As with branches of bots, which live for seconds."""
+    do()
+    job = do(Ref("branch", "renovate"), trigger=trigger, commit="1" * 40)
+    assert (job.state, job.commit) == (state, "")
+
+
 def test_what_the_origin_has_not_fails_at_once_and_says_so(do):
     do()
     job = do(Ref("branch", "nowhere"))
