@@ -1,14 +1,17 @@
 """Doing jobs that a command has just asked for, where no service or worker is to do them."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from codequarry.cli import progress
 from codequarry.cli.console import count, note, safe_line
+from codequarry.shared.errors import QueueUnavailable
 
 if TYPE_CHECKING:
     from codequarry.cli.invocation import Workplace
     from codequarry.shared.jobs.job import Job
+    from codequarry.shared.settings.config import SettingsModel
 
 
 def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> tuple[list["Job"], bool]:
@@ -18,6 +21,7 @@ def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> tuple[
     left to it.
     """
     if detach or place.settings.queue.url:
+        tell_workers(jobs, place.settings)
         note(f"{count(len(jobs), 'job')} left to the service or the workers: codequarry jobs list")
         return list(jobs), True
     from codequarry.ingest.transaction.holder import is_gone
@@ -30,6 +34,19 @@ def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> tuple[
         done = [_do(job, place, lambda _, shown: observe(shown)) for job in jobs]
     # One that waits with an error is left to a service that need not be there.
     return done, not any(job.state == "failed" or (job.state == "queued" and job.error) for job in done)
+
+
+def tell_workers(jobs: Sequence["Job"], settings: "SettingsModel") -> None:
+    """Tell workers of jobs, where a queue wakes them; if it does not answer, ``codequarry beat`` tells them later."""
+    if settings.queue.url is None:
+        return
+    from codequarry.ingest.app import CeleryMessages, make_app
+
+    app, _ = make_app(settings)
+    messages = CeleryMessages(app, settings)
+    with suppress(QueueUnavailable):
+        for job in jobs:
+            messages.tell(job)
 
 
 def _do(job: "Job", place: "Workplace", attend: "Callable[..., None]") -> "Job":

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codequarry.cli.console import note, safe_line, write, write_json, write_table
+from codequarry.cli.doing import tell_workers
 from codequarry.cli.invocation import Json, examples, load, workplace
 from codequarry.shared.errors import NotIndexed, UnknownName
 
@@ -95,6 +96,8 @@ def _change(context: typer.Context, job_id: str, change: "Callable[[Job], Job]",
 
     with workplace(load(context).settings) as place:
         job = change_job(place.store, job_id, change)
+        if job.state == "queued":
+            tell_workers([job], place.settings)
     if as_json:
         write_json(job.to_json())
     else:

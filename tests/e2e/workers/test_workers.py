@@ -13,8 +13,8 @@ import pytest
 from codequarry.ingest.app import MOST_REMINDERS
 from codequarry.ingest.fsck.versions import check_version
 from codequarry.ingest.tasks import LOOK_SECONDS
-from codequarry.shared.jobs.job import PRIORITIES, JobRequest
-from codequarry.shared.jobs.job_list import list_jobs, read_job
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest, cancelled
+from codequarry.shared.jobs.job_list import change_job, list_jobs, read_job, submit
 from codequarry.shared.repositories.catalog import Repository, claim_repository
 from codequarry.shared.versions.ledger import read_head, read_transaction
 
@@ -170,3 +170,15 @@ def test_a_push_overtakes_a_running_import_with_one_worker_process(make_crew, ma
     assert [job.state for job in crew.ended([first, pushed])] == ["done", "done"]
     assert read_job(crew.store, first.id).attempts == 1
     check_clean(crew, "big")
+
+
+def test_what_commands_ask_for_is_done_where_no_beat_runs(crew, make_repository):
+    repository = make_repository("core", FILES)
+    crew.start_worker()
+    assert crew.start("repos", "add", repository.origin).wait(60) == 0
+    [job] = list_jobs(crew.store)
+    assert crew.ended([job])[0].state == "done"
+    asked, _ = submit(crew.store, request(make_repository("other", FILES)))
+    change_job(crew.store, asked.id, cancelled)
+    assert crew.start("jobs", "retry", asked.id).wait(60) == 0
+    assert crew.ended([asked])[0].state == "done"
