@@ -9,7 +9,6 @@ import schemathesis
 from hypothesis import HealthCheck, given
 from hypothesis import settings as generated
 from schemathesis import GenerationMode
-from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     negative_data_rejection,
@@ -27,8 +26,14 @@ from codequarry.shared.jobs.job_list import submit
 from codequarry.shared.model import PathGlobs
 from codequarry.shared.store.port import Store
 
+
+def no_fault_of_the_service(_: Any, response: Any, case: Any) -> None:
+    """Refuse a 500. That a commit did not come (504) or nothing indexes (501) is an answer that the description has."""
+    assert response.status_code != 500, case.as_curl_command()
+
+
 CHECKS = [
-    not_a_server_error,
+    no_fault_of_the_service,
     status_code_conformance,
     content_type_conformance,
     response_headers_conformance,
