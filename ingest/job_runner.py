@@ -31,7 +31,7 @@ from codequarry.shared.errors import (
     UsageError,
 )
 from codequarry.shared.jobs.job import Job, Trigger, beaten, ended, failed, failed_once, given_back, put_off
-from codequarry.shared.jobs.job_list import change_job
+from codequarry.shared.jobs.job_list import change_job, read_job
 from codequarry.shared.repositories.catalog import Progress, read_repository
 from codequarry.shared.repositories.naming import find_repository
 from codequarry.shared.store.port import Store
@@ -52,6 +52,8 @@ BUSY = (LeaseHeld, IndexMoved, Conflict)
 FOLLOWING: tuple[Trigger, ...] = ("search", "webhook", "poll")
 # Who tells of a commit has seen it at the origin.
 SEEING: tuple[Trigger, ...] = ("webhook", "poll")
+# Why a run stops.
+TAKEN, CANCELLED = "somebody else took the job over", "it was cancelled"
 # What is counted for a job that somebody else had taken over when its turn here ended.
 LOST = "lost"
 
@@ -194,6 +196,8 @@ class _Sign:
 
     def observe(self, progress: Progress) -> None:
         """Note how far the run is, for the next beat; Stopped where the job was cancelled or taken over."""
+        if progress.phase != self._progress.get("phase"):
+            self._look()
         if self._stop is not None:
             raise Stopped(self._stop)
         # A phase may say for whom it waits.
@@ -207,6 +211,15 @@ class _Sign:
             "chunks_done": progress.chunks_done,
         }
         self._attend(self._job, progress)
+
+    def _look(self) -> None:
+        """Look at the beginning of a phase whether the job is still to be done, above all before it is published."""
+        with suppress(StoreError):  # the next beat tells
+            job = read_job(self._store, self._job.id)
+            if job is None or job.holder != self._holder:
+                self._stop = TAKEN
+            elif job.stopping:
+                self._stop = CANCELLED
 
     def fail(self, error: CodequarryError) -> Job | None:
         """Write that the job failed for good."""
@@ -240,9 +253,9 @@ class _Sign:
             try:
                 job = change_job(self._store, self._job.id, lambda job: beaten(job, self._holder, self._progress))
             except (Conflict, NotIndexed, IndexMoved):
-                self._stop = "somebody else took the job over"
+                self._stop = TAKEN
                 return
             except StoreError:
                 continue
             if job.stopping:
-                self._stop = "it was cancelled"
+                self._stop = CANCELLED

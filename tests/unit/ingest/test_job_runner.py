@@ -203,6 +203,21 @@ def test_a_job_ends_also_while_its_origin_is_waited_for(workshop, silent_server,
     assert time.monotonic() - began < ANSWER_SECONDS
 
 
+@pytest.mark.parametrize("phase", ["scanning", "indexing"])
+def test_what_was_cancelled_is_not_published_also_between_two_beats(repository, workshop, monkeypatch, phase):
+    monkeypatch.setattr(job_runner, "FIRST_BEAT_SECONDS", 3600.0)
+    monkeypatch.setattr(job_runner, "BEAT_SECONDS", 3600.0)
+    job, _ = submit(workshop.store, JobRequest("project", repository.origin))
+
+    def attend(_, progress):
+        if progress.phase == phase and not read_job(workshop.store, job.id).stopping:
+            change_job(workshop.store, job.id, cancelled)
+
+    over = run_job(claim(workshop.store, job.id, "me"), "me", lambda: workshop, attend)
+    assert over.state == "cancelled"
+    assert (read_head(workshop.store).defaults, read_head(workshop.store).open) == ({}, {})
+
+
 def test_who_lost_a_job_writes_nothing_of_it_any_more(do, workshop, monkeypatch):
     def lose(*_):
         [job] = workshop.store.list_documents("job:")
