@@ -160,6 +160,11 @@ def _watch_requests(app: APIFlask, waited: Callable[[], float], longest_wait: fl
         log.info("request", route=route, method=request.method, status=response.status_code, ms=duration)
         return response
 
+    @app.teardown_request
+    def forget(_: BaseException | None) -> None:
+        # What the thread does next is not for this request any more.
+        structlog.contextvars.clear_contextvars()
+
 
 def _request_id() -> str | None:
     request_id: str | None = g.get("request_id")

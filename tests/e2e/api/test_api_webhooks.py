@@ -383,6 +383,7 @@ def test_an_unknown_repository_is_left_alone_unless_the_settings_say_otherwise(
 
 
 def test_the_log_of_deliveries_tells_what_became_of_each(service, core):
+    core.commit({"logged.py": "logged = 1\n"})
     push(service, core, "main", delivery="logged")
     push(service, core, "nowhere", "1" * 40, delivery="left-alone")
     log = service.get("/deliveries?limit=2").get_json()["deliveries"]
