@@ -124,13 +124,14 @@ def any_of(clauses: list[Clause]) -> Clause:
 
 
 def count_clauses(clause: Clause) -> int:
-    """Return how many clauses an engine counts in one, at most: lists of numbers and patterns count twice.
+    """Return how many clauses an engine counts in one, at most: lists and ranges of numbers and patterns count twice.
 
-    Of these it makes two, and chooses the one that is cheaper.
+    Of these it makes two, and chooses the one that is cheaper; a range that all rows or none are in counts less.
     """
     inside = clause.get("bool")
     if inside is None:
-        return 2 if "regexp" in clause or NUMBERS & clause.get("terms", {}).keys() else 1
+        named = clause.get("terms", {}).keys() | clause.get("range", {}).keys()
+        return 2 if "regexp" in clause or NUMBERS & named else 1
     parts = (part for name, part in inside.items() if name != "minimum_should_match")
     return sum(count_clauses(one) for part in parts for one in part)
 

