@@ -17,7 +17,7 @@ from codequarry.shared.repositories.catalog import Repository
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import Ref
 
-# An engine takes 1,024 clauses in one query; a layer is up to eleven of them (measured: 93 layers are too many where rows
+# An engine takes 1,024 clauses in one query; a layer is up to eleven of them (94 layers are too many where rows
 # lie on both sides of each range), and two more for each glob. The others are for the words of a query and its filters.
 MAX_CLAUSES = 900
 CLAUSES_A_LAYER, CLAUSES_A_GLOB = 11, 2
