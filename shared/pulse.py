@@ -91,9 +91,11 @@ class Pulse:
             self._asked_at = monotonic()
             if self._gives_sign(self._sign_seconds):
                 self.is_there()
-            else:
+                continue
+            # Noted once: each sign that is missing would put off the call that may try after a while.
+            if not self._is_silent:
                 self.is_gone()
-                self._give_up_calls()
+            self._give_up_calls()
 
     def _rest(self) -> bool:
         """Sleep until a sign is wanted; False when nothing was wanted of the server for a while."""

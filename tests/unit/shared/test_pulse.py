@@ -62,10 +62,14 @@ def test_a_silent_server_is_called_again_when_it_gives_a_sign_or_one_call_after_
     wait_until(lambda: not made.lets_pass() and server.asked > 1)
     server.lives = True
     wait_until(made.lets_pass)
-    monkeypatch.setattr(pulse, "LEFT_ALONE_SECONDS", 0.0)
-    deaf = Pulse(lambda _: False)
-    deaf.is_gone()
-    wait_until(deaf.lets_pass)
+    monkeypatch.setattr(pulse, "LEFT_ALONE_SECONDS", 0.2)
+    deaf = Server()
+    deaf.lives = False
+    untrusted = Pulse(deaf)
+    with untrusted.watched(lambda: None):
+        wait_until(lambda: not untrusted.lets_pass())
+        # It is asked for signs all the while.
+        wait_until(untrusted.lets_pass)
 
 
 def test_a_server_of_which_nothing_is_wanted_is_not_watched(server, monkeypatch):
