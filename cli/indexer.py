@@ -45,8 +45,8 @@ class LocalIndexer:
     def submit(self, request: JobRequest) -> Job:
         """Ask for a version and return its job, or the one that waits for the same; StoreUnavailable if too many do."""
         store = self._backend.engine().store
-        with self._lock:
-            job, is_new = submit_within(store, as_asked(request), MAX_WAITING)
+        # Without the lock: a poller may wait for a silent store much longer than a request does.
+        job, is_new = submit_within(store, as_asked(request), MAX_WAITING)
         log.info("job asked for", job_id=job.id, repo=job.repo, ref=job.ref, joined=not is_new)
         self.start()
         return job
