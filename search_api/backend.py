@@ -1,7 +1,7 @@
 """The store, the embedder and the engine of one process, opened at their first use."""
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from threading import Lock
 from time import monotonic
@@ -12,6 +12,7 @@ from codequarry.search_api.request import SearchRequest
 from codequarry.shared.access.grants import Principal
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError, IndexMoved
+from codequarry.shared.haste import hurried, is_hurried
 from codequarry.shared.opening import OpenIndex, open_index
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.consistency import check_counter
@@ -66,7 +67,8 @@ class Backend:
         is_current = opened is not None and not self._is_outdated(opened)
         if opened is not None and is_current and not self._left:
             return opened.engine
-        with self._lock:
+        # Requests wait here for whoever opens it: that is given up as soon as one of them would be.
+        with self._lock, nullcontext() if is_hurried() else hurried():
             self._close_left()
             if self._opened is None:
                 return self._open()

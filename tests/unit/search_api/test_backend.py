@@ -1,7 +1,8 @@
 """One process's backend while the index moves to another edition."""
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
+from socket import create_server
 from threading import Event
 
 import pytest
@@ -101,6 +102,18 @@ def test_who_waits_for_a_pointer_that_does_not_come_keeps_nobody_else_waiting(ba
         assert backend.engine() is engine
         answered.set()
         assert first.result() is engine
+
+
+def test_an_index_that_hangs_is_given_up_by_whoever_opens_it_for_others_wait_behind_that(tmp_path):
+    with ExitStack() as stack:
+        silent = stack.enter_context(create_server(("127.0.0.1", 0)))
+        node = {"urls": [f"http://127.0.0.1:{silent.getsockname()[1]}"], "timeout_seconds": 600}
+        settings = SettingsModel(home=tmp_path, store="opensearch", opensearch=node)
+        backend = stack.enter_context(closing(Backend(settings)))
+        pool = stack.enter_context(ThreadPoolExecutor(1))
+        # Closed first: whoever waits for it goes on then.
+        with silent, pytest.raises(StoreUnavailable, match="in time"):
+            pool.submit(backend.engine).result(SOON)
 
 
 def test_a_request_that_waited_while_the_index_moved_asks_the_other_edition(backend, settings, monkeypatch):
