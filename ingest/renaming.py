@@ -53,12 +53,12 @@ def rename_repository(old: str, new: str, workshop: Workshop, observe: Observe =
             if ref is None:
                 raise
             lost.append(ref.name)
-    unfinished = cancel_jobs_of(store, old)
+    # Somebody may have pushed meanwhile, and the old name was found first. Asked for at once: should this end before the
+    # old name is gone, nothing of it would be known any more.
+    for job in cancel_jobs_of(store, old):
+        submit(store, _wish_of(job, new))
     rename_in_grants(store, old, new)
     remove_repository(old, store, workshop.settings)
-    # Somebody may have pushed meanwhile, and the old name was found first.
-    for job in unfinished:
-        submit(store, _wish_of(job, new))
     change_poll(store, new, lambda poll: replace(poll, next_at=moment()))
     return Renamed(new, tuple(kept), tuple(lost))
 

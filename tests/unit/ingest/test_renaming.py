@@ -111,3 +111,18 @@ def test_what_was_asked_for_under_the_old_name_is_asked_for_under_the_new_one(wo
     wishes = {(job.repo, job.ref, job.refs) for job in list_jobs(store, ("queued",))}
     assert wishes == {("better", "refs/heads/dev", (Ref("branch", "dev"),)), (other.repo, "", ())}
     assert read_poll(store, "better").next_at <= moment()
+
+
+def test_what_was_asked_for_is_not_lost_where_the_renaming_ends_before_the_old_name_is_gone(
+    workshop, repository, monkeypatch
+):
+    store = workshop.store
+    submit(store, JobRequest("project", repository.origin, "refs/heads/dev", (Ref("branch", "dev"),)))
+
+    def end(*_):
+        raise Stopped("stopped")
+
+    monkeypatch.setattr(renaming, "remove_repository", end)
+    with pytest.raises(Stopped):
+        rename_repository("project", "better", workshop)
+    assert [(job.repo, job.ref) for job in list_jobs(store, ("queued",))] == [("better", "refs/heads/dev")]
