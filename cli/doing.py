@@ -25,7 +25,7 @@ def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> tuple[
         note(f"{count(len(jobs), 'job')} left to the service or the workers: codequarry jobs list")
         return list(jobs), True
     from codequarry.ingest.transaction.holder import is_gone
-    from codequarry.shared.jobs.job_list import tidy
+    from codequarry.shared.jobs.tidying import tidy
     from codequarry.shared.telemetry.logs import configure_logs
 
     configure_logs("error", as_json=False)

@@ -78,7 +78,7 @@ def show(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
 @app.command("retry", epilog=examples("jobs retry 5f0c…"))
 def retry(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
     """Let a job wait again that failed for good or was cancelled."""
-    from codequarry.shared.jobs.job import retried
+    from codequarry.shared.jobs.lifecycle import retried
 
     _change(context, job_id, retried, as_json)
 
@@ -86,7 +86,7 @@ def retry(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
 @app.command("cancel", epilog=examples("jobs cancel 5f0c…"))
 def cancel(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
     """Cancel a job: at once where it waits; one that runs publishes nothing and stops within seconds."""
-    from codequarry.shared.jobs.job import cancelled
+    from codequarry.shared.jobs.lifecycle import cancelled
 
     _change(context, job_id, cancelled, as_json)
 

@@ -30,8 +30,9 @@ from codequarry.shared.errors import (
     StoreUnavailable,
     UsageError,
 )
-from codequarry.shared.jobs.job import Job, Trigger, beaten, ended, failed, failed_once, given_back, put_off
+from codequarry.shared.jobs.job import Job, Trigger
 from codequarry.shared.jobs.job_list import change_job, read_job
+from codequarry.shared.jobs.lifecycle import beaten, ended, failed, failed_once, given_back, put_off
 from codequarry.shared.repositories.catalog import Progress, read_repository
 from codequarry.shared.repositories.naming import find_repository
 from codequarry.shared.store.port import Store

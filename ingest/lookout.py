@@ -5,7 +5,8 @@ from time import monotonic
 
 from codequarry.ingest.transaction.holder import is_gone
 from codequarry.shared.jobs.job import Job
-from codequarry.shared.jobs.job_list import FAILED_KEPT_SECONDS, KEPT_SECONDS, due_jobs, forget_old, tidy
+from codequarry.shared.jobs.job_list import due_jobs
+from codequarry.shared.jobs.tidying import FAILED_KEPT_SECONDS, KEPT_SECONDS, forget_old, tidy
 from codequarry.shared.store.port import Store
 
 # How often an observer reads all jobs that ended, to forget the old ones.

@@ -53,8 +53,8 @@ def rename_repository(old: str, new: str, workshop: Workshop, observe: Observe =
             if ref is None:
                 raise
             lost.append(ref.name)
-    # Somebody may have pushed meanwhile, and the old name was found first. Asked for at once: should this end before the
-    # old name is gone, nothing of it would be known any more.
+    # Somebody may have pushed meanwhile, and the old name was found first. Asked for at once: should this end here,
+    # nothing of it would be known any more.
     for job in cancel_jobs_of(store, old):
         submit(store, _wish_of(job, new))
     rename_in_grants(store, old, new)

@@ -11,8 +11,9 @@ from codequarry.ingest.migration.note import NOTE_KEY, Pulse
 from codequarry.ingest.transaction.chores import BATCHES, UNDO, note_purge
 from codequarry.ingest.watch import now
 from codequarry.shared.errors import CodequarryError, Conflict
-from codequarry.shared.jobs.job import Job, given_back
+from codequarry.shared.jobs.job import Job
 from codequarry.shared.jobs.job_list import JOB_PREFIX
+from codequarry.shared.jobs.lifecycle import given_back
 from codequarry.shared.repositories.catalog import PROGRESS_PREFIX
 from codequarry.shared.store.identity import IDENTITY_KEY
 from codequarry.shared.store.port import Document, Store

@@ -14,8 +14,9 @@ from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.parameters import integer_parameter, listed_parameter, refuse_unknown_parameters
 from codequarry.search_api.routes import INDEXER, answer_response, engine, followed, problem_responses
 from codequarry.search_api.work_bodies import JobsBody
-from codequarry.shared.jobs.job import Job, JobState, cancelled, retried
+from codequarry.shared.jobs.job import Job, JobState
 from codequarry.shared.jobs.job_list import change_job
+from codequarry.shared.jobs.lifecycle import cancelled, retried
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1_000

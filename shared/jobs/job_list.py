@@ -8,36 +8,19 @@ where the first one counts. Trying it again is the way back.
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
-from functools import partial
 from uuid import uuid4
 
 from codequarry.shared.errors import Conflict, NotIndexed, StoreError, StoreUnavailable, WrongState
-from codequarry.shared.jobs.job import (
-    UNFINISHED,
-    Job,
-    JobKind,
-    JobRequest,
-    JobState,
-    begun,
-    cancelled,
-    failed_once,
-    joined,
-    new_job,
-    now,
-    opposites,
-)
+from codequarry.shared.jobs.job import UNFINISHED, Job, JobKind, JobRequest, JobState, new_job, now
+from codequarry.shared.jobs.lifecycle import begun, cancelled, joined
+from codequarry.shared.jobs.order import Order, opposites
 from codequarry.shared.store.port import Document, Store
-from codequarry.shared.telemetry.metrics import count_job_lost
 from codequarry.shared.versions.settled import write_settled
 
 JOB_PREFIX = "job:"
 ENDED_PREFIX = "job-ended:"
 # Which job still waits for a version: requests that come in a burst find it here and join it.
 WAITING_PREFIX = "job-waiting:"
-# Ended jobs are kept for whoever asks late; those that failed, for whoever looks into them.
-KEPT_SECONDS = 24 * 3600
-FAILED_KEPT_SECONDS = 14 * 24 * 3600
 QUEUED: tuple[JobState, ...] = ("queued",)
 
 
@@ -154,7 +137,7 @@ def shown_jobs(store: Store, states: Collection[JobState] | None = None, repo: s
 
 
 def change_job(store: Store, job_id: str, change: Callable[[Job], Job]) -> Job:
-    """Apply a rule of ``job.py`` and return the job; NotIndexed if there is none, and what the rule raises.
+    """Apply a rule of ``lifecycle.py`` and return the job; NotIndexed if there is none, and what the rule raises.
 
     IndexMoved where the index went on in another edition meanwhile.
     """
@@ -170,13 +153,13 @@ def change_job(store: Store, job_id: str, change: Callable[[Job], Job]) -> Job:
             continue
         with suppress(StoreError):  # it is changed already; whoever tidies up finds the rest
             if changed.is_finished:
-                _put_away(store, written)
+                put_away(store, written)
             elif is_away:
                 store.delete_document(document.key, document.version)
         return changed
 
 
-def _put_away(store: Store, document: Document) -> None:
+def put_away(store: Store, document: Document) -> None:
     """Move a job that ended out of the way of those who look for work, unless it was tried again meanwhile."""
     key = ENDED_PREFIX + document.key.removeprefix(JOB_PREFIX)
     ended = store.read_document(key)
@@ -212,73 +195,8 @@ def claim_next(store: Store, holder: str, before: int | None = None, passing_ove
 def due_jobs(store: Store) -> list[Job]:
     """Return the jobs that somebody could begin now, the most urgent first."""
     jobs, moment = list_jobs(store, UNFINISHED), now()
-    order = _Order(jobs)
+    order = Order(jobs)
     return [job for job in jobs if job.is_due(moment) and not order.holds_back(job)]
-
-
-class _Order:
-    """Which of the jobs that wait or run have to end before others begin.
-
-    Of one version nobody begins a second job while one runs. What was asked for last holds in the end: a removal and
-    an import of the same version are done in the order in which they were asked for, be it more urgent or not, and
-    nothing of a repository begins while that is removed.
-    """
-
-    def __init__(self, jobs: Collection[Job]) -> None:
-        self._running = {(job.repo, job.ref) for job in jobs if job.state == "running"}
-        self._removed = {job.repo for job in jobs if (job.kind, job.ref, job.state) == ("remove", "", "running")}
-        self._first: dict[tuple[JobKind, str, str], str] = {}
-        for job in jobs:
-            key = (job.kind, job.repo, job.ref)
-            self._first[key] = min(self._first.get(key, job.created_at), job.created_at)
-
-    def holds_back(self, job: Job) -> bool:
-        """Tell whether a job that waits has to wait for another one."""
-        if (job.repo, job.ref) in self._running or job.repo in self._removed:
-            return True
-        return any(self._first.get(key, job.created_at) < job.created_at for key in opposites(job))
-
-
-def tidy(store: Store, is_lost: Callable[[Job], bool]) -> list[Job]:
-    """Let the jobs wait again whose holder is known to be lost, and return these; put away what was left behind."""
-    lost = []
-    # Read before the jobs: one that is submitted meanwhile is then no pointer to nothing.
-    pointers = store.list_documents(WAITING_PREFIX)
-    documents = store.list_documents(JOB_PREFIX)
-    jobs = [(Job.from_json(document.body), document) for document in documents]
-    known = {job.id for job, _ in jobs if not job.is_finished}
-    for pointer in pointers:
-        if pointer.body["id"] not in known:
-            with suppress(Conflict):
-                store.delete_document(pointer.key, pointer.version)
-    for job, document in jobs:
-        if job.is_finished:
-            _put_away(store, document)
-        if job.state == "running" and is_lost(job):
-            with suppress(Conflict, NotIndexed):
-                lost.append(change_job(store, job.id, partial(_lost, seen=job)))
-                count_job_lost()
-    return lost
-
-
-def forget_old(store: Store, kept_seconds: float, failed_kept_seconds: float) -> None:
-    """Remove jobs that ended long ago."""
-    for document in store.list_documents(ENDED_PREFIX):
-        job = Job.from_json(document.body)
-        if _age_seconds(job) > (failed_kept_seconds if job.state == "failed" else kept_seconds):
-            with suppress(Conflict):
-                store.delete_document(document.key, document.version)
-
-
-def _lost(job: Job, seen: Job) -> Job:
-    """Let a job wait again whose holder died: that counts as an attempt, or a job that kills workers would for ever."""
-    if job.beats != seen.beats:
-        raise Conflict(f"job {job.id} shows signs of life")
-    return failed_once(job, seen.holder, "whoever ran it ended without a word", 0.0)
-
-
-def _age_seconds(job: Job) -> float:
-    return (datetime.now(UTC) - datetime.fromisoformat(job.updated_at)).total_seconds()
 
 
 def cancel_jobs_of(store: Store, repo: str) -> list[Job]:

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from codequarry.shared.embedding.factory import open_embedder
-from codequarry.shared.jobs.job import JobRequest, ended
+from codequarry.shared.jobs.job import JobRequest
 from codequarry.shared.jobs.job_list import change_job, claim, submit
+from codequarry.shared.jobs.lifecycle import ended
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store
 

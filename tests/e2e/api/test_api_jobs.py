@@ -13,7 +13,7 @@ from codequarry.ingest.git.origins import parse_origin
 from codequarry.search_api.app import create_app
 from codequarry.search_api.routes import EXTENSION
 from codequarry.shared.errors import StoreUnavailable
-from codequarry.shared.jobs import job as jobs
+from codequarry.shared.jobs import lifecycle
 from codequarry.shared.jobs.job_list import read_job
 from codequarry.shared.repositories.catalog import Repository, save_repository
 
@@ -184,7 +184,7 @@ def test_a_job_whose_end_could_not_be_written_is_done_again(worker, branches, mo
     """It would run for ever to whoever asks for the same version: its holder lives."""
     for name, value in (("TIDY_SECONDS", 0.0), ("LOOK_SECONDS", 0.02)):
         monkeypatch.setattr(indexer, name, value)
-    monkeypatch.setattr(jobs, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(lifecycle, "RETRY_SECONDS", 0.0)
     change, failures = job_runner.change_job, [StoreUnavailable("it restarts")]
 
     def at_first_unavailable(store, job_id, rule):

@@ -9,8 +9,9 @@ from codequarry.search_api.app import create_app
 from codequarry.shared.access.grants import ALL_PATHS, Grant
 from codequarry.shared.access.key_list import add_key
 from codequarry.shared.access.keys import new_key
-from codequarry.shared.jobs.job import JobRequest, cancelled
+from codequarry.shared.jobs.job import JobRequest
 from codequarry.shared.jobs.job_list import JOB_PREFIX, change_job, submit
+from codequarry.shared.jobs.lifecycle import cancelled
 from codequarry.shared.model import PathGlobs
 from codequarry.shared.versions.refs import Ref
 

@@ -10,8 +10,9 @@ from codequarry.ingest import polling
 from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.search_api.app import create_app
-from codequarry.shared.jobs.job import MAX_ATTEMPTS, JobRequest, failed_once
+from codequarry.shared.jobs.job import JobRequest
 from codequarry.shared.jobs.job_list import change_job, claim, submit
+from codequarry.shared.jobs.lifecycle import MAX_ATTEMPTS, failed_once
 from codequarry.shared.triggers.polls import change_poll, moment
 
 FINAL = ("done", "failed", "cancelled")

@@ -13,8 +13,9 @@ import pytest
 from codequarry.ingest.app import MOST_REMINDERS
 from codequarry.ingest.fsck.versions import check_version
 from codequarry.ingest.tasks import LOOK_SECONDS
-from codequarry.shared.jobs.job import PRIORITIES, JobRequest, cancelled
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest
 from codequarry.shared.jobs.job_list import change_job, list_jobs, read_job, submit
+from codequarry.shared.jobs.lifecycle import cancelled
 from codequarry.shared.repositories.catalog import Repository, claim_repository
 from codequarry.shared.versions.ledger import read_head, read_transaction
 

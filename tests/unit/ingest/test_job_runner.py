@@ -15,8 +15,9 @@ from codequarry.ingest.job_runner import FOLLOWING, run_job
 from codequarry.ingest.removal import remove_repository
 from codequarry.ingest.renaming import rename_repository
 from codequarry.shared.errors import EmbedderUnavailable, GitError, Interrupted, LeaseHeld, NotIndexed, Stopped
-from codequarry.shared.jobs.job import Job, JobRequest, cancelled
+from codequarry.shared.jobs.job import Job, JobRequest
 from codequarry.shared.jobs.job_list import change_job, claim, claim_next, list_jobs, read_job, submit
+from codequarry.shared.jobs.lifecycle import cancelled
 from codequarry.shared.repositories.catalog import Repository, claim_repository, read_repository
 from codequarry.shared.telemetry.traces import start_tracing, stop_tracing
 from codequarry.shared.versions.ledger import read_head

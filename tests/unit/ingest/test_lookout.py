@@ -6,8 +6,9 @@ import pytest
 
 from codequarry.ingest.lookout import Lookout, untold
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
-from codequarry.shared.jobs.job import MAX_ATTEMPTS, PRIORITIES, JobRequest, beaten, failed_once
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest
 from codequarry.shared.jobs.job_list import change_job, claim, read_job, submit
+from codequarry.shared.jobs.lifecycle import MAX_ATTEMPTS, beaten, failed_once
 
 
 @pytest.fixture

@@ -6,12 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from codequarry.shared.errors import Conflict, WrongState
-from codequarry.shared.jobs.job import (
+from codequarry.shared.jobs.job import MAX_RETRY_SECONDS, Job, JobRequest, new_job, now
+from codequarry.shared.jobs.lifecycle import (
     MAX_ATTEMPTS,
     MAX_BUSY_SECONDS,
-    MAX_RETRY_SECONDS,
-    Job,
-    JobRequest,
     beaten,
     begun,
     cancelled,
@@ -20,8 +18,6 @@ from codequarry.shared.jobs.job import (
     failed_once,
     given_back,
     joined,
-    new_job,
-    now,
     put_off,
     retried,
 )

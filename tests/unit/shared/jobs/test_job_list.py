@@ -7,19 +7,19 @@ from dataclasses import replace
 import pytest
 
 from codequarry.shared.errors import IndexMoved, NotIndexed, StoreUnavailable, WrongState
-from codequarry.shared.jobs.job import PRIORITIES, JobRequest, beaten, cancelled, ended, failed_once, retried
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest
 from codequarry.shared.jobs.job_list import (
     change_job,
     claim,
     claim_next,
     due_jobs,
-    forget_old,
     list_jobs,
     read_job,
     submit,
     submit_within,
-    tidy,
 )
+from codequarry.shared.jobs.lifecycle import beaten, cancelled, ended, failed_once, retried
+from codequarry.shared.jobs.tidying import forget_old, tidy
 from codequarry.shared.triggers.deliveries import end_delivery, new_delivery
 from codequarry.shared.versions.ledger import change_head
 from codequarry.shared.versions.moving import hold_still, leave, let_go

@@ -9,8 +9,9 @@ from urllib.error import HTTPError
 import pytest
 
 from codequarry.shared.errors import EmbedderUnavailable, StoreUnavailable, UsageError
-from codequarry.shared.jobs.job import PRIORITIES, JobRequest, cancelled, ended
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest
 from codequarry.shared.jobs.job_list import change_job, claim, submit
+from codequarry.shared.jobs.lifecycle import cancelled, ended
 from codequarry.shared.repositories.catalog import RefHead, read_ref_head, save_ref_head
 from codequarry.shared.telemetry import metrics
 from codequarry.shared.telemetry.catalog_metrics import (

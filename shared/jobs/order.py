@@ -1,0 +1,36 @@
+"""Which job has to wait for which other one. Pure."""
+
+from collections.abc import Collection
+
+from codequarry.shared.jobs.job import Job, JobKind, JobRequest
+
+
+def opposites(wish: Job | JobRequest) -> tuple[tuple[JobKind, str, str], ...]:
+    """Return kind, repository and ref of what undoes a wish: removals of an import, imports of a removal."""
+    if wish.kind == "remove":
+        return (("index", wish.repo, wish.ref),)
+    return (("remove", wish.repo, wish.ref), ("remove", wish.repo, ""))
+
+
+class Order:
+    """Which of the jobs that wait or run have to end before others begin.
+
+    Of one version nobody begins a second job while one runs. What was asked for last holds in the end: a removal and
+    an import of the same version are done in the order in which they were asked for, be it more urgent or not, and
+    nothing of a repository begins while that is removed.
+    """
+
+    def __init__(self, jobs: Collection[Job]) -> None:
+        """Hold for ``jobs``, all that wait or run."""
+        self._running = {(job.repo, job.ref) for job in jobs if job.state == "running"}
+        self._removed = {job.repo for job in jobs if (job.kind, job.ref, job.state) == ("remove", "", "running")}
+        self._first: dict[tuple[JobKind, str, str], str] = {}
+        for job in jobs:
+            key = (job.kind, job.repo, job.ref)
+            self._first[key] = min(self._first.get(key, job.created_at), job.created_at)
+
+    def holds_back(self, job: Job) -> bool:
+        """Tell whether a job that waits has to wait for another one."""
+        if (job.repo, job.ref) in self._running or job.repo in self._removed:
+            return True
+        return any(self._first.get(key, job.created_at) < job.created_at for key in opposites(job))

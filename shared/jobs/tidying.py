@@ -1,0 +1,59 @@
+"""Looking after the list of jobs: those that were lost wait again, and those that ended long ago are forgotten."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+
+from codequarry.shared.errors import Conflict, NotIndexed
+from codequarry.shared.jobs.job import Job
+from codequarry.shared.jobs.job_list import ENDED_PREFIX, JOB_PREFIX, WAITING_PREFIX, change_job, put_away
+from codequarry.shared.jobs.lifecycle import failed_once
+from codequarry.shared.store.port import Store
+from codequarry.shared.telemetry.metrics import count_job_lost
+
+# Ended jobs are kept for whoever asks late; those that failed, for whoever looks into them.
+KEPT_SECONDS = 24 * 3600
+FAILED_KEPT_SECONDS = 14 * 24 * 3600
+
+
+def tidy(store: Store, is_lost: Callable[[Job], bool]) -> list[Job]:
+    """Let the jobs wait again whose holder is known to be lost, and return these; put away what was left behind."""
+    lost = []
+    # Read before the jobs: one that is submitted meanwhile is then no pointer to nothing.
+    pointers = store.list_documents(WAITING_PREFIX)
+    documents = store.list_documents(JOB_PREFIX)
+    jobs = [(Job.from_json(document.body), document) for document in documents]
+    known = {job.id for job, _ in jobs if not job.is_finished}
+    for pointer in pointers:
+        if pointer.body["id"] not in known:
+            with suppress(Conflict):
+                store.delete_document(pointer.key, pointer.version)
+    for job, document in jobs:
+        if job.is_finished:
+            put_away(store, document)
+        if job.state == "running" and is_lost(job):
+            with suppress(Conflict, NotIndexed):
+                lost.append(change_job(store, job.id, partial(_lost, seen=job)))
+                count_job_lost()
+    return lost
+
+
+def forget_old(store: Store, kept_seconds: float, failed_kept_seconds: float) -> None:
+    """Remove jobs that ended long ago."""
+    for document in store.list_documents(ENDED_PREFIX):
+        job = Job.from_json(document.body)
+        if _age_seconds(job) > (failed_kept_seconds if job.state == "failed" else kept_seconds):
+            with suppress(Conflict):
+                store.delete_document(document.key, document.version)
+
+
+def _lost(job: Job, seen: Job) -> Job:
+    """Let a job wait again whose holder died: that counts as an attempt, or a job that kills workers would for ever."""
+    if job.beats != seen.beats:
+        raise Conflict(f"job {job.id} shows signs of life")
+    return failed_once(job, seen.holder, "whoever ran it ended without a word", 0.0)
+
+
+def _age_seconds(job: Job) -> float:
+    return (datetime.now(UTC) - datetime.fromisoformat(job.updated_at)).total_seconds()
