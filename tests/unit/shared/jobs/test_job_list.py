@@ -262,6 +262,16 @@ def test_a_removal_and_an_import_are_done_in_the_order_in_which_they_were_asked_
     assert [(job.repo, job.ref) for job in due_jobs(store)] == [("core", ""), ("core", "v1"), ("site", "dev")]
 
 
+def test_a_repository_is_removed_after_the_imports_of_all_its_versions_that_were_asked_for_before(store):
+    """Else an import that came between the look at what is to be cancelled and the removal would bring it back."""
+    before, _ = submit(store, request(ref="v1"))
+    removal, _ = submit(store, replace(request(ref="", priority="urgent"), kind="remove"))
+    submit(store, request(ref="v2", priority="urgent"))
+    assert [job.id for job in due_jobs(store)] == [before.id]
+    change_job(store, before.id, cancelled)
+    assert [job.id for job in due_jobs(store)] == [removal.id]
+
+
 def test_a_request_does_not_join_what_comes_before_the_opposite(store):
     opened, _ = submit(store, request(ref="refs/pull/1"))
     closed, _ = submit(store, replace(request(ref="refs/pull/1"), kind="remove"))
