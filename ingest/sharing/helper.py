@@ -146,12 +146,11 @@ class _Desk:
             nonlocal until, more
             if until is not None and time.monotonic() >= until:
                 return None
-            at = self._take_one(share)
+            at = self._take_one(share, beat)
             if at is None:
                 more = False
                 return None
             until = until or time.monotonic() + TURN_SECONDS
-            beat.hold(at)
             files = share.files(at)
             watch.say("indexing")
             return at, files
@@ -166,13 +165,17 @@ class _Desk:
             self._reading.work(claim, finish)
         return more
 
-    def _take_one(self, share: Share) -> int | None:
-        """Claim any free batch: not all the same one, since many come at once."""
+    def _take_one(self, share: Share, beat: Beat) -> int | None:
+        """Claim any free batch, shown to be worked on: not all the same one, since many come at once."""
         free = _free(share, self._plan)
         random.shuffle(free)
         at = next((one for one in free if share.take(one, self._name)), None)
-        if at is not None and share.plan() != self._plan:
+        if at is None:
+            return None
+        beat.hold(at)
+        if share.plan() != self._plan:
             share.withdraw(at, self._name)  # the last batch was done in between, and all of it cleared
+            beat.drop(at)
             return None
         return at
 

@@ -13,7 +13,7 @@ from codequarry.ingest.sharing import beat, helper
 from codequarry.ingest.sharing.coordinator import HelperSilent
 from codequarry.ingest.sharing.helper import Helper
 from codequarry.ingest.sharing.share import Share
-from codequarry.shared.errors import GitError, Interrupted, LeaseHeld, LimitExceeded
+from codequarry.shared.errors import GitError, Interrupted, LeaseHeld, LimitExceeded, StoreUnavailable
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.versions.ledger import change_head, read_head
 from codequarry.shared.versions.transactions import take_over
@@ -430,6 +430,29 @@ def test_a_helper_whose_turn_fails_keeps_nothing(repository, share_workshop, ope
             assert (opened.opened, opened.closed) == (1, 1)
 
     index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=help_and_fail))
+
+
+def test_a_batch_is_given_back_whatever_fails_after_it_was_taken(repository, share_workshop, monkeypatch):
+    """Nobody else could take it: whoever claimed it lives on, and the import would begin again."""
+    left = []
+
+    def help_and_fail(timeline, number, _):
+        share, read, looks = Share(share_workshop.store, timeline, number), Share.plan, []
+
+        def plan(one):
+            looks.append(one)
+            if len(looks) == 2:
+                raise StoreUnavailable("gone for a moment")
+            return read(one)
+
+        with monkeypatch.context() as patch, closing(Helper()) as one:
+            patch.setattr(Share, "plan", plan)
+            with pytest.raises(StoreUnavailable):
+                one.take_part(timeline, number, share_workshop, lambda _: None)
+        left.append([claim.is_free for claim in share.claims().values()])
+
+    index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=help_and_fail))
+    assert left[0] == [True]
 
 
 def test_a_helper_goes_from_one_import_to_another(make_repository, share_workshop, opened, short_turns):
