@@ -9,7 +9,9 @@ import time
 import urllib.request
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any
+from urllib.error import HTTPError
 
 from bench.acceptance.installation import Installation
 
@@ -119,12 +121,14 @@ class Api:
             return answer
 
     def patiently(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        """Ask until an answer comes: the engine may be down just now."""
+        """Ask until an answer comes: the engine may be down just now. SystemExit where it will never be accepted."""
         deadline = time.monotonic() + 180
         while True:
             try:
                 return self.ask(method, path, body)
             except OSError as error:
-                if time.monotonic() > deadline:
-                    raise SystemExit(f"{method} {path}: {error}") from error
+                is_final = isinstance(error, HTTPError) and error.code < HTTPStatus.INTERNAL_SERVER_ERROR
+                if is_final or time.monotonic() > deadline:
+                    said = error.read().decode(errors="replace") if isinstance(error, HTTPError) else ""
+                    raise SystemExit(f"{method} {path}: {error} {said}") from error
                 time.sleep(0.5)

@@ -92,7 +92,10 @@ def kill_a_worker(installation: Installation, chance: random.Random) -> bool:
         jobs = [Job.from_json(document.body) for document in store.list_documents("job:")]
         batches = [dict(document.body) for document in store.list_documents("batch:")]
     holders = [job.holder for job in jobs if job.state == "running"]
-    holders += [str(batch["claimant"]) for batch in batches if batch.get("claimant") and not batch.get("written")]
+    # Where no job runs, a batch that was claimed is nobody's work any more.
+    holders += [
+        str(batch["claimant"]) for batch in batches if holders and batch.get("claimant") and not batch.get("written")
+    ]
     # One whose process is gone already may have a number that is somebody else's by now.
     pids = [int(holder.split(" ")[2]) for holder in holders if holder.count(" ") == 4 and not is_gone(holder)]
     if not pids:
@@ -193,7 +196,7 @@ def measure(scratch: Path, options: argparse.Namespace) -> dict[str, Any]:
     origins = scratch / "origins"
     origins.mkdir(exist_ok=True)
     installation = Installation(scratch / "home", "opensearch", f"http://127.0.0.1:{ports['store']}")
-    installation = replace(installation, extra=_settings(ports, origins))
+    installation = replace(installation, extra=_settings(ports, origins, options.repos.resolve()))
     installation.home.mkdir(parents=True, exist_ok=True)
     machines, api, searches = Machines(installation, ports), Api(ports["service"]), Searches()
     texts = [question.text for one in load() for question in one.questions]
@@ -236,7 +239,7 @@ def _ended(client: threading.Thread, done: threading.Event) -> Callable[[], None
     return end
 
 
-def _settings(ports: dict[str, int], origins: Path) -> dict[str, str]:
+def _settings(ports: dict[str, int], origins: Path, clones: Path) -> dict[str, str]:
     return {
         "CODEQUARRY_QUEUE__URL": f"redis://127.0.0.1:{ports['queue']}/0",
         "CODEQUARRY_EMBEDDING__MODEL": "words",
@@ -244,7 +247,8 @@ def _settings(ports: dict[str, int], origins: Path) -> dict[str, str]:
         "CODEQUARRY_EMBEDDING__DIMENSIONS": "128",
         "CODEQUARRY_EMBEDDING__MAX_RETRIES": "2",
         "CODEQUARRY_INDEXING__LEASE_SECONDS": "5",
-        "CODEQUARRY_API__LOCAL_ROOTS": str(origins),
+        # The origins borrow the objects of the clones.
+        "CODEQUARRY_API__LOCAL_ROOTS": json.dumps([str(origins.resolve()), str(clones)]),
     }
 
 
