@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 IN_PARALLEL := --numprocesses logical --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint bench clean
+.PHONY: help venv demo test lint bench model clean
 
 help: ## Say what there is.
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-6s %s\n", $$1, $$2}'
@@ -42,8 +42,11 @@ bench: $(VENV)/.test ## Measure speed on this machine (minutes); docs/measuremen
 	$(BIN)/python -m bench.acceptance.speed --repo .demo/libraries/.git
 	$(BIN)/python bench/embedded_store.py
 
-clean: ## Remove what the targets made: .venv, .demo, build and caches.
-	rm -rf $(VENV) .demo build dist codequarry.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+model: $(VENV)/.training ## Train the code-embedding model from scratch (needs npm, cargo, go and apt-get too; training/README.md).
+	$(BIN)/python -m training.make --work .model $(MODEL_OPTIONS)
+
+clean: ## Remove what the targets made: .venv, .demo, .model, build and caches.
+	rm -rf $(VENV) .demo .model build dist codequarry.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "error: no Python 3.11 or newer found (tried $(CANDIDATES)); install one or say make PYTHON=/path/to/python" >&2; exit 1; }
@@ -64,6 +67,11 @@ $(VENV)/.installed: pyproject.toml $(VENV)/.pip
 $(VENV)/.test: pyproject.toml $(VENV)/.pip
 	@echo "installing codequarry with what the tests need"
 	@$(BIN)/python -m pip install -qq -e '.[node,onnx,otel]' --group test
+	@touch $(VENV)/.installed $@
+
+$(VENV)/.training: pyproject.toml $(VENV)/.pip
+	@echo "installing codequarry with what training needs"
+	@$(BIN)/python -m pip install -qq -e '.[node]' --group training
 	@touch $(VENV)/.installed $@
 
 $(VENV)/.lint: pyproject.toml $(VENV)/.test

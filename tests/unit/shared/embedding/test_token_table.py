@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from codequarry.shared.embedding.token_table import TokenTable
+from codequarry.shared.embedding.vocabulary import Vocabulary
+
+TOKENS = ["get", "user", "by", "id", *(f"##{one}" for one in "abcdefghijklmnopqrstuvwxyz"), "##quux", "##qu"]
+
+
+@pytest.fixture
+def table():
+    weights = np.random.default_rng(1).standard_normal((len(TOKENS), 16)).astype(np.float32)
+    return TokenTable.of(Vocabulary(TOKENS), weights)
+
+
+def words(text):
+    return next(iter(Vocabulary(TOKENS).words([text])))
+
+
+def test_names_are_split_into_their_words():
+    assert words("getUserById(get_user)") == ["get", "user", "by", "id", "get", "user"]
+
+
+def test_a_word_that_was_never_seen_is_cut_into_the_longest_pieces():
+    assert words("quuxes") == ["##quux", "##e", "##s"]
+    assert words("qua") == ["##qu", "##a"]
+
+
+def test_signs_and_what_no_token_has_are_left_out():
+    assert words("{} -> ( ) ;") == []
+    assert words("get né") == ["get", "##n"]
+
+
+def test_a_vector_is_the_sum_of_rows_by_the_root_of_their_count_and_has_length_one(table):
+    rows = table.rows.astype(np.float32) * table.scales[:, None]
+    expected = rows[0] * 2 + rows[1]
+    expected /= np.linalg.norm(expected)
+    (found,) = table.embed(["get get get get user"])
+    assert found == pytest.approx(expected, abs=1e-6)
+    assert np.linalg.norm(found) == pytest.approx(1, abs=1e-6)
+
+
+def test_the_order_of_words_does_not_matter_and_an_empty_text_has_no_direction(table):
+    first, second, empty = table.embed(["get user", "user get", "..."])
+    assert np.allclose(first, second) and not empty.any()
+
+
+def test_what_is_written_is_read_with_its_rows_mapped(table, tmp_path):
+    table.write(tmp_path)
+    again = TokenTable.read(tmp_path)
+    assert isinstance(again.rows, np.memmap)
+    assert np.array_equal(again.embed(["get user by id"]), table.embed(["get user by id"]))
+    assert again.vocabulary.tokens == table.vocabulary.tokens
+
+
+def test_rounding_to_a_byte_moves_a_vector_by_little():
+    weights = np.random.default_rng(2).standard_normal((len(TOKENS), 256)).astype(np.float32)
+    table = TokenTable.of(Vocabulary(TOKENS), weights)
+    exact = weights[:4].sum(axis=0)
+    (found,) = table.embed(["get user by id"])
+    assert found @ (exact / np.linalg.norm(exact)) > 0.999
+
+
+def test_many_names_do_not_fill_the_memory(monkeypatch):
+    monkeypatch.setattr("codequarry.shared.embedding.vocabulary._MOST_REMEMBERED", 10)
+    vocabulary = Vocabulary(TOKENS)
+    for number in range(100):
+        assert vocabulary.ids(f"get{'user' * (number % 3)}") is not None
+        vocabulary.ids("a" * (number + 1))
+    assert len(vocabulary._names) <= 10

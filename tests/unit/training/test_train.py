@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from codequarry.shared.embedding.vocabulary import Vocabulary
+from training.dataset import Dataset, encode
+from training.pairs import Pair
+from training.questions import FORMS, question_tokens
+from training.train import Recipe, bag, batches, loss_and_gradient, train
+
+WORDS = [f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"] + [
+    f"code{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"
+]
+VOCABULARY = Vocabulary([*WORDS, *(f"##{one}" for one in "abcdefghijklmnopqrstuvwxyz0123456789")])
+
+
+def synthetic(number, packages=4):
+    """Pairs whose text and code share nothing but what can be learned: worda goes with codea."""
+    chance = np.random.default_rng(5)
+    for _ in range(packages):
+        pairs = []
+        for _ in range(number // packages):
+            letters = "".join(chance.choice(list("abcdefghijklmnopqrstuvwxyz"), size=3, replace=False))
+            text, code = (" ".join(kind + one for one in letters) for kind in ("word", "code"))
+            pairs.append(Pair("doc", "python", "", text, "", code))
+        yield pairs
+
+
+def test_the_gradient_is_that_of_the_loss():
+    chance = np.random.default_rng(1)
+    weights = chance.standard_normal((9, 4))
+    texts, codes = (sparse.csr_matrix(np.maximum(chance.standard_normal((5, 9)), 0)) for _ in range(2))
+    same = np.zeros((5, 5), dtype=bool)
+    same[0, 3] = same[3, 0] = True
+    _, rows, gradient, of_scale = loss_and_gradient(weights, texts, codes, 3.0, same)
+    step = 1e-6
+    for at, row in enumerate(rows):
+        for column in range(4):
+            above, below = weights.copy(), weights.copy()
+            above[row, column] += step
+            below[row, column] -= step
+            slope = (
+                loss_and_gradient(above, texts, codes, 3.0, same)[0]
+                - loss_and_gradient(below, texts, codes, 3.0, same)[0]
+            ) / (2 * step)
+            assert gradient[at, column] == pytest.approx(slope, abs=1e-6)
+    longer = loss_and_gradient(weights, texts, codes, 3.0 * np.exp(step), same)[0]
+    shorter = loss_and_gradient(weights, texts, codes, 3.0 * np.exp(-step), same)[0]
+    assert of_scale == pytest.approx((longer - shorter) / (2 * step), abs=1e-6)
+
+
+def test_what_belongs_together_is_found_after_training_and_not_before(tmp_path):
+    data = encode(synthetic(2_000), VOCABULARY)
+    data.write(tmp_path / "train.npz")
+    data = Dataset.read(tmp_path / "train.npz")
+    recipe = Recipe(dimension=32, epochs=12, batch=128, block=8, code_dropout=0.0, question_share=0.0)
+    told = []
+    weights = train(
+        data, len(VOCABULARY.tokens), question_tokens(VOCABULARY), recipe, 1, lambda *said: told.append(said)
+    )
+    unit = weights / np.linalg.norm(weights, axis=1, keepdims=True)
+    nearest = (unit[:26] @ unit[26:52].T).argmax(axis=1)
+    assert (nearest == np.arange(26)).mean() > 0.9
+    assert told[-1][1] < told[0][1] and 0 < told[-1][0] <= 1
+
+
+def test_the_same_seed_gives_the_same_model():
+    data = encode(synthetic(400), VOCABULARY)
+    recipe = Recipe(dimension=8, epochs=1, batch=64, block=8)
+    first, second, other = (
+        train(data, len(VOCABULARY.tokens), question_tokens(VOCABULARY), recipe, seed, lambda *_: None)
+        for seed in (1, 1, 2)
+    )
+    assert np.array_equal(first, second) and not np.array_equal(first, other)
+
+
+def test_a_batch_is_made_of_blocks_of_one_package():
+    data = encode(synthetic(800), VOCABULARY)
+    recipe = Recipe(batch=64, block=8)
+    seen = []
+    for which in batches(data, recipe, np.random.default_rng(1)):
+        blocks = data.package[which].reshape(-1, recipe.block)
+        assert (blocks == blocks[:, :1]).mean() > 0.9
+        seen += which.tolist()
+    assert len(seen) == len(set(seen)) >= len(data) - recipe.batch
+
+
+def test_a_token_counts_with_the_square_root_of_how_often_it_occurs():
+    counted = bag(np.array([0, 0, 0, 0, 1]), np.array([2, 2, 2, 2, 0], np.int32), (2, 3))
+    assert counted.toarray().tolist() == [[0, 0, 2], [1, 0, 0]]
+
+
+def test_a_pair_that_comes_twice_counts_once():
+    pair = Pair("doc", "go", "a.go", "Opens the archive", "", "func Open() {}")
+    data = encode([[pair, pair], [pair]], VOCABULARY)
+    assert len(data) == 1 and data.languages == ("go",)
+
+
+def test_questions_are_put_in_every_form():
+    assert len(question_tokens(VOCABULARY)) == len(FORMS) and all(question_tokens(VOCABULARY))

@@ -1,0 +1,1 @@
+"""How the built-in model is made: sources, pairs, training, figures. For developers; not in the wheel."""

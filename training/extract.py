@@ -1,0 +1,120 @@
+"""From packages to pairs: every source file, once, without tests, generated files and other people's code."""
+
+import gzip
+import hashlib
+import json
+import random
+import tarfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
+from fnmatch import fnmatch
+from pathlib import Path
+
+from codequarry.ingest.files.content import NotText, decode, generated_marker, is_minified
+from codequarry.ingest.files.kinds import kind_of_path
+from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
+from training.archives import files_of
+from training.clients import Fetched
+from training.metadata import refused_files
+from training.near_copies import Fingerprints
+from training.pairs import Pair, pairs_of
+
+# So many files and pairs of one package: one project's manner must not be what is learned.
+MOST_FILES = 600
+MOST_PAIRS = 3_000
+# No person wrote more in one file than this in a language that people write.
+_LEAST_CHARACTERS = 300
+SUFFIXES = frozenset(
+    {
+        ".py", ".js", ".jsx", ".mjs", ".ts", ".tsx", ".go", ".rs", ".java", ".kt", ".scala", ".c", ".h", ".cc", ".cpp",
+        ".cxx", ".hh", ".hpp", ".cs", ".rb", ".php", ".swift", ".sh",
+    }
+)  # fmt: skip
+# What the registries put before a package's own paths.
+_PREFIXES = ("usr/share/php/", "usr/share/", "usr/lib/ruby/vendor_ruby/", "usr/lib/ruby/", "usr/lib/", "package/")
+
+
+def extract(fetched: Fetched, kept_apart: Fingerprints) -> list[Pair]:
+    """Return the pairs of one package, at most MOST_PAIRS, chosen by its name alone and so the same each time."""
+    chance = random.Random(fetched.package.key)
+    files = list(_sources(fetched))
+    chance.shuffle(files)
+    found: list[Pair] = []
+    for path, language, text in files[:MOST_FILES]:
+        if not kept_apart.has_near_copy(text):
+            found += pairs_of(path, language, text)
+    chance.shuffle(found)
+    return found[:MOST_PAIRS]
+
+
+def _sources(fetched: Fetched) -> Iterator[tuple[str, str, str]]:
+    seen, refused = set(), refused_files(fetched)
+    for raw, data in files_of(fetched.archive, SUFFIXES):
+        path = own_path(raw, fetched)
+        language = language_of(path)
+        if language not in GRAMMAR_LANGUAGES or path.endswith(".d.ts") or kind_of_path(path, language) != "source":
+            continue
+        if any(_fits(path, pattern) for pattern in refused):
+            continue
+        decoded = decode(data)
+        if isinstance(decoded, NotText) or len(decoded.text) < _LEAST_CHARACTERS:
+            continue
+        text = decoded.text.replace("\r\n", "\n")
+        digest = hashlib.sha256(text.encode()).digest()
+        if digest in seen or generated_marker(text) or is_minified(text, language):
+            continue
+        seen.add(digest)
+        yield path, language, text
+
+
+def _fits(path: str, pattern: str) -> bool:
+    """Tell whether a pattern of the upstream sources may mean a file, which lies elsewhere where it is installed."""
+    folder, _, name = pattern.rpartition("/")
+    if set(name) <= {"*"}:
+        return f"/{folder.rpartition('/')[2]}/" in f"/{path}"
+    return fnmatch(path.rpartition("/")[2], name)
+
+
+def own_path(path: str, fetched: Fetched) -> str:
+    """Return a file's path as its project has it, without what the registry put before it."""
+    path = path.removeprefix("./")
+    if fetched.package.registry == "go":
+        return path.removeprefix(f"{fetched.package.name}@{fetched.package.version}/")
+    if fetched.package.registry == "crates":
+        return path.partition("/")[2]
+    return next((path.removeprefix(one) for one in _PREFIXES if path.startswith(one)), path)
+
+
+def extract_all(fetched: Sequence[Fetched], folder: Path, kept_apart: Path) -> Iterator[tuple[str, int]]:
+    """Write a file of pairs for each package that has none yet; yield its key and the number of pairs, as they end."""
+    folder.mkdir(parents=True, exist_ok=True)
+    waiting = [one for one in fetched if not _place(folder, one).exists()]
+    with ProcessPoolExecutor() as pool:
+        running = {pool.submit(_write, one, folder, kept_apart): one for one in waiting}
+        for done in as_completed(running):
+            yield running[done].package.key, done.result()
+
+
+def _write(fetched: Fetched, folder: Path, kept_apart: Path) -> int:
+    try:
+        pairs = extract(fetched, Fingerprints.read(kept_apart))
+    except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
+        raise RuntimeError(f"{fetched.archive} can't be read: {error}; delete it, and it is brought again") from error
+    place = _place(folder, fetched)
+    fresh = place.with_suffix(".new")
+    with gzip.open(fresh, "wt", compresslevel=3) as file:
+        file.writelines(json.dumps(asdict(pair)) + "\n" for pair in pairs)
+    fresh.replace(place)
+    return len(pairs)
+
+
+def read_pairs(folder: Path, key: str) -> list[Pair]:
+    """Read what was extracted of one package."""
+    with gzip.open(folder / f"{key}.jsonl.gz", "rt") as file:
+        return [Pair(**json.loads(line)) for line in file]
+
+
+def _place(folder: Path, fetched: Fetched) -> Path:
+    return folder / f"{fetched.package.key}.jsonl.gz"

@@ -1,0 +1,171 @@
+"""Make the built-in model: bring the packages, cut pairs, choose tokens, train, measure. Each stage is done once.
+
+A stage that has its result is left out, so that a run that was stopped goes on; --again STAGE does it and all later
+ones anew.
+
+    python -m training.make --work FOLDER
+    python -m training.make --work FOLDER --seeds 1 2 3 --cosqa FOLDER
+    python -m training.make --work FOLDER --again train
+"""
+
+import argparse
+import json
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+from codequarry.shared.embedding.token_table import TokenTable
+from codequarry.shared.embedding.vocabulary import Vocabulary
+from training import figures
+from training.clients import Fetched, NotFetched, fetch
+from training.dataset import Dataset, encode, held_out
+from training.extract import extract_all, read_pairs
+from training.fingerprint import PLACE as KEPT_APART
+from training.metadata import licence_of
+from training.packages import Package, read_packages
+from training.questions import question_tokens
+from training.train import Recipe, train
+from training.words import choose_tokens, count_words
+
+STAGES = ("packages", "pairs", "tokens", "train", "measure")
+# Packages that are measured on and never learned from.
+HELD_OUT = 40
+AT_ONCE = 6
+# More packages than this must not be missing, or the model is another one.
+_MOST_MISSING = 0.02
+
+
+def say(text: str) -> None:
+    """Tell how far it is, on stderr."""
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def bring(packages: Sequence[Package], folder: Path) -> list[Fetched]:
+    """Bring every pinned package whose licence is still the one that was pinned; end where too many are missing."""
+    found, missing = [], []
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for number, one in enumerate(pool.map(lambda package: _bring(package, folder), packages), 1):
+            (missing if isinstance(one, str) else found).append(one)
+            if number % 100 == 0 or number == len(packages):
+                say(f"packages: {number:,} of {len(packages):,}")
+    for reason in missing:
+        say(f"left out: {reason}")
+    if len(missing) > _MOST_MISSING * len(packages):
+        raise SystemExit(f"{len(missing)} of {len(packages)} packages are missing; run it again when they can be had")
+    return [one for one in found if isinstance(one, Fetched)]
+
+
+def _bring(package: Package, folder: Path) -> Fetched | str:
+    try:
+        fetched = fetch(package, folder)
+        licence = licence_of(fetched)
+    except NotFetched as error:
+        return str(error)
+    if licence != package.licence:
+        return f"{package.key}: its licence was pinned as {package.licence} and is {licence} now"
+    return fetched
+
+
+def make_pairs(work: Path, packages: Sequence[Package]) -> None:
+    """Bring the packages and cut their pairs."""
+    fetched = bring(packages, work / "packages")
+    total, began = 0, time.monotonic()
+    for number, (_, count) in enumerate(extract_all(fetched, work / "pairs", KEPT_APART), 1):
+        total += count
+        if number % 100 == 0:
+            say(f"pairs: {number:,} of {len(fetched):,} packages, {total:,} pairs, {time.monotonic() - began:.0f} s")
+
+
+def make_tokens(work: Path, keys: Sequence[str]) -> None:
+    """Choose the tokens, and write the pairs as their numbers."""
+    say("tokens: counting words")
+    often, spread = count_words(read_pairs(work / "pairs", key) for key in keys)
+    vocabulary = Vocabulary(choose_tokens(often, spread))
+    data = encode((read_pairs(work / "pairs", key) for key in keys), vocabulary)
+    data.write(work / "train.npz")
+    vocabulary.write(work / "vocabulary.txt")
+    say(f"tokens: {len(vocabulary.tokens):,} tokens, {len(data):,} pairs")
+
+
+def make_model(work: Path, seed: int) -> None:
+    """Train one model and write it."""
+    vocabulary = Vocabulary.read(work / "vocabulary.txt")
+
+    def report(share: float, loss: float) -> None:
+        say(f"train: seed {seed}, {share:.0%}, loss {loss:.3f}")
+
+    data = Dataset.read(work / "train.npz")
+    weights = train(data, len(vocabulary.tokens), question_tokens(vocabulary), Recipe(), seed, report)
+    fresh = model_folder(work, seed).with_suffix(".new")
+    TokenTable.of(vocabulary, weights).write(fresh)
+    fresh.replace(model_folder(work, seed))
+
+
+def measure(work: Path, seed: int, keys: Sequence[str], cosqa: Path | None) -> dict[str, dict[str, object]]:
+    """Return the figures of one model."""
+    embed = TokenTable.read(model_folder(work, seed)).embed
+    found = figures.held_out(embed, [pair for key in keys for pair in read_pairs(work / "pairs", key)])
+    if cosqa:
+        found["cosqa"] = figures.cosqa(embed, cosqa)
+    for name, figure in found.items():
+        say(f"seed {seed}: {name} {figure}")
+    return {name: asdict(figure) for name, figure in found.items()}
+
+
+def model_folder(work: Path, seed: int) -> Path:
+    """Return where the model of a seed is."""
+    return work / f"model-{seed}"
+
+
+def forget(work: Path, stage: str) -> None:
+    """Remove the results of a stage and of all later ones."""
+    places = {
+        "packages": ["packages"],
+        "pairs": ["pairs"],
+        "tokens": ["train.npz", "vocabulary.txt"],
+        "train": [one.name for one in work.glob("model-*")],
+        "measure": ["figures.json"],
+    }
+    for later in STAGES[STAGES.index(stage) :]:
+        for name in places[later]:
+            place = work / name
+            shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True, metavar="FOLDER", help="where everything is kept (10 GB)")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1], metavar="N", help="one model each (1)")
+    parser.add_argument("--cosqa", type=Path, metavar="FOLDER", help="measure on CoSQA's development half too")
+    parser.add_argument("--again", choices=STAGES, help="do this stage and all later ones anew")
+    options = parser.parse_args()
+    work: Path = options.work
+    work.mkdir(parents=True, exist_ok=True)
+    if options.again:
+        forget(work, options.again)
+    packages = read_packages()
+    keys = [one.key for one in packages]
+    apart = held_out(keys, HELD_OUT)
+    make_pairs(work, packages)
+    present = [key for key in keys if (work / "pairs" / f"{key}.jsonl.gz").exists()]
+    learned = [key for key in present if key not in apart]
+    _unless((work / "vocabulary.txt").exists(), lambda: make_tokens(work, learned))
+    for seed in options.seeds:
+        _unless(model_folder(work, seed).exists(), lambda seed=seed: make_model(work, seed))
+    measured = [key for key in present if key in apart]
+    told = {str(seed): measure(work, seed, measured, options.cosqa) for seed in options.seeds}
+    (work / "figures.json").write_text(json.dumps(told, indent=1) + "\n")
+    say(f"done: {', '.join(str(model_folder(work, seed)) for seed in options.seeds)}, {work / 'figures.json'}")
+
+
+def _unless(done: bool, stage: Callable[[], None]) -> None:
+    if not done:
+        stage()
+
+
+if __name__ == "__main__":
+    main()

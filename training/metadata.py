@@ -1,0 +1,114 @@
+"""What a package's own metadata say of its licence, for each registry."""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from email.parser import Parser
+
+from training.archives import files_of
+from training.clients import Fetched
+from training.licences import expression_of, is_permissive, licence_of_text
+from training.packages import Registry
+from training.poms import licences_of
+
+_CLASSIFIER = "License :: "
+_LICENCE_FILES = frozenset({"license", "license.txt", "license.md", "licence", "copying", "license-mit", "unlicense"})
+
+
+def licence_of(fetched: Fetched) -> str | None:
+    """Return the SPDX expression of a package's licence, from its own metadata; None where that is not clear."""
+    return _READERS[fetched.package.registry](fetched)
+
+
+def _pypi(fetched: Fetched) -> str | None:
+    text = _first(fetched, frozenset({"metadata"}), lambda path: path.count("/") == 1)
+    told = Parser().parsestr(text, headersonly=True)
+    if expression := told.get("License-Expression"):
+        return expression_of([expression])
+    classifiers = [one.rsplit(" :: ", 1)[1] for one in told.get_all("Classifier", []) if one.startswith(_CLASSIFIER)]
+    by_classifier = expression_of([one for one in classifiers if one != "OSI Approved"])
+    # A classifier of its family says less than the field beside it; a whole text in that field says nothing clear.
+    field = told.get("License", "")
+    return by_classifier or (expression_of([field]) if len(field) < 80 else licence_text(field))
+
+
+def licence_text(text: str) -> str | None:
+    """Return the licence of a whole text, if it is a permissive one."""
+    found = licence_of_text(text)
+    return found if found and is_permissive(found) else None
+
+
+def _npm(fetched: Fetched) -> str | None:
+    text = _first(fetched, frozenset({"package.json"}), lambda path: path.count("/") == 1)
+    told = json.loads(text or "{}")
+    named = told.get("license") or told.get("licenses") or ""
+    named = named if isinstance(named, list) else [named]
+    return expression_of([one.get("type", "") if isinstance(one, dict) else str(one) for one in named])
+
+
+def _crates(fetched: Fetched) -> str | None:
+    text = _first(fetched, frozenset({"cargo.toml"}), lambda path: path.count("/") == 1)
+    named = tomllib.loads(text).get("package", {}).get("license", "")
+    return expression_of([named]) if isinstance(named, str) else None
+
+
+def _go(fetched: Fetched) -> str | None:
+    # Modules have no metadata but the text of their licence.
+    depth = f"{fetched.package.name}@{fetched.package.version}/".count("/")
+    return licence_text(_first(fetched, _LICENCE_FILES, lambda path: path.count("/") == depth))
+
+
+def _maven(fetched: Fetched) -> str | None:
+    for pom in fetched.metadata:
+        if names := licences_of(pom):
+            return expression_of(names)
+    return None
+
+
+def _debian(fetched: Fetched) -> str | None:
+    """Judge by what the copyright file says of all files; those under other terms are refused_files."""
+    text = _copyright(fetched)
+    if "Files:" not in text:
+        return licence_text(text)
+    return next((licence for files, licence in _paragraphs(text) if "*" in files), None)
+
+
+def refused_files(fetched: Fetched) -> list[str]:
+    """Return patterns of the files that are under other terms than their package, and not permissive ones."""
+    if fetched.package.registry != "debian":
+        return []
+    return [one for files, licence in _paragraphs(_copyright(fetched)) if licence is None for one in files]
+
+
+def _copyright(fetched: Fetched) -> str:
+    place = f"/{fetched.package.name}/copyright"
+    return _first(fetched, frozenset({"copyright"}), lambda path: path.endswith(place))
+
+
+def _paragraphs(text: str) -> Iterator[tuple[list[str], str | None]]:
+    """Yield patterns and licence of each paragraph of Debian's copyright format, the packaging's own left out."""
+    for paragraph in re.split(r"\n\s*\n", text):
+        files = re.search(r"^Files:((?:.*|\n[ \t]+.*)+)", paragraph, re.MULTILINE)
+        named = re.search(r"^License:\s*(.*)", paragraph, re.MULTILINE)
+        patterns = files[1].split() if files else []
+        if named and patterns and not all(one.startswith("debian") for one in patterns):
+            expression = re.sub(r"(?i)\bor\b", "OR", re.sub(r"(?i)\band\b", "AND", named[1].replace(",", " ")))
+            yield patterns, expression_of([expression])
+
+
+_READERS: Mapping[Registry, Callable[[Fetched], str | None]] = {
+    "pypi": _pypi,
+    "npm": _npm,
+    "crates": _crates,
+    "go": _go,
+    "maven": _maven,
+    "debian": _debian,
+}
+
+
+def _first(fetched: Fetched, names: frozenset[str], fits: Callable[[str], bool]) -> str:
+    for path, data in files_of(fetched.archive, names):
+        if fits(path):
+            return data.decode(errors="replace")
+    return ""

@@ -1,0 +1,91 @@
+"""Files that are nearly the same as one of a code base that is measured, found by MinHash.
+
+Broder, "On the resemblance and containment of documents" (1997): the share of equal minima of two sets under many
+random orders estimates their Jaccard similarity. A set here is a file's runs of five words.
+"""
+
+import functools
+import re
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+# At this similarity a file is a copy (the threshold of "The Stack", Kocetkov et al. 2022, is 0.7 to 0.85).
+THRESHOLD = 0.8
+ORDERS = 64
+# Files that share a band of minima are compared: 16 bands of 4 find 0.8 with a chance of 1 - (1 - 0.8^4)^16 > 0.999.
+_ROWS_A_BAND = 4
+_SHINGLE = 5
+_WORD = re.compile(r"\w+")
+# Eight bits of each minimum are kept (b-bit MinHash, Li and Koenig 2010): 1 in 256 agree by chance, and the file of
+# fingerprints stays small.
+Signature = NDArray[np.uint8]
+
+
+def signature(text: str) -> Signature:
+    """Return ORDERS minima of a text's runs of words, their low 8 bits."""
+    words = _WORD.findall(text)
+    runs = {zlib.crc32(" ".join(words[at : at + _SHINGLE]).encode()) for at in range(max(1, len(words) - _SHINGLE + 1))}
+    hashed = np.fromiter(runs, dtype=np.uint64)
+    factors, shifts = _orders()
+    # Multiply-shift hashing (Dietzfelbinger et al. 1997): products are meant to overflow, the upper half is the hash.
+    minima = ((hashed[:, None] * factors + shifts) >> np.uint64(32)).min(axis=0)
+    return (minima & np.uint64(0xFF)).astype(np.uint8)
+
+
+@functools.cache
+def _orders() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    chance = np.random.default_rng(1997)
+    return (
+        chance.integers(0, 1 << 64, ORDERS, dtype=np.uint64) | np.uint64(1),
+        chance.integers(0, 1 << 64, ORDERS, dtype=np.uint64),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprints:
+    """Signatures of all files of the code bases that are measured, one a row."""
+
+    rows: NDArray[np.uint8]
+    bands: dict[bytes, list[int]]
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "Fingerprints":
+        """Take the fingerprints of whole files."""
+        rows = [signature(text) for text in texts]
+        return cls.index(np.stack(rows) if rows else np.zeros((0, ORDERS), np.uint8))
+
+    @classmethod
+    def index(cls, rows: NDArray[np.uint8]) -> "Fingerprints":
+        """Make fingerprints findable by their bands."""
+        bands: dict[bytes, list[int]] = {}
+        for number, row in enumerate(rows):
+            for band in _bands(row):
+                bands.setdefault(band, []).append(number)
+        return cls(rows, bands)
+
+    @classmethod
+    @functools.lru_cache(maxsize=1)
+    def read(cls, path: Path) -> "Fingerprints":
+        """Read fingerprints from a file, once in a process."""
+        with np.load(path) as stored:
+            return cls.index(stored["rows"])
+
+    def write(self, path: Path) -> None:
+        """Write the fingerprints to a file."""
+        np.savez_compressed(path, rows=self.rows)
+
+    def has_near_copy(self, text: str) -> bool:
+        """Tell whether a file is nearly the same as one of these."""
+        own = signature(text)
+        near = {number for band in _bands(own) for number in self.bands.get(band, ())}
+        return any(np.mean(self.rows[number] == own) >= THRESHOLD for number in near)
+
+
+def _bands(row: Signature) -> Iterable[bytes]:
+    for at in range(0, ORDERS, _ROWS_A_BAND):
+        yield bytes([at]) + row[at : at + _ROWS_A_BAND].tobytes()

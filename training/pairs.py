@@ -1,0 +1,123 @@
+"""Pairs of a text and the code it speaks of, cut from one source file with the product's own chunker."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from codequarry.ingest.chunking.comments import summary
+from codequarry.ingest.chunking.core import chunk_file
+from codequarry.ingest.files.source import SourceFile
+from codequarry.shared.identifiers import split_identifier
+from codequarry.shared.model import Chunk
+from codequarry.shared.settings.config import ChunkingSettings
+
+Kind = Literal["doc", "comment", "name"]
+
+# Characters of code: about what a chunk has; the rest of a long one says little new.
+MOST_CODE = 2_000
+LEAST_CODE = 60
+# Words of a text: fewer say too little, more are an essay.
+FEWEST_WORDS = 4
+MOST_WORDS = 60
+# Names are the weakest pairs: one for each so many symbols is enough beside the others.
+_NAME_EVERY = 2
+_DECLARED = frozenset({"function", "method", "class", "interface", "struct", "trait", "enum", "type", "module"})
+_COMMENT = re.compile(r"^\s*(?:#(?!!)|//(?!/)|--)\s?(?P<text>.*\S)\s*$")
+_LINES_AFTER_COMMENT = 12
+_FEWEST_LINES = 2
+_WORD = re.compile(r"[A-Za-z]{2,}")
+# A comment that is code, a ruler, an order to a tool, or a licence.
+_NO_PROSE = re.compile(
+    r"[{};=]\s*$|^\W*$|^@|https?://"
+    r"|\b(?:noqa|eslint|pylint|pragma|nolint|NOLINT|clang-format|type: ignore|TODO|FIXME|XXX"
+    r"|copyright|licen[cs]e|SPDX|generated|deprecated|inheritdoc|region|endregion)\b",
+    re.IGNORECASE,
+)
+_PROSE_SHARE = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """``text`` speaks of ``code``; ``path`` and ``head`` (context, names, signature) stand before it."""
+
+    kind: Kind
+    language: str
+    path: str
+    text: str
+    head: str
+    code: str
+
+
+def pairs_of(path: str, language: str, text: str) -> Iterator[Pair]:
+    """Yield the pairs of one file, none for a file without prose."""
+    source = SourceFile("training", path, "", language, text)
+    for number, chunk in enumerate(chunk_file(source, ChunkingSettings())):
+        if chunk.symbol_type in _DECLARED:
+            yield from _documented(chunk)
+            if number % _NAME_EVERY == 0:
+                yield from _named(chunk)
+        yield from _commented(chunk)
+
+
+def _documented(chunk: Chunk) -> Iterator[Pair]:
+    about = summary(chunk.doc, limit=400)
+    if is_prose(about):
+        bare = without_doc(chunk)
+        if len(bare.strip()) >= LEAST_CODE:
+            yield Pair("doc", chunk.language, chunk.path, about, head_of(chunk), bare[:MOST_CODE])
+
+
+def _named(chunk: Chunk) -> Iterator[Pair]:
+    name = chunk.symbol_name or ""
+    words = split_identifier(name)
+    bare = without_doc(chunk)
+    if len(words) >= 2 and len(bare.strip()) >= 2 * LEAST_CODE:
+        code = re.sub(rf"\b{re.escape(name)}\b", "", bare)
+        yield Pair("name", chunk.language, "", " ".join(words), "", code[:MOST_CODE])
+
+
+def _commented(chunk: Chunk) -> Iterator[Pair]:
+    """Pair a line of comment inside a declaration with the lines after it, up to the next comment or empty line."""
+    lines = chunk.text.split("\n")
+    at = 1
+    while at < len(lines):
+        first = at
+        while at < len(lines) and (found := _COMMENT.match(lines[at])):
+            at += 1
+        if at == first:
+            at += 1
+            continue
+        text = " ".join(found["text"] for line in lines[first:at] if (found := _COMMENT.match(line)))
+        after = []
+        for line in lines[at : at + _LINES_AFTER_COMMENT]:
+            if not line.strip() or _COMMENT.match(line):
+                break
+            after.append(line)
+        code = "\n".join(after)
+        if len(after) >= _FEWEST_LINES and len(code) >= LEAST_CODE and is_prose(text):
+            yield Pair("comment", chunk.language, chunk.path, text, head_of(chunk), code[:MOST_CODE])
+        at += len(after)
+
+
+def head_of(chunk: Chunk) -> str:
+    """Return what the index puts between path and text: context, names, signature."""
+    words = " ".join(split_identifier(chunk.symbol_name or ""))
+    names = (chunk.qualified_name or "", chunk.signature or "", words if " " in words else "")
+    return "\n".join(filter(None, (chunk.context, *names)))
+
+
+def without_doc(chunk: Chunk) -> str:
+    """Return a chunk's text without its doc comment, so that the text is not simply found in the code."""
+    text = chunk.text
+    for line in chunk.doc.split("\n"):
+        text = text.replace(line.strip(), "") if len(line.strip()) > len("*/ ") else text
+    return text
+
+
+def is_prose(text: str) -> bool:
+    """Tell whether a comment is a sentence in English letters, not code or an order to a tool."""
+    words = _WORD.findall(text)
+    if not FEWEST_WORDS <= len(words) <= MOST_WORDS or _NO_PROSE.search(text):
+        return False
+    return sum(map(len, words)) >= _PROSE_SHARE * len(text.replace(" ", ""))

@@ -1,0 +1,202 @@
+"""Training the token table: texts near their code, far from all other code of the batch.
+
+Symmetric InfoNCE (van den Oord et al. 2018, as in CLIP, Radford et al. 2021) with a learned scale; a vector is the
+normalised sum of sqrt(tf) times the token's row, and its gradient is written out below, so that numpy and scipy do.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from training.dataset import Dataset
+
+Matrix = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What decides the model beside the data. Rates are of Adam with cosine decay; shares are probabilities."""
+
+    dimension: int = 256
+    epochs: int = 4
+    batch: int = 2_048
+    # Pairs of one package that stand together: each is a hard negative of the others.
+    block: int = 32
+    rate: float = 0.01
+    warm_up: float = 0.02
+    scale: float = 20.0
+    text_dropout: float = 0.1
+    code_dropout: float = 0.2
+    path_share: float = 0.7
+    head_share: float = 0.7
+    # Queries that get words as people put before what they ask.
+    question_share: float = 0.33
+
+
+class Adam:
+    """Adam (Kingma and Ba 2015) that touches only rows with a gradient; the others keep their moments."""
+
+    def __init__(self, shape: tuple[int, ...], first: float = 0.9, second: float = 0.999) -> None:
+        self._mean = np.zeros(shape, dtype=np.float32)
+        self._square = np.zeros(shape, dtype=np.float32)
+        self._first, self._second = first, second
+
+    def step(self, weights: Matrix, rows: NDArray[np.int64], gradient: Matrix, rate: float, number: int) -> None:
+        """Move ``weights[rows]`` against ``gradient``; ``number`` counts steps from 1."""
+        mean = self._mean[rows] * self._first + gradient * (1 - self._first)
+        square = self._square[rows] * self._second + gradient**2 * (1 - self._second)
+        self._mean[rows], self._square[rows] = mean, square
+        corrected = rate * math.sqrt(1 - self._second**number) / (1 - self._first**number)
+        weights[rows] -= corrected * mean / (np.sqrt(square) + 1e-8)
+
+
+def bag(places: NDArray[np.int64], ids: NDArray[np.int32], shape: tuple[int, int]) -> sparse.csr_matrix:
+    """Return sqrt(tf) of each token in each text, as a matrix (texts, tokens)."""
+    counted = sparse.coo_matrix((np.ones(len(ids), np.float32), (places, ids)), shape=shape).tocsr()
+    counted.sum_duplicates()
+    counted.data = np.sqrt(counted.data)
+    return counted
+
+
+def start(data: Dataset, tokens: int, recipe: Recipe, chance: np.random.Generator) -> Matrix:
+    """Return random directions, as long as the token's inverse document frequency."""
+    seen = np.zeros(tokens)
+    for part in (data.parts["text"], data.parts["code"]):
+        places, ids = part.take(np.arange(len(data)))
+        seen += np.bincount(np.unique(places * tokens + ids) % tokens, minlength=tokens)
+    frequency = np.log((2 * len(data) + 1) / (seen + 1)) + 0.1
+    directions = chance.standard_normal((tokens, recipe.dimension)) / math.sqrt(recipe.dimension)
+    return (directions * (frequency / frequency.mean())[:, None]).astype(np.float32)
+
+
+def batches(data: Dataset, recipe: Recipe, chance: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+    """Yield batches of pairs, in blocks of one package each, every pair about once."""
+    order = chance.permutation(len(data))
+    order = order[np.argsort(data.package[order], kind="stable")]
+    whole = len(order) // recipe.block * recipe.block
+    blocks = order[:whole].reshape(-1, recipe.block)
+    # A block that reaches into the next package is one of neighbours in the list, no harm.
+    blocks = blocks[chance.permutation(len(blocks))]
+    a_batch = recipe.batch // recipe.block
+    for at in range(0, len(blocks) - a_batch + 1, a_batch):
+        yield blocks[at : at + a_batch].ravel()
+
+
+@dataclass(frozen=True, slots=True)
+class Augmentation:
+    """Chances taken on both sides of a pair; ``questions`` are token lists put before some texts."""
+
+    recipe: Recipe
+    questions: tuple[tuple[int, ...], ...]
+    tokens: int
+
+    def texts(self, data: Dataset, which: NDArray[np.int64], chance: np.random.Generator) -> sparse.csr_matrix:
+        """Return the bags of the texts, some of their words left out, some asked as a question."""
+        places, ids = data.parts["text"].take(which)
+        kept = chance.random(len(ids)) >= self.recipe.text_dropout
+        asked = np.flatnonzero(chance.random(len(which)) < self.recipe.question_share)
+        forms = chance.integers(len(self.questions), size=len(asked))
+        more = [(row, token) for row, form in zip(asked, forms, strict=True) for token in self.questions[form]]
+        extra = np.array(more, dtype=np.int64).reshape(-1, 2)
+        rows = np.concatenate([places[kept], extra[:, 0]])
+        return bag(rows, np.concatenate([ids[kept], extra[:, 1].astype(np.int32)]), (len(which), self.tokens))
+
+    def codes(self, data: Dataset, which: NDArray[np.int64], chance: np.random.Generator) -> sparse.csr_matrix:
+        """Return the bags of the code, with its path and its head sometimes, some of its tokens left out."""
+        found = []
+        for part, share in (("path", self.recipe.path_share), ("head", self.recipe.head_share), ("code", 1.0)):
+            places, ids = data.parts[part].take(which)
+            shown = chance.random(len(which)) < share
+            kept = shown[places] & (chance.random(len(ids)) >= self.recipe.code_dropout)
+            found.append((places[kept], ids[kept]))
+        rows, tokens = (np.concatenate(one) for one in zip(*found, strict=True))
+        return bag(rows, tokens, (len(which), self.tokens))
+
+
+def train(
+    data: Dataset,
+    tokens: int,
+    questions: tuple[tuple[int, ...], ...],
+    recipe: Recipe,
+    seed: int,
+    report: Callable[[float, float], None],
+) -> Matrix:
+    """Return the trained rows (tokens, dimension); ``report`` is told the share that is done and the mean loss."""
+    chance = np.random.default_rng(seed)
+    weights = start(data, tokens, recipe, chance)
+    adam, scale_adam = Adam(weights.shape), Adam((1,))
+    log_scale = np.array([math.log(recipe.scale)], dtype=np.float32)
+    augmentation = Augmentation(recipe, questions, tokens)
+    steps = recipe.epochs * (len(data) // recipe.batch)
+    number, losses = 0, []
+    for _ in range(recipe.epochs):
+        for which in batches(data, recipe, chance):
+            number += 1
+            texts = augmentation.texts(data, which, chance)
+            codes = augmentation.codes(data, which, chance)
+            same = _same(data.code_key[which]) | _same(data.text_key[which])
+            loss, rows, gradient, of_scale = loss_and_gradient(weights, texts, codes, float(np.exp(log_scale[0])), same)
+            rate = _rate(number, steps, recipe)
+            adam.step(weights, rows, gradient, rate, number)
+            scale_adam.step(log_scale, np.array([0]), np.array([of_scale], np.float32), rate, number)
+            np.clip(log_scale, 0.0, math.log(100.0), out=log_scale)
+            losses.append(loss)
+            if number % 50 == 0:
+                report(number / steps, float(np.mean(losses[-50:])))
+    return weights
+
+
+def loss_and_gradient(
+    weights: Matrix, texts: sparse.csr_matrix, codes: sparse.csr_matrix, scale: float, same: NDArray[np.bool_]
+) -> tuple[float, NDArray[np.int64], Matrix, float]:
+    """Return the loss, the rows that it touches, its gradient for them, and its gradient for log(scale).
+
+    ``same`` marks pairs off the diagonal whose text or code is equal: they are no negatives of each other.
+    """
+    text_vectors, text_lengths = _unit(texts @ weights)
+    code_vectors, code_lengths = _unit(codes @ weights)
+    cosines = text_vectors @ code_vectors.T
+    logits = scale * cosines
+    logits[same] = -np.inf
+    by_text, by_code = _softmax(logits, axis=1), _softmax(logits, axis=0)
+    own = np.arange(len(logits))
+    loss = float(-np.mean(np.log(by_text[own, own] + 1e-12) + np.log(by_code[own, own] + 1e-12)) / 2)
+    slope = by_text + by_code
+    slope[own, own] -= 2.0
+    slope /= 2 * len(logits)
+    of_scale = float((slope * cosines).sum()) * scale
+    slope *= scale
+    back_to_texts = _through_unit(slope @ code_vectors, text_vectors, text_lengths)
+    back_to_codes = _through_unit(slope.T @ text_vectors, code_vectors, code_lengths)
+    rows = np.union1d(texts.indices, codes.indices).astype(np.int64)
+    gradient = texts.T.tocsr()[rows] @ back_to_texts + codes.T.tocsr()[rows] @ back_to_codes
+    return loss, rows, gradient, of_scale
+
+
+def _unit(sums: Matrix) -> tuple[Matrix, Matrix]:
+    lengths = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6)
+    return sums / lengths, lengths
+
+
+def _through_unit(slope: Matrix, unit: Matrix, lengths: Matrix) -> Matrix:
+    return (slope - unit * (slope * unit).sum(axis=1, keepdims=True)) / lengths
+
+
+def _softmax(logits: Matrix, axis: int) -> Matrix:
+    powers = np.exp(logits - logits.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def _same(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+    equal = keys[:, None] == keys[None, :]
+    np.fill_diagonal(equal, False)
+    return equal
+
+
+def _rate(number: int, steps: int, recipe: Recipe) -> float:
+    warm = max(1.0, recipe.warm_up * steps)
+    return recipe.rate * min(1.0, number / warm) * 0.5 * (1 + math.cos(math.pi * min(1.0, number / steps)))

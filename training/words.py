@@ -1,0 +1,52 @@
+"""The model's tokens, chosen from how often words occur: whole words first, then pieces for all the others."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from codequarry.shared.embedding.vocabulary import LONGEST_PIECE, PIECE, words_of
+from training.pairs import Pair
+
+ENTRIES = 31_000
+# The share of entries that are pieces of words.
+PIECES_SHARE = 0.1
+# A word that only fewer packages use is a name of theirs.
+FEWEST_PACKAGES = 3
+_LONGEST_WORD = 32
+
+
+def count_words(packages: Iterable[Iterable[Pair]]) -> tuple[Counter[str], Counter[str]]:
+    """Return how often each word occurs, and in how many packages."""
+    often, spread = Counter[str](), Counter[str]()
+    for pairs in packages:
+        own = Counter[str]()
+        for pair in pairs:
+            for text in (pair.text, pair.path, pair.head, pair.code):
+                own.update(words_of(text))
+        often.update(own)
+        spread.update(own.keys())
+    return often, spread
+
+
+def choose_tokens(often: Counter[str], spread: Counter[str], entries: int = ENTRIES) -> list[str]:
+    """Return the vocabulary: the most frequent words that several packages use, then pieces of the words left out."""
+    singles = [PIECE + one for one in "abcdefghijklmnopqrstuvwxyz0123456789"]
+    pieces = round(entries * PIECES_SHARE) - len(singles)
+    known = [word for word, _ in often.most_common() if spread[word] >= FEWEST_PACKAGES and len(word) <= _LONGEST_WORD]
+    words = known[: entries - pieces - len(singles)]
+    chosen = set(words)
+    left = {word: count for word, count in often.items() if word not in chosen and word.isascii()}
+    return words + singles + [PIECE + one for one in choose_pieces(left, pieces)]
+
+
+def choose_pieces(words: dict[str, int], number: int) -> list[str]:
+    """Return the runs of letters that save the most tokens when rare words are cut.
+
+    A word counts with the square root of its frequency, so that no single name decides.
+    """
+    saved = Counter[str]()
+    for word, count in words.items():
+        weight = count**0.5
+        for length in range(2, LONGEST_PIECE + 1):
+            for at in range(len(word) - length + 1):
+                saved[word[at : at + length]] += weight * (length - 1)
+    return [piece for piece, _ in saved.most_common(number)]
