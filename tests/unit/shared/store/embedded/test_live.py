@@ -1,13 +1,17 @@
 """Both forms of the rule of what is live, against its one definition."""
 
+import gc
+import weakref
+
 import apsw
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codequarry.shared.model import Layer
+from codequarry.shared.model import Layer, Snapshot
 from codequarry.shared.store.embedded.columns import RECORD, ColumnCache, log_added
-from codequarry.shared.store.embedded.live import live_clause, live_mask
+from codequarry.shared.store.embedded.live import ViewCache, live_clause, live_mask
+from codequarry.shared.store.embedded.path_names import PathNames
 from codequarry.shared.store.embedded.schema import prepare
 from codequarry.shared.versions.snapshots import OPEN, is_live
 
@@ -43,3 +47,35 @@ def test_the_mask_and_the_clause_are_the_definition(rows, layer):
     query = f"SELECT row FROM chunk JOIN path ON path.id = chunk.path WHERE {clause} ORDER BY row"
     assert [row for (row,) in connection.execute(query, values)] == [n + 1 for n, is_in in enumerate(expected) if is_in]
     connection.close()
+
+
+def test_rows_as_they_were_are_given_up_when_they_change():
+    """Each view holds all rows: those of before would fill the memory of who searches while much is written."""
+    connection = apsw.Connection(":memory:")
+    prepare(connection, 4)
+    columns, views = ColumnCache(), ViewCache(PathNames())
+    snapshots = [Snapshot((Layer((1,), at, frozenset(), frozenset()),)) for at in (1, 2)]
+    seen = []
+    for place in range(1, 4):
+        log_added(connection, np.array([(place, 1, 1, OPEN, 1, 0, True, False, place, (0,) * 5)], RECORD))
+        now = columns.refreshed(connection)
+        found = [views.view(connection, now, snapshot) for snapshot in snapshots]
+        again = [views.view(connection, now, snapshot) for snapshot in snapshots]
+        assert all(one is other for one, other in zip(again, found, strict=True)), "while nothing changes"
+        seen.append(weakref.ref(now.timeline))
+    del found, again, now
+    gc.collect()
+    assert [one() is None for one in seen] == [True, True, False]
+
+
+def test_a_reader_that_began_before_a_change_sees_what_it_saw():
+    connection = apsw.Connection(":memory:")
+    prepare(connection, 4)
+    columns, views = ColumnCache(), ViewCache(PathNames())
+    snapshot = Snapshot((Layer((1,), 1, frozenset(), frozenset()),))
+    before = columns.refreshed(connection)
+    log_added(connection, np.array([(1, 1, 1, OPEN, 1, 0, True, False, 1, (0,) * 5)], RECORD))
+    after = columns.refreshed(connection)
+    newer = views.view(connection, after, snapshot)
+    assert views.view(connection, before, snapshot).live_chunks == 0
+    assert views.view(connection, after, snapshot) is newer and newer.live_chunks == 1
