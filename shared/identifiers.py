@@ -17,6 +17,11 @@ _CAPS_THEN_WORD = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])")
 MAX_TOKEN_CHARACTERS = 64
 
 
+def names_of(text: str) -> list[str]:
+    """Return the names in a text, in order: letters and digits with underscores between them."""
+    return _NAME.findall(text)
+
+
 def split_identifier(name: str) -> list[str]:
     """Split one identifier into its lower-case words: camelCase, snake_case, digits."""
     if name.isascii():

@@ -72,7 +72,7 @@ def _crates(package: Package, folder: Path) -> Fetched:
     found = next(home.glob(f"registry/cache/*/{package.name}-{version}.crate"), None)
     if found is None:
         raise NotFetched(f"{package.key}: cargo brought no archive")
-    return Fetched(_at(package, version), found)
+    return Fetched(replace(package, version=version), found)
 
 
 def _go(package: Package, folder: Path) -> Fetched:
@@ -82,7 +82,7 @@ def _go(package: Package, folder: Path) -> Fetched:
         return Fetched(package, known)
     environment = {"GOMODCACHE": str(folder / "go"), "GOFLAGS": "-modcacherw"}
     told = json.loads(_run(["go", "mod", "download", "-json", wanted], environment, cwd=folder))
-    return Fetched(_at(package, told["Version"]), Path(told["Zip"]))
+    return Fetched(replace(package, version=told["Version"]), Path(told["Zip"]))
 
 
 def _escaped(module: str) -> str:
@@ -108,7 +108,7 @@ def _maven(package: Package, folder: Path) -> Fetched:
     except Exception as error:
         # jgo lets through whatever its HTTP client and its parsers raise.
         raise NotFetched(f"{package.key}: {type(error).__name__} {error}") from error
-    return Fetched(_at(package, archive.parent.name), archive, tuple(poms))
+    return Fetched(replace(package, version=archive.parent.name), archive, tuple(poms))
 
 
 def _debian(package: Package, folder: Path) -> Fetched:
@@ -174,7 +174,3 @@ def _run(command: list[str], environment: Mapping[str, str] | None = None, cwd: 
 
 def _field(text: str, name: str) -> str:
     return next((line.split(":", 1)[1].split()[0] for line in text.splitlines() if line.startswith(f"{name}:")), "")
-
-
-def _at(package: Package, version: str) -> Package:
-    return replace(package, version=version)

@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from codequarry.ingest.git.origins import Credentials, Origin
 from codequarry.shared.errors import GitError, LimitExceeded
+from codequarry.shared.repositories.origin_rules import fits_host
 from codequarry.shared.settings.config import GitSettings
 
 # What a person may have set to reach a server; every other GIT_ variable (GIT_DIR of a hook…) is left out.
@@ -153,7 +153,8 @@ def account_of(origin: Origin, settings: GitSettings, *, guarded: bool = False) 
 def is_listed(host: str, settings: GitSettings) -> bool:
     """Tell whether a host, perhaps with its port, is among those that the settings allow by name."""
     name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
-    return any(pattern.strip("*.") and fnmatchcase(name, pattern.lower()) for pattern in settings.allowed_hosts)
+    # A pattern of any host names none.
+    return fits_host(name, filter(lambda pattern: pattern.strip("*."), settings.allowed_hosts))
 
 
 def _configuration_variables(configured: Sequence[tuple[str, str]]) -> dict[str, str]:

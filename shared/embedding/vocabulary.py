@@ -1,13 +1,10 @@
 """The tokens of the built-in model: the words of identifiers and prose, and pieces for words that it never saw."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from codequarry.shared.identifiers import split_identifier
+from codequarry.shared.identifiers import names_of, split_identifier
 
-# Letters and digits with underscores between them; signs say nothing that a bag of words could tell apart.
-_NAME = re.compile(r"[^\W_]+(?:_+[^\W_]+)*")
 # What stands before a piece, which is never the token of a whole word.
 PIECE = "##"
 # No piece is longer.
@@ -38,16 +35,12 @@ class Vocabulary:
         path.write_text("".join(f"{token}\n" for token in self.tokens), encoding="utf-8")
 
     def ids(self, text: str) -> list[int]:
-        """Return the ids of a text's tokens, in order; characters that no token has are left out."""
+        """Return the ids of a text's tokens, in order; signs and characters that no token has are left out."""
         names, found = self._names, list[int]()
-        for name in _NAME.findall(text):
+        for name in names_of(text):
             known = names.get(name)
             found += self._remember(name) if known is None else known
         return found
-
-    def words(self, texts: Iterable[str]) -> Iterable[list[str]]:
-        """Yield the tokens of each text as text."""
-        return ([self.tokens[number] for number in self.ids(text)] for text in texts)
 
     def _remember(self, name: str) -> tuple[int, ...]:
         found = tuple(number for word in split_identifier(name) for number in self._of_word(word))
@@ -76,5 +69,5 @@ class Vocabulary:
 
 def words_of(text: str) -> Iterable[str]:
     """Yield the words of a text as the vocabulary cuts them."""
-    for name in _NAME.findall(text):
+    for name in names_of(text):
         yield from split_identifier(name)

@@ -7,7 +7,7 @@ HTTP. The addresses are looked at again when the origin is fetched, and git is b
 import ipaddress
 import re
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from urllib.parse import unquote, urlsplit
@@ -101,10 +101,15 @@ def _check_scheme(scheme: str, settings: SettingsModel) -> None:
         raise UsageError(f"a request may not name a '{scheme}' origin; [git] allowed_schemes: {', '.join(allowed)}")
 
 
+def fits_host(host: str, patterns: Iterable[str]) -> bool:
+    """Tell whether a host, in lower case, fits a pattern of names in which * is any characters."""
+    return any(fnmatchcase(host, pattern.lower()) for pattern in patterns)
+
+
 def check_host(host: str, settings: SettingsModel) -> None:
     """Raise UsageError for a host that is not on the list, where there is one."""
     patterns = settings.git.allowed_hosts
-    if patterns and not any(fnmatchcase(host, pattern.lower()) for pattern in patterns):
+    if patterns and not fits_host(host, patterns):
         raise UsageError(f"a request may not name a repository on {host}: it is not among [git] allowed_hosts")
 
 

@@ -56,11 +56,10 @@ class ViewCache:
         live = self._live(connection, columns, snapshot)
         view = _view(columns, live, self._weighted_lengths(columns))
         with self._lock:
-            newest = max((seq for seq, _ in self._kept), default=columns.seq)
             # Nobody asks for rows as they were before a change, and each view holds all of them as they were.
             for old in [kept for kept in self._kept if kept[0] < columns.seq]:
                 del self._kept[old]
-            if columns.seq >= newest:
+            if all(seq == columns.seq for seq, _ in self._kept):
                 self._kept[key] = view
             if len(self._kept) > _KEPT_VIEWS:
                 self._kept.popitem(last=False)

@@ -14,7 +14,7 @@ def table():
 
 
 def words(text):
-    return next(iter(Vocabulary(TOKENS).words([text])))
+    return [TOKENS[number] for number in Vocabulary(TOKENS).ids(text)]
 
 
 def test_names_are_split_into_their_words():
