@@ -28,14 +28,14 @@ def remarks(answer: Mapping[str, Any], for_person: bool) -> Iterator[str]:
         yield f"no results: {answer['reason']}"
         if suggestion := answer["suggestion"]:
             yield f"try: {suggestion}"
-    yield from _stale(answer)
+    yield from stale(answer)
     if answer["degraded"]:
         yield f"note: answered without {', '.join(answer['degraded'])}; codequarry doctor says why"
     if for_person and answer["next_cursor"]:
         yield f"more: --cursor {answer['next_cursor']}"
 
 
-def _stale(answer: Mapping[str, Any]) -> Iterator[str]:
+def stale(answer: Mapping[str, Any]) -> Iterator[str]:
     """Say of the repositories that have hits which are behind what a fetch has seen."""
     shown = {hit["repo"] for hit in answer["results"]}
     for one in answer["freshness"]:

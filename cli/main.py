@@ -12,6 +12,7 @@ from codequarry.cli import (
     deliveries,
     diff_search,
     doctor,
+    embed_check,
     failures,
     fsck,
     index,
@@ -71,6 +72,14 @@ _add(
     diff_search.diff_search,
     'diff-search "retry policy" --from v1.0 --to v2.0 --repo codequarry',
     "diff-search parse_request --from main --to dev --json",
+)
+_add(
+    "embed-check",
+    embed_check.embed_check,
+    'embed-check "where is the retry delay computed" src/retry.py',
+    "embed-check @old.py @new.py --pairs 20 --json",
+    'embed-check "retry delay" - < src/retry.py',
+    'embed-check "retry delay" --nearest --top-k 5 --repo codequarry',
 )
 _add("serve", serve.serve, "serve --port 9000")
 _add("worker", worker.worker, "worker", "worker --concurrency 4", "worker --queues control,scan")

@@ -144,7 +144,7 @@ class Writer:
 
 def stride_rows(row: ChunkRow, text: str, embedder: Embedder) -> Iterator[tuple[ChunkRow, str]]:
     """Yield the rows of a whole chunk with what is embedded for each: itself, or its strides where it is too long."""
-    windows = [] if embedder.max_tokens is None else _strides(text, embedder)
+    windows = [] if embedder.max_tokens is None else stride_windows(text, embedder)
     if len(windows) < 2:
         yield row, text
         return
@@ -155,7 +155,7 @@ def stride_rows(row: ChunkRow, text: str, embedder: Embedder) -> Iterator[tuple[
         yield replace(row, chunk=replace(row.chunk, stride_info=info), tokens=tokens), window.text
 
 
-def _strides(text: str, embedder: Embedder) -> list[Window]:
+def stride_windows(text: str, embedder: Embedder) -> list[Window]:
     """Cut a text at the model's window; each stride begins with the text's first line, which names the path."""
     head, line_end, rest = text.partition("\n")
     return strides(rest, embedder, head + line_end)

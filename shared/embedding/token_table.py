@@ -68,9 +68,13 @@ class TokenTable:
                 found[number] = self._sum(ids)
         return normalised(found)
 
-    def _sum(self, ids: Sequence[int]) -> Vector:
+    def weighted(self, ids: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int64], Vector]:
+        """Return the tokens of a text, each once and in order, how often they occur, and by what their rows count."""
         tokens, counts = np.unique(np.array(ids, dtype=np.int32), return_counts=True)
-        weights = np.sqrt(counts, dtype=np.float32) * self.scales[tokens]
+        return tokens, counts, np.sqrt(counts, dtype=np.float32) * self.scales[tokens]
+
+    def _sum(self, ids: Sequence[int]) -> Vector:
+        tokens, _, weights = self.weighted(ids)
         total = np.zeros(self.dimension, dtype=np.float32)
         for at in range(0, len(tokens), _TOKENS_AT_ONCE):
             part = slice(at, at + _TOKENS_AT_ONCE)

@@ -9,7 +9,7 @@ import pytest
 
 COMMANDS = (
     "index", "search", "serve", "mcp", "files", "chunks", "repos", "repos list", "repos rm", "status", "doctor",
-    "config", "opensearch", "models",
+    "config", "opensearch", "models", "embed-check",
 )  # fmt: skip
 
 

@@ -1,0 +1,33 @@
+"""Files that a command is given, and models on other machines: some code is not to leave this one."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from codequarry.shared.errors import GitError
+
+if TYPE_CHECKING:
+    from codequarry.shared.embedding.port import Embedder
+    from codequarry.shared.settings.config import SettingsModel
+
+
+def check_files_may_leave(settings: "SettingsModel", embedder: "Embedder", paths: Iterable[str]) -> None:
+    """Raise UsageError where a file lies in a checkout of a repository whose code stays here, and the model does not.
+
+    git is asked only where the settings name such a repository.
+    """
+    rules = (*settings.repositories, *settings.repository_groups)
+    if not embedder.leaves_machine or all(one.external_models for one in rules):
+        return
+    from codequarry.ingest.git.checkout import open_checkout
+    from codequarry.ingest.git.mirrors import open_environment
+    from codequarry.shared.embedding.permission import check_model_place
+
+    environment = open_environment(settings.git, settings.home)
+    for path in paths:
+        try:
+            places = open_checkout(Path(path).resolve().parent, environment).places()
+        except GitError:
+            continue  # it is in no checkout
+        for place in places:
+            check_model_place(settings, path, place, embedder)

@@ -1,0 +1,196 @@
+"""What `codequarry embed-check` answers: similarities, and what tokens add to them; as JSON and for a person."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from codequarry.cli.console import count, safe_line, write, write_table
+from codequarry.cli.hits import headline, stale
+from codequarry.shared.embedding.comparison import compare, explain, explains
+
+if TYPE_CHECKING:
+    from codequarry.cli.texts import Given
+    from codequarry.search_api.catalog import Catalog
+    from codequarry.search_api.nearest import Neighbours
+    from codequarry.shared.embedding.explanation import Explanation, Pair, Parts, Share
+    from codequarry.shared.embedding.port import Embedder
+    from codequarry.shared.model import Candidate
+
+Body = dict[str, Any]
+
+# Enough digits to add up.
+DIGITS = 6
+# What rounding may change of a similarity; an explanation that differs by more is of other text than was embedded.
+ROUNDING = 1e-3
+
+# The kinds of contributions by pairs, which together make the similarity: in a table, and in a line.
+PAIRS: Mapping[str, tuple[str, str]] = {
+    "shared": ("tokens of both", "both"),
+    "related": ("different tokens, related", "related"),
+    "opposed": ("different tokens, opposed", "opposed"),
+}
+SHARES: Mapping[str, str] = {"query": "by token of the query", "document": "by token of the document"}
+
+
+def comparison_json(embedder: "Embedder", query: "Given", document: "Given", most: int) -> Body:
+    """Compare two texts and return what there is to say of it."""
+    found = compare(embedder, query.text, document.text, most)
+    return {
+        "model": embedder.name,
+        "explains": explains(embedder),
+        "query": _given_json(query),
+        "document": _given_json(document),
+        "similarity": round(found.similarity, DIGITS),
+        "windows": found.windows,
+        "window": found.window,
+        "query_cut": found.query_cut,
+        "explanation": _explanation_json(found.explanation),
+    }
+
+
+def neighbours_json(catalog: "Catalog", found: "Neighbours", embedder: "Embedder", query: "Given", most: int) -> Body:
+    """Return what there is to say of the chunks nearest to a text."""
+    from codequarry.search_api.nearest import neighbour_freshness, neighbour_json
+
+    results = neighbour_json(catalog, found)
+    for hit, candidate in zip(results, found.candidates, strict=True):
+        hit["explanation"] = _explanation_json(_explained(candidate, embedder, query.text, most))
+    return {
+        "model": embedder.name,
+        "explains": explains(embedder),
+        "query": _given_json(query),
+        "query_cut": len(embedder.windows(query.text)) > 1,
+        "results": results,
+        "freshness": neighbour_freshness(catalog, found),
+    }
+
+
+def _explained(candidate: "Candidate", embedder: "Embedder", query: str, most: int) -> "Explanation | None":
+    """Return why a chunk is near, from the text that its vector was made of."""
+    if not explains(embedder):
+        return None
+    from codequarry.ingest.chunking.lexical import embedded_text
+
+    chunk = candidate.chunk
+    text = embedded_text(chunk)
+    if chunk.stride_info:
+        from codequarry.ingest.transaction.writing import stride_windows
+
+        windows = stride_windows(text, embedder)
+        text = windows[min(chunk.stride_info.stride_index, len(windows) - 1)].text
+    found = explain(embedder, query, text, most)
+    is_same = found and abs(found.similarity - (candidate.similarity or 0.0)) < ROUNDING
+    return found if is_same else None
+
+
+def _given_json(given: "Given") -> Body:
+    return {"source": given.source, "path": given.path or None, "characters": len(given.text)}
+
+
+def _explanation_json(found: "Explanation | None") -> Body | None:
+    if found is None:
+        return None
+    parts = {name: _parts_json(getattr(found, name)) for name in PAIRS}
+    return {**parts, **{f"by_{name}": _parts_json(getattr(found, name)) for name in SHARES}}
+
+
+def _parts_json(parts: "Parts[Pair] | Parts[Share]") -> Body:
+    return {
+        "count": parts.count,
+        "total": round(parts.total, DIGITS),
+        "top": [{**asdict(one), "contribution": round(one.contribution, DIGITS)} for one in parts.top],
+        "others": parts.others,
+        "rest": round(parts.rest, DIGITS),
+    }
+
+
+def show_comparison(body: Body) -> None:
+    """Write a comparison for a person."""
+    write_table(
+        [
+            ("similarity", f"{body['similarity']:.4f}"),
+            ("model", body["model"]),
+            ("query", _described(body["query"])),
+            ("document", _described(body["document"])),
+        ]
+    )
+    explanation = body["explanation"]
+    if explanation is None:
+        return
+    write()
+    rows = [row for kind, (title, _) in PAIRS.items() for row in _rows(title, explanation[kind])]
+    write_table([*rows, ("similarity", f"{body['similarity']:+.4f}", "")], right=(1,))
+    for name, title in SHARES.items():
+        write()
+        write_table(_rows(title, explanation[f"by_{name}"]), right=(1,))
+
+
+def show_neighbours(body: Body) -> None:
+    """Write the nearest chunks for a person."""
+    several = len({hit["repo"] for hit in body["results"]}) > 1
+    for index, hit in enumerate(body["results"]):
+        if index and hit["explanation"]:
+            write()
+        place, symbol, kind = headline(hit)
+        fields = [place, symbol, kind, f"{hit['similarity']:.3f}", safe_line(hit["repo"]) if several else ""]
+        write("  ".join(field for field in fields if field))
+        for line in _lines(hit["explanation"] or {}):
+            write(f"    {line}")
+
+
+def remarks(body: Body) -> Iterator[str]:
+    """Yield what a person should know beside the figures."""
+    results = body.get("results")
+    if results == []:
+        yield "no chunk fits the filters"
+    if body["query_cut"]:
+        yield "note: the query is longer than the model reads; its end does not count"
+    if body.get("windows", 1) > 1:
+        part = f"part {body['window'] + 1} of {body['windows']}"
+        yield f"note: the document is longer than the model reads; the figures are of its nearest part, {part}"
+    if not body["explains"]:
+        yield f"note: model {body['model']} can't tell which tokens make texts near"
+        return
+    if results is None:
+        without = [name for name in SHARES if not body["explanation"][f"by_{name}"]["count"]]
+        yield from (f"note: the {name} has no token that the model knows" for name in without)
+        return
+    if other := sum(not hit["explanation"] for hit in results):
+        yield f"note: {count(other, 'chunk')} embedded from other text than today's; codequarry index --full mends that"
+    yield from stale(body)
+
+
+def _described(given: Mapping[str, Any]) -> str:
+    name = f" {safe_line(given['path'])}" if given["path"] else ""
+    return f"{given['source']}{name}, {count(given['characters'], 'character')}"
+
+
+def _rows(title: str, parts: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the rows of contributions of one kind: their sum, the largest, and all others together."""
+    yield title, f"{parts['total']:+.4f}", f"{parts['count']:,}"
+    for one in parts["top"]:
+        yield f"  {_name(one)}", f"{one['contribution']:+.4f}", _times(one)
+    if parts["others"]:
+        yield f"  {parts['others']:,} more", f"{parts['rest']:+.4f}", ""
+
+
+def _lines(explanation: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each kind of pairs."""
+    for kind, (_, word) in PAIRS.items():
+        if kind in explanation and (parts := explanation[kind])["count"]:
+            named = [f"{_name(one)} {one['contribution']:+.3f}" for one in parts["top"]]
+            named += [f"{parts['others']:,} more {parts['rest']:+.3f}"] * bool(parts["others"])
+            yield f"{word} {parts['total']:+.3f}: {', '.join(named)}"
+
+
+def _name(one: Mapping[str, Any]) -> str:
+    if "token" in one:
+        return safe_line(one["token"])
+    both = dict.fromkeys((one["query"], one["document"]))
+    return safe_line(" ~ ".join(both))
+
+
+def _times(one: Mapping[str, Any]) -> str:
+    """Say how often a token is there, or how often each of a pair is in its text."""
+    counts = [one["count"]] if "token" in one else [one["query_count"], one["document_count"]]
+    return " × ".join(map(str, counts)) if max(counts) > 1 else ""

@@ -1,0 +1,134 @@
+"""The similarity of two texts as what each pair of their tokens adds to it. Pure.
+
+A token table's vector is a sum over tokens divided by its length, so the cosine of two texts is, exactly, the sum over
+all pairs of their tokens of the inner products of what each adds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codequarry.shared.embedding.explanation import Explanation, Pair, Parts, Share
+from codequarry.shared.embedding.token_table import TokenTable
+
+Numbers = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+# Pairs that are computed at once: bounds their memory to 8 MB, however long the two texts are.
+_PAIRS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One text: the ids of its tokens, each once, how often it has each, and what each adds to its vector."""
+
+    tokens: Sequence[str]
+    ids: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    vectors: Numbers
+
+    @classmethod
+    def of(cls, table: TokenTable, text: str) -> "_Side":
+        ids, counts, weights = table.weighted(table.vocabulary.ids(text))
+        vectors = weights[:, None].astype(np.float64) * table.rows[ids]
+        length = np.linalg.norm(vectors.sum(axis=0))
+        return cls(table.vocabulary.tokens, ids, counts, vectors / length if length else vectors * 0)
+
+    def token(self, place: int) -> tuple[str, int]:
+        """Return a token and how often the text has it."""
+        return self.tokens[self.ids[place]], int(self.counts[place])
+
+
+class _Largest:
+    """The largest of numbers that come block by block; ``count`` and ``total`` are those of all above zero."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.count, self.total = 0, 0.0
+        self.values, self.places = np.empty(0), np.empty(0, np.intp)
+
+    def add(self, values: Numbers, first_place: int) -> None:
+        """Look at further numbers, the first of which is at ``first_place`` among all."""
+        above = np.flatnonzero(values > 0)
+        self.count += len(above)
+        self.total += float(values[above].sum())
+        values = np.concatenate([self.values, values[above]])
+        places = np.concatenate([self.places, above + first_place])
+        kept = _largest(values, self._most)
+        self.values, self.places = values[kept], places[kept]
+
+
+def explain_by_tokens(table: TokenTable, query: str, document: str, most: int) -> Explanation:
+    """Take apart the cosine of what ``table.embed`` gives for two texts; ``most`` contributions of each kind."""
+    first, second = _Side.of(table, query), _Side.of(table, document)
+    related, opposed = _different(first, second, most)
+    by_query = first.vectors @ second.vectors.sum(axis=0)
+    by_document = second.vectors @ first.vectors.sum(axis=0)
+    return Explanation(
+        similarity=float(by_query.sum()),
+        shared=_shared(first, second, most),
+        related=related,
+        opposed=opposed,
+        query=_shares(first, by_query, most),
+        document=_shares(second, by_document, most),
+    )
+
+
+def _shares(side: _Side, contributions: Numbers, most: int) -> Parts[Share]:
+    """Return what each token of a text adds: of all the ``most`` that change most, those first that add most."""
+    places = np.sort(_largest(np.abs(contributions), most))
+    places = places[np.argsort(-contributions[places], kind="stable")]
+    top = [Share(*side.token(place), float(contributions[place])) for place in places.tolist()]
+    return Parts(len(contributions), float(contributions.sum()), top)
+
+
+def _shared(first: _Side, second: _Side, most: int) -> Parts[Pair]:
+    """Return the pairs of one token, which both texts have."""
+    here, there = _common(first, second)
+    contributions = np.einsum("ij,ij->i", first.vectors[here], second.vectors[there])
+    top = [
+        _pair(first, second, int(here[place]), int(there[place]), float(contributions[place]))
+        for place in _largest(contributions, most).tolist()
+    ]
+    return Parts(len(here), float(contributions.sum()), top)
+
+
+def _different(first: _Side, second: _Side, most: int) -> tuple[Parts[Pair], Parts[Pair]]:
+    """Return the pairs of two tokens: those that add something, and those that take away."""
+    here, there = _common(first, second)
+    width = len(second.ids)
+    height = max(1, _PAIRS_AT_ONCE // max(1, width))
+    above, below = _Largest(most), _Largest(most)
+    for start in range(0, len(first.ids), height):
+        products = first.vectors[start : start + height] @ second.vectors.T
+        same = (here >= start) & (here < start + height)
+        products[here[same] - start, there[same]] = 0
+        above.add(products.ravel(), start * width)
+        below.add(-products.ravel(), start * width)
+
+    def parts(found: _Largest, sign: int) -> Parts[Pair]:
+        places = zip(*np.divmod(found.places, max(1, width)), strict=True)
+        pairs = zip(places, (sign * found.values).tolist(), strict=True)
+        top = [_pair(first, second, int(one), int(other), value) for (one, other), value in pairs]
+        return Parts(found.count, sign * found.total, top)
+
+    return parts(above, 1), parts(below, -1)
+
+
+def _common(first: _Side, second: _Side) -> tuple[Places, Places]:
+    """Return where the tokens that both texts have are in the one and in the other."""
+    _, here, there = np.intersect1d(first.ids, second.ids, assume_unique=True, return_indices=True)
+    return here, there
+
+
+def _pair(first: _Side, second: _Side, here: int, there: int, contribution: float) -> Pair:
+    (query, query_count), (document, document_count) = first.token(here), second.token(there)
+    return Pair(query, document, query_count, document_count, contribution)
+
+
+def _largest(values: Numbers, most: int) -> Places:
+    """Return the places of the ``most`` largest values, the largest first."""
+    places = np.argpartition(-values, most)[:most] if most < len(values) else np.arange(len(values))
+    return places[np.argsort(-values[places], kind="stable")]

@@ -1,0 +1,231 @@
+"""`codequarry embed-check`: how near two texts are, what is nearest in an index, and why."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from codequarry.cli import nearness
+from codequarry.cli.texts import Given
+from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.search_api.catalog import Catalog
+from codequarry.search_api.nearest import nearest_chunks
+from codequarry.shared.embedding.port import Window
+from codequarry.shared.embedding.token_pairs import explain_by_tokens
+from codequarry.shared.embedding.token_table import TokenTable
+from codequarry.shared.embedding.vocabulary import Vocabulary
+
+FILES = {
+    "src/retry.py": (
+        "def retry_delay(attempt: int) -> float:\n"
+        '    """Return the seconds to wait before the next attempt."""\n    return min(2.0**attempt, 60.0)\n'
+    ),
+    "src/server.go": "package server\n\n// Serve answers requests.\nfunc Serve(port int) error {\n\treturn nil\n}\n",
+    "docs/paint.md": "# Paint\n\nMix the colours of the walls.\n",
+    "logo.png": bytes(range(256)),
+}
+QUESTION = "how many seconds to wait before the next attempt"
+
+
+@pytest.fixture(scope="module")
+def indexed(new_workspace: Callable[[], Any]) -> Any:
+    """Give a workspace with a small indexed repository, for tests that only look."""
+    place = new_workspace()
+    place.indexed("project", FILES)
+    return place
+
+
+def test_two_files_are_compared_and_described(indexed: Any) -> None:
+    body = indexed.run("embed-check", QUESTION, "project/src/retry.py", "--json").json
+    assert body["query"] == {"source": "text", "path": None, "characters": len(QUESTION)}
+    assert body["document"] == {
+        "source": "file",
+        "path": "project/src/retry.py",
+        "characters": len(FILES["src/retry.py"]),
+    }
+    other = indexed.run("embed-check", QUESTION, "@project/docs/paint.md", "--json").json
+    assert 1 >= body["similarity"] > other["similarity"] >= -1
+    assert body["model"] == other["model"]
+
+
+def test_a_text_is_as_near_as_can_be_to_itself(workspace: Any) -> None:
+    outcome = workspace.run("embed-check", "retry delay", "retry delay")
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[0] == "similarity  1.0000"
+    assert "document    text, 11 characters" in outcome.out
+    assert not (workspace.folder / "home").exists(), "to compare two texts takes no index"
+
+
+def test_flags_say_what_is_a_text_and_what_a_file(indexed: Any) -> None:
+    body = indexed.run("embed-check", "--text", "project/src/retry.py", "@retry", "--json").json
+    assert [body[side]["source"] for side in ("query", "document")] == ["text", "text"]
+    body = indexed.run("embed-check", "--file", "project/src/retry.py", "project/docs/paint.md", "--json").json
+    assert [body[side]["source"] for side in ("query", "document")] == ["file", "file"]
+
+
+def test_the_nearest_chunks_are_found_by_vector_alone(indexed: Any) -> None:
+    body = indexed.run("embed-check", QUESTION, "--nearest", "--json").json
+    first = body["results"][0]
+    assert (first["repo"], first["path"], first["qualified_name"]) == ("project", "src/retry.py", "retry_delay")
+    assert (first["start_line"], first["end_line"], first["ref"]) == (1, 3, "main")
+    similarities = [hit["similarity"] for hit in body["results"]]
+    assert similarities == sorted(similarities, reverse=True)
+    assert {hit["path"] for hit in body["results"]} == {"src/retry.py", "src/server.go", "docs/paint.md"}
+    assert [one["repo"] for one in body["freshness"]] == ["project"]
+
+
+def test_what_is_looked_through_can_be_narrowed(indexed: Any) -> None:
+    def paths(*flags: object) -> set[str]:
+        body = indexed.run("embed-check", QUESTION, "--nearest", "--json", *flags).json
+        return {hit["path"] for hit in body["results"]}
+
+    assert paths("--top-k", 1) == paths("-k", 1, "--repo", "project") == {"src/retry.py"}
+    assert paths("--lang", "go") == {"src/server.go"}
+    assert paths("--path", "docs/", "--branch", "main") == {"docs/paint.md"}
+
+
+def test_the_nearest_chunks_for_a_person_have_their_place_and_symbol(indexed: Any) -> None:
+    outcome = indexed.run("embed-check", QUESTION, "--nearest", "--top-k", 1)
+    assert outcome.code == 0
+    assert outcome.out.startswith("src/retry.py:1-3  retry_delay  function  0.")
+    nothing = indexed.run("embed-check", QUESTION, "--nearest", "--lang", "rust")
+    assert (nothing.code, nothing.out, nothing.err.splitlines()[0]) == (0, "", "no chunk fits the filters")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["x"], 2, "give a second text or file, or --nearest"),
+        (["x", "y", "--nearest"], 2, "--nearest takes one text or file"),
+        (["x", "y", "--repo", "project"], 2, "--top-k, --repo, --language, --path and versions choose among chunks"),
+        (["x", "y", "--text", "--file"], 2, "--text and --file exclude each other"),
+        (["x", "--nearest", "--top-k", "0"], 2, "Invalid value for '--top-k'"),
+        (["-", "-"], 2, "stdin can be read once"),
+        (["x", "-"], 2, "the document from stdin is empty"),
+        (["x", "@nothing.py"], 2, "there is no file 'nothing.py'"),
+        (["x", "project/logo.png"], 2, "'project/logo.png' is no text that could be embedded: binary"),
+        ([" ", "y"], 2, "the query is empty"),
+        (["x", "--nearest", "--repo", "projct"], 1, "repository 'projct' is not indexed; indexed: project"),
+        (["x", "--nearest", "--branch", "dev"], 1, "branch 'dev' is not indexed"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(indexed: Any, arguments: list[str], code: int, message: str) -> None:
+    outcome = indexed.run("embed-check", *arguments)
+    assert outcome.error.startswith(f"error: {message}")
+    assert outcome.code == code
+
+
+def test_without_an_index_nothing_is_near(workspace: Any) -> None:
+    outcome = workspace.run("embed-check", "x", "--nearest")
+    assert outcome.error == "error: nothing is indexed yet; index a repository: codequarry index PATH_OR_URL"
+    assert outcome.code == 1
+    assert not (workspace.folder / "home").exists()
+
+
+def test_code_that_stays_here_is_sent_to_no_model_elsewhere(workspace: Any) -> None:
+    repository = workspace.repository("secret", {"src/a.py": "def a():\n    return 1\n"})
+    (workspace.folder / "codequarry.toml").write_text(
+        f'[[repositories]]\norigin = "{repository.folder}"\nexternal_models = false\n'
+    )
+    elsewhere = {"CODEQUARRY_EMBEDDING__MODEL": "text-embedding-3-small", "CODEQUARRY_EMBEDDING__API_KEY": "no-key"}
+    outcome = workspace.run("embed-check", "what it returns", "secret/src/a.py", variables=elsewhere)
+    assert outcome.error.startswith("error: 'secret/src/a.py' has external_models = false")
+    assert outcome.code == 2
+    assert workspace.run("embed-check", "what it returns", "secret/src/a.py").code == 0
+
+
+class TableEmbedder:
+    """A model that is a token table, read ``window`` characters at a time."""
+
+    leaves_machine = False
+
+    def __init__(self, table: TokenTable, window: int | None = None) -> None:
+        self.name, self.dimension, self.max_tokens = "a-table", table.dimension, window
+        self._table = table
+
+    def windows(self, text: str) -> list[Window]:
+        size = self.max_tokens or max(1, len(text))
+        starts = range(0, max(1, len(text)), size)
+        return [Window(start, start + size, text[start : start + size]) for start in starts]
+
+    def embed_documents(self, texts: Any) -> Any:
+        return self._table.embed(texts)
+
+    def embed_query(self, text: str) -> Any:
+        return self._table.embed([text])[0]
+
+    def explain(self, query: str, document: str, most: int) -> Any:
+        return explain_by_tokens(self._table, query, document, most)
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+WORDS = ["retry", "delay", "attempt", "seconds", "wait", "next", "serve", "port", "return", "src", "py", "paint"]
+
+
+def table_of(words: list[str], dimension: int) -> TokenTable:
+    """Return a table of words and of pieces for all others, each in a direction of its own."""
+    tokens = [*words, *(f"##{one}" for one in "abcdefghijklmnopqrstuvwxyz0123456789")]
+    weights = np.random.default_rng(5).standard_normal((len(tokens), dimension))
+    return TokenTable.of(Vocabulary(tokens), weights.astype(np.float32))
+
+
+def neighbours(store: Any, model: TableEmbedder, text: str, most: int = 3) -> dict[str, Any]:
+    catalog = Catalog(store)
+    found = nearest_chunks(catalog, model.embed_query(text), {}, 10)
+    return nearness.neighbours_json(catalog, found, model, Given(text), most)
+
+
+@pytest.fixture(params=[None, 90], ids=["whole", "in strides"])
+def search(request, make_repository, make_workshop, embedder):
+    """Index a repository with a token table, and give what looks for the nearest chunks of a text."""
+    model = TableEmbedder(table_of(WORDS, embedder.dimension), request.param)
+    workshop = replace(make_workshop(), embedder=model)
+    index_repository(IndexRequest(make_repository(files=FILES).origin), workshop)
+    return partial(neighbours, workshop.store, model)
+
+
+def test_what_the_tokens_of_a_chunk_add_makes_its_similarity(search: Callable[..., dict[str, Any]]) -> None:
+    body = search("retry delay in seconds")
+    assert body["explains"]
+    assert body["results"][0]["path"] == "src/retry.py"
+    for hit in body["results"]:
+        parts = hit["explanation"]
+        expected = pytest.approx(hit["similarity"], abs=1e-5)
+        assert sum(parts[kind]["total"] for kind in ("shared", "related", "opposed")) == expected
+        assert parts["by_query"]["total"] == parts["by_document"]["total"] == expected
+        for part in parts.values():
+            shown = sum(one["contribution"] for one in part["top"])
+            assert shown + part["rest"] == pytest.approx(part["total"], abs=1e-5)
+            assert part["others"] == part["count"] - len(part["top"])
+    shared = body["results"][0]["explanation"]["shared"]["top"]
+    assert {one["query"] for one in shared} <= {"retry", "delay", "seconds", "##i", "##n"}
+
+
+def test_a_person_reads_a_line_for_each_kind_of_pairs(
+    search: Callable[..., dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = search("retry", most=1)
+    nearness.show_neighbours(body)
+    head, *lines = capsys.readouterr().out.split("\n\n")[0].splitlines()
+    assert head.startswith("src/retry.py:1-3  retry_delay  function  0.")
+    assert [line.split()[0] for line in lines] == ["both", "related", "opposed"]
+    assert lines[0].partition(": ")[2].startswith("retry +0.")
+    assert " more +" in lines[1]
+    assert " more -" in lines[2]
+    assert list(nearness.remarks(body)) == []
+
+
+def test_a_chunk_whose_vector_is_of_other_text_is_not_explained(versioned_index: Any, embedder: Any) -> None:
+    """As in an index of another version; here the vector is of the lines alone, without the path before them."""
+    model = TableEmbedder(table_of(WORDS, embedder.dimension))
+    index = type(versioned_index)(versioned_index.store, model)
+    index.publish(index.add("project"), "c" * 40, {"src/retry.py": "def retry_delay(): ...\n"})
+    body = neighbours(index.store, model, "retry delay")
+    assert [hit["explanation"] for hit in body["results"]] == [None]
+    (remark,) = nearness.remarks(body)
+    assert remark.startswith("note: 1 chunk embedded from other text than today's")
