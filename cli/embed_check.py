@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from codequarry.shared.settings.config import SettingsModel
 
 DEFAULT_TOP_K, MAX_TOP_K = 10, 200
-# Two texts fill a screen; of ten chunks each has three lines.
+# Two texts fill a screen; of ten chunks each has four lines.
 PAIRS_OF_TWO_TEXTS, PAIRS_OF_A_CHUNK = 8, 4
 
 Names = list[str] | None

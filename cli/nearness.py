@@ -175,8 +175,8 @@ def _rows(title: str, parts: Mapping[str, Any]) -> Iterator[tuple[str, str, str]
 
 
 def _lines(explanation: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each kind of pairs."""
-    for kind, (_, word) in PAIRS.items():
+    """Yield a line for the tokens of the query and one for each kind of pairs."""
+    for kind, word in {"by_query": "query", **{kind: word for kind, (_, word) in PAIRS.items()}}.items():
         if kind in explanation and (parts := explanation[kind])["count"]:
             named = [f"{_name(one)} {one['contribution']:+.3f}" for one in parts["top"]]
             named += [f"{parts['others']:,} more {parts['rest']:+.3f}"] * bool(parts["others"])

@@ -51,9 +51,11 @@ class _Largest:
 
     def add(self, values: Numbers, first_place: int) -> None:
         """Look at further numbers, the first of which is at ``first_place`` among all."""
-        above = np.flatnonzero(values > 0)
-        self.count += len(above)
-        self.total += float(values[above].sum())
+        self.count += int(np.count_nonzero(values > 0))
+        self.total += float(np.maximum(values, 0).sum())
+        # What is no larger than all that is kept need not be sorted.
+        floor = self.values[-1] if 0 < len(self.values) == self._most else 0.0
+        above = np.flatnonzero(values > floor) if self._most else np.empty(0, np.intp)
         values = np.concatenate([self.values, values[above]])
         places = np.concatenate([self.places, above + first_place])
         kept = _largest(values, self._most)

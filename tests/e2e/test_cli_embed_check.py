@@ -206,17 +206,20 @@ def test_what_the_tokens_of_a_chunk_add_makes_its_similarity(search: Callable[..
     assert {one["query"] for one in shared} <= {"retry", "delay", "seconds", "##i", "##n"}
 
 
-def test_a_person_reads_a_line_for_each_kind_of_pairs(
+def test_a_person_reads_a_line_for_the_query_and_one_for_each_kind_of_pairs(
     search: Callable[..., dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     body = search("retry", most=1)
     nearness.show_neighbours(body)
     head, *lines = capsys.readouterr().out.split("\n\n")[0].splitlines()
     assert head.startswith("src/retry.py:1-3  retry_delay  function  0.")
-    assert [line.split()[0] for line in lines] == ["both", "related", "opposed"]
-    assert lines[0].partition(": ")[2].startswith("retry +0.")
-    assert " more +" in lines[1]
-    assert " more -" in lines[2]
+    assert [line.split()[0] for line in lines] == ["query", "both", "related", "opposed"]
+    assert (
+        lines[0] == f"    query +{body['results'][0]['similarity']:.3f}: retry +{body['results'][0]['similarity']:.3f}"
+    )
+    assert lines[1].partition(": ")[2].startswith("retry +0.")
+    assert " more +" in lines[2]
+    assert " more -" in lines[3]
     assert list(nearness.remarks(body)) == []
 
 
