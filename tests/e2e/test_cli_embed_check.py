@@ -181,10 +181,10 @@ def neighbours(store: Any, model: TableEmbedder, text: str, most: int = 3) -> di
 
 
 @pytest.fixture(params=[None, 90], ids=["whole", "in strides"])
-def search(request, make_repository, make_workshop, embedder):
+def search(request, make_repository, make_workshop_on_each, embedder):
     """Index a repository with a token table, and give what looks for the nearest chunks of a text."""
     model = TableEmbedder(table_of(WORDS, embedder.dimension), request.param)
-    workshop = replace(make_workshop(), embedder=model)
+    workshop = replace(make_workshop_on_each(), embedder=model)
     index_repository(IndexRequest(make_repository(files=FILES).origin), workshop)
     return partial(neighbours, workshop.store, model)
 
