@@ -44,6 +44,8 @@ def run_checks(loaded: "LoadedSettings") -> Iterator[Check]:
     yield check_disk(settings.home)
     yield check_git()
     yield from _check_index(settings)
+    if settings.reranking.enabled:
+        yield _guarded("reranking", lambda: _check_reranking(settings), "see codequarry models, or set reranking.model")
 
 
 def check_home(home: Path) -> Check:
@@ -114,6 +116,19 @@ def _check_model(place: "Workplace") -> Check:
     vector = place.embedder.embed_query("codequarry doctor")
     took = time.monotonic() - started
     return Check("model", "ok", f"{place.embedder.name}, {len(vector)} dimensions, first query {took:.2f} s")
+
+
+def _check_reranking(settings: "SettingsModel") -> Check:
+    from contextlib import closing
+
+    from codequarry.shared.opening import MODELS_FOLDER
+    from codequarry.shared.reranking.factory import open_reranker
+
+    started = time.monotonic()
+    with closing(open_reranker(settings.reranking, settings.home / MODELS_FOLDER)) as model:
+        said = "codequarry doctor"
+        next(model.score(said, [said], settings.reranking.timeout_seconds), None)
+        return Check("reranking", "ok", f"{model.name}, first score {time.monotonic() - started:.2f} s")
 
 
 def _check_store(place: "Workplace") -> Iterator[Check]:

@@ -64,6 +64,10 @@ def explained(hit: Mapping[str, Any]) -> str:
         signals.append(f"kind of file × {explanation['kind_weight']:.2f}")
     if explanation["repeat_weight"] != 1:
         signals.append(f"more of one file × {explanation['repeat_weight']:.2f}")
+    if blend := explanation.get("reranking"):
+        signals.append(
+            f"first stage {blend['first_score']:.2f}, model {blend['rerank_score']:.2f} × {blend['weight']:.2f}"
+        )
     channels = [f"{name} #{rank}" for name, rank in explanation["channels"].items()]
     return f"{', '.join(signals)}; recalled by {', '.join(channels)}"
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Annotated, Any
 
 import typer
@@ -47,6 +48,10 @@ def search(  # one parameter a flag: the signature is the documentation
     no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave test code out.")] = False,
     cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where an answer ended.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")] = False,
+    rerank: Annotated[
+        bool | None,
+        typer.Option("--rerank/--no-rerank", help="Score the best candidates once more with [reranking] model."),
+    ] = None,
     lines: Annotated[
         int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code to show for each result.")
     ] = DEFAULT_LINES,
@@ -59,10 +64,11 @@ def search(  # one parameter a flag: the signature is the documentation
     filters: dict[str, Names] = {"repo": repo, "language": language, "path": path, "symbol_type": symbol_type}
     filters |= {name: [value] for name, value in version_filter(branch, tag, commit, pull, workspace).items()}
     options = {
-        "top_k": RESULTS_FOR_A_PERSON if top_k is None and not as_json else top_k,
+        "top_k": top_k,
         "max_per_file": max_per_file,
         "cursor": cursor,
         "explain": True if explain else None,
+        "rerank": rerank,
     }
     body: dict[str, Any] = {"query": query}
     body |= {name: value for name, value in options.items() if value is not None}
@@ -70,7 +76,7 @@ def search(  # one parameter a flag: the signature is the documentation
         body["include_tests"] = False
     if given := _filters(filters, other or ()):
         body["filters"] = given
-    answer = _ask(context, body)
+    answer = _ask(context, body, for_person=not as_json)
     if as_json:
         write_json(answer)
         return
@@ -92,13 +98,21 @@ def _filters(flags: Mapping[str, Names], pairs: Sequence[str]) -> dict[str, list
     return given
 
 
-def _ask(context: typer.Context, body: dict[str, Any]) -> dict[str, Any]:
+def _ask(context: typer.Context, body: dict[str, Any], *, for_person: bool) -> dict[str, Any]:
     """Return the body that the API would give."""
     from codequarry.search_api.engine import SearchEngine
     from codequarry.search_api.request import parse_request
+    from codequarry.search_api.second import second_stage
 
-    request = parse_request(body)
-    with workplace(load(context).settings) as place:
-        engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded)
+    # Who asks for it here may also switch it on here.
+    settings = load(context, {"reranking.enabled": body.get("rerank") or None}).settings
+    if for_person and not body.get("rerank", settings.reranking.enabled):
+        body = {"top_k": RESULTS_FOR_A_PERSON, **body}
+    request = parse_request(body, reranking=settings.reranking)
+    with workplace(settings) as place, ExitStack() as stack:
+        second = second_stage(settings)
+        if second is not None:
+            stack.callback(second.close)
+        engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded, second)
         answer: dict[str, Any] = engine.search(request).to_json()
     return answer

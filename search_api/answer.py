@@ -63,6 +63,8 @@ def hit_json(
         **version_json(item.candidate.chunk, views[0] if views else None, origin),
         "is_stride": item.candidate.is_stride,
     }
+    if item.blend is not None:
+        body["rerank_score"] = item.blend.rerank_score
     if several:
         body["versions"] = [{"ref": one.ref.name, "commit": one.commit} for one in views]
     return body if explanation is None else {**body, "explain": explanation}
@@ -109,10 +111,12 @@ def explain(item: Ranked, recall: Recall) -> dict[str, Any]:
         "symbol": recall.by_symbol,
         "path": recall.by_path,
     }
+    blend = {"reranking": asdict(item.blend)} if item.blend is not None else {}
     signals = {name: round(value, EXPLAIN_DIGITS) for name, value in asdict(item.signals).items()}
     return {
         "signals": signals,
         "kind_weight": item.kind_weight,
         "repeat_weight": item.repeat_weight,
+        **blend,
         "channels": {name: ids.index(item.id) + 1 for name, ids in channels.items() if item.id in ids},
     }

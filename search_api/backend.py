@@ -9,6 +9,7 @@ from time import monotonic
 from codequarry.search_api.answer import SearchAnswer
 from codequarry.search_api.engine import SearchEngine
 from codequarry.search_api.request import SearchRequest
+from codequarry.search_api.second import second_stage
 from codequarry.shared.access.grants import Principal
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError, IndexMoved
@@ -57,7 +58,10 @@ class Backend:
         self._clock = clock
         self._lock = Lock()
         self._editions: Editions | None = None
-        self._opened = _Opened(SearchEngine(store, embedder, settings)) if store and embedder else None
+        # One for all editions: its model has nothing to do with theirs.
+        self._second = second_stage(settings)
+        given = SearchEngine(store, embedder, settings, second=self._second) if store and embedder else None
+        self._opened = _Opened(given) if given else None
         self._left: list[tuple[float, OpenIndex]] = []
 
     def engine(self) -> SearchEngine:
@@ -106,6 +110,8 @@ class Backend:
                     index.close()
             if self._editions is not None:
                 self._editions.close()
+            if self._second is not None:
+                self._second.close()
             self._editions = self._opened = None
             self._left = []
 
@@ -139,7 +145,7 @@ class Backend:
             raise
         if self._opened is not None and self._opened.index is not None:
             self._left.append((self._clock() + self.settings.retention.grace_seconds, self._opened.index))
-        engine = SearchEngine(index.store, index.embedder, self.settings, index.degraded)
+        engine = SearchEngine(index.store, index.embedder, self.settings, index.degraded, self._second)
         self._opened = _Opened(engine, index, self._clock())
         return engine
 

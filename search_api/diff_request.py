@@ -9,7 +9,7 @@ from codequarry.shared.errors import UsageError
 
 DIFF_FIELDS: tuple[str, ...] = ("from", "to", "all")
 # What a search takes and a comparison has no meaning for.
-NOT_COMPARED: tuple[str, ...] = ("cursor", "repos", "min_commit", "wait_ms", "explain")
+NOT_COMPARED: tuple[str, ...] = ("cursor", "repos", "min_commit", "wait_ms", "explain", "rerank")
 
 
 @dataclass(frozen=True, slots=True)

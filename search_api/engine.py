@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass, field, replace
 from time import perf_counter
 
 from codequarry.search_api.answer import SearchAnswer, explain, hit_json
+from codequarry.search_api.blend import SecondScores, blended, scored_twice
 from codequarry.search_api.catalog import Catalog
 from codequarry.search_api.cursor import Cursor, decode_cursor, digest, encode_cursor
 from codequarry.search_api.diversify import Page, cut_page
@@ -19,6 +20,7 @@ from codequarry.search_api.rank import Ranked, has_match, rank
 from codequarry.search_api.recall import embed, near_query, recall_query
 from codequarry.search_api.request import SearchRequest, parse_request
 from codequarry.search_api.scope import Scope
+from codequarry.search_api.second import SecondStage
 from codequarry.search_api.states import RepositoryState, scope_states
 from codequarry.search_api.waiting import WaitingPlaces, await_commit
 from codequarry.shared.access.grants import Principal
@@ -72,12 +74,23 @@ class SearchEngine:
     It answers the owner, who sees everything; ``seen_by`` gives the engine of anybody else.
     """
 
-    def __init__(self, store: Store, embedder: Embedder, settings: SettingsModel, degraded: Sequence[str] = ()) -> None:
-        """Search ``store`` with the model that made it; ``degraded`` says what is missing where that can't be used."""
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        settings: SettingsModel,
+        degraded: Sequence[str] = (),
+        second: SecondStage | None = None,
+    ) -> None:
+        """Search ``store`` with the model that made it; ``degraded`` says what is missing where that can't be used.
+
+        A ``second`` stage is the caller's to close.
+        """
         self.store = store
         self.embedder = embedder
         self._health = _Health(not degraded)
         self.without_embedding = tuple(degraded) or (DEGRADED_EMBEDDING,)
+        self._second = second
         self._roots = settings.api.local_roots
         self.waiting_places = WaitingPlaces(settings.api.threads)
         # Vectors of another model than the query's would be compared without a word.
@@ -114,17 +127,35 @@ class SearchEngine:
             recall = self.store.recall(recall_query(plan, scope.snapshot, vector)) if scope.views else Recall({})
         with watch.stage("rank"):
             ranked = ranked_matches(plan, recall)
-            number = cursor.page if cursor else 0
-            page = cut_page(ranked, request.top_k, request.max_per_file, number)
+        second = cursor.second if cursor else self._scored_again(plan, found, ranked, watch)
+        number = cursor.page if cursor else 0
         with watch.stage("answer"):
+            ranked = blended(ranked, second) if second else ranked
+            page = cut_page(ranked, request.top_k, request.max_per_file, number)
             answer = self._answer(plan, found, recall, page)
         return replace(
             answer,
-            degraded=self.without_embedding if scope.views and vector is None else (),
-            next_cursor=self._next_cursor(request, scope, number) if page.has_more else None,
+            degraded=self._missed(vector is None and bool(scope.views), second),
+            next_cursor=self._next_cursor(request, scope, number, second) if page.has_more else None,
             took_ms=round(sum(watch.stages.values()), 1),
             stages=watch.stages,
         )
+
+    def _scored_again(
+        self, plan: Plan, found: Located, ranked: Sequence[Ranked], watch: _Stopwatch
+    ) -> SecondScores | None:
+        """Return what the second stage says of the first candidates, or None where it has no part in the search."""
+        if self._second is None or not plan.request.rerank or not ranked:
+            return None
+        with watch.stage("rerank"):
+            chunks = scored_twice(ranked, self._second.candidate_count)
+            named = {chunk.repo for chunk in chunks if chunk.repo in found.repositories}
+            return self._second.score(plan.text, chunks, {name: found.repositories[name].origin for name in named})
+
+    def _missed(self, without_embedding: bool, second: SecondScores | None) -> tuple[str, ...]:
+        """Return what the answer has to say of stages that it had to do without."""
+        warnings = (second.warning,) if second and second.warning else ()
+        return (*self.without_embedding, *warnings) if without_embedding else warnings
 
     def head(self) -> Head:
         """Return the head document as it is now, as far as the reader may see it."""
@@ -167,10 +198,12 @@ class SearchEngine:
             raise UsageError("the cursor belongs to another search; repeat query, filters and sizes as they were")
         return cursor
 
-    def _next_cursor(self, request: SearchRequest, scope: Scope, number: int) -> str | None:
+    def _next_cursor(
+        self, request: SearchRequest, scope: Scope, number: int, second: SecondScores | None
+    ) -> str | None:
         if number + 1 >= MAX_PAGES:
             return None
-        following = Cursor(number + 1, scope.at, scope.open, _query_digest(request), scope.timelines)
+        following = Cursor(number + 1, scope.at, scope.open, _query_digest(request), scope.timelines, second)
         return encode_cursor(following, self.catalog.seal())
 
     def _answer(self, plan: Plan, found: Located, recall: Recall, page: Page) -> SearchAnswer:

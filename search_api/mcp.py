@@ -116,7 +116,9 @@ def create_server(backend: Backend) -> MCPServer[Any]:
     ) -> Annotated[CallToolResult, SearchResult]:
         filters = {"repo": repo, "language": language, "path": path, "ref": ref}
         body = {"query": query, "top_k": top_k, "filters": {name: value for name, value in filters.items() if value}}
-        answer = _told(lambda: backend.search(parse_request(body), OWNER).to_json())
+        answer = _told(
+            lambda: backend.search(parse_request(body, reranking=backend.settings.reranking), OWNER).to_json()
+        )
         return _result(render_answer(answer), search_result(answer))
 
     @server.tool(name="read_file", title="Read file", description=READ, annotations=READ_ONLY)

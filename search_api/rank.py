@@ -62,19 +62,40 @@ SCORE_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
+class Blend:
+    """What the score of a hit that was scored twice is made of.
+
+    ``first_score`` is the ranker's, ``rerank_score`` the model's own, and ``weight`` the share of the latter.
+    """
+
+    first_score: float
+    rerank_score: float
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its score, the signals behind it, and what its kind of file and its turn in its file weigh."""
+    """A candidate with its score, the signals behind it, and what its kind of file and its turn in its file weigh.
+
+    ``blend`` where a second stage has scored it too.
+    """
 
     candidate: Candidate
     score: float
     signals: Signals
     kind_weight: float
     repeat_weight: float = 1.0
+    blend: Blend | None = None
 
     @property
     def id(self) -> str:
         """The chunk's id."""
         return self.candidate.chunk.id
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Tell whether the query names it, its file, or a phrase of it: then it is no matter of meaning."""
+        return bool(self.signals.definition or self.signals.phrase or self.signals.path)
 
 
 def rank(plan: Plan, recall: Recall) -> list[Ranked]:
@@ -82,7 +103,7 @@ def rank(plan: Plan, recall: Recall) -> list[Ranked]:
     candidates = list(recall.candidates.values())
     signals = _signals(plan, recall, candidates)
     ranked = [_ranked(plan, candidate, signal) for candidate, signal in zip(candidates, signals, strict=True)]
-    return sorted(_spread(sorted(ranked, key=_order)), key=_order)
+    return sorted(_spread(sorted(ranked, key=order)), key=order)
 
 
 def _spread(ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -114,7 +135,8 @@ def has_match(plan: Plan, ranked: Iterable[Ranked]) -> bool:
     )
 
 
-def _order(item: Ranked) -> tuple[float, str, str, int, str]:
+def order(item: Ranked) -> tuple[float, str, str, int, str]:
+    """Return the key of the one order of hits: by score, equal ones by place."""
     chunk = item.candidate.chunk
     return -item.score, chunk.repo, chunk.path, chunk.start_line, chunk.id
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from codequarry.search_api.versions import Kind
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.model import KINDS_OF_FILE, SYMBOL_TYPES
+from codequarry.shared.settings.reranking import RerankingSettings
 from codequarry.shared.store.filters import BOOLEANS, FILTERABLE_FIELDS
 from codequarry.shared.versions.refs import commit_digits
 
@@ -23,8 +24,9 @@ MAX_WAIT_MS = 60_000
 
 FIELDS: tuple[str, ...] = (
     "query", "top_k", "filters", "repos", "cursor", "max_per_file", "include_tests", "explain", "min_commit", "wait_ms",
+    "rerank",
 )  # fmt: skip
-LATER_FIELDS: tuple[str, ...] = ("weights", "rerank")
+LATER_FIELDS: tuple[str, ...] = ("weights",)
 # How a client names a repository in `repos`; `name` is ours, all others are where it comes from or is checked out.
 REPO_FIELDS: tuple[str, ...] = ("name", "originUri", "checkoutHost", "checkoutPath", "repoPath", "versionSpecifier")
 
@@ -38,6 +40,8 @@ CLOSED_VALUES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"symbol_type": SYMBOL_TYPES, "kind_of_file": KINDS_OF_FILE}
     | {name: BOOLEANS for name, kind in FILTERABLE_FIELDS.items() if kind == "boolean"}
 )
+
+NO_RERANKING = RerankingSettings()
 
 FilterValues = Mapping[str, tuple[str, ...]]
 
@@ -57,7 +61,8 @@ class RepositoryVersion:
 class SearchRequest:
     """One search; ``filters`` has for each field the values of which any will do.
 
-    ``min_commit`` must be in what is searched, for which ``wait_ms`` are waited.
+    ``min_commit`` must be in what is searched, for which ``wait_ms`` are waited. ``rerank`` lets a second stage take
+    part, where there is one.
     """
 
     query: str
@@ -70,12 +75,15 @@ class SearchRequest:
     repos: tuple[RepositoryVersion, ...] = ()
     min_commit: str | None = None
     wait_ms: int = DEFAULT_WAIT_MS
+    rerank: bool = True
 
 
-def parse_request(body: object, *, may_index: bool = False) -> SearchRequest:
+def parse_request(
+    body: object, *, may_index: bool = False, reranking: RerankingSettings = NO_RERANKING
+) -> SearchRequest:
     """Check a JSON body and return the request; UnknownName or UsageError say what is wrong with it.
 
-    ``may_index`` where the request also waits for what it lets be indexed.
+    ``may_index`` where the request also waits for what it lets be indexed; ``reranking`` is what the settings say.
     """
     if not isinstance(body, Mapping):
         raise UsageError("the body must be a JSON object")
@@ -83,9 +91,10 @@ def parse_request(body: object, *, may_index: bool = False) -> SearchRequest:
         if name not in FIELDS and name not in LATER_FIELDS:
             raise UnknownName("field", _text(str(name)), FIELDS)
     _refuse_later(body)
+    rerank = _rerank(body, reranking)
     return SearchRequest(
         query=_query(body.get("query")),
-        top_k=_integer(body, "top_k", DEFAULT_TOP_K, MAX_TOP_K),
+        top_k=_integer(body, "top_k", reranking.final_count if rerank else DEFAULT_TOP_K, MAX_TOP_K),
         filters=read_filters(body.get("filters")),
         cursor=_cursor(body.get("cursor")),
         max_per_file=_integer(body, "max_per_file", DEFAULT_MAX_PER_FILE, MAX_TOP_K),
@@ -94,7 +103,15 @@ def parse_request(body: object, *, may_index: bool = False) -> SearchRequest:
         repos=_repos(body.get("repos")),
         min_commit=_min_commit(body.get("min_commit")),
         wait_ms=_wait_ms(body, may_index),
+        rerank=rerank,
     )
+
+
+def _rerank(body: Mapping[str, object], settings: RerankingSettings) -> bool:
+    wanted = _boolean(body, "rerank", settings.enabled)
+    if wanted and not settings.enabled:
+        raise UsageError("'rerank' needs a second stage, and none is set up here: see [reranking] in the settings")
+    return wanted
 
 
 def _refuse_later(body: Mapping[str, object]) -> None:

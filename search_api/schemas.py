@@ -18,6 +18,7 @@ from codequarry.search_api.bodies import (
     RepositoriesBody,
 )
 from codequarry.search_api.comparison import Change
+from codequarry.search_api.hit_bodies import Hit, Score
 from codequarry.search_api.request import (
     CLOSED_VALUES,
     DEFAULT_MAX_PER_FILE,
@@ -32,14 +33,13 @@ from codequarry.search_api.request import (
     MAX_WAIT_MS,
 )
 from codequarry.search_api.work_bodies import WORK_MODELS
-from codequarry.shared.model import KindOfFile, SymbolType
+from codequarry.shared.model import SymbolType
 from codequarry.shared.store.filters import BOOLEANS
 from codequarry.shared.versions.refs import MIN_COMMIT_DIGITS
 
 COMMIT_PATTERN = rf"^[0-9a-fA-F]{{{MIN_COMMIT_DIGITS},64}}$"
 REF_TEMPLATE = "#/components/schemas/{model}"
 Text = Annotated[str, Field(min_length=1, max_length=MAX_VALUE_CHARACTERS)]
-Score = Annotated[float, Field(ge=0, le=1)]
 
 FILTER_NOTES = {
     "path": "globs as in .gitignore; ! excludes",
@@ -97,7 +97,9 @@ class SearchBody(BaseModel):
         description='Plain text, names, "exact phrases", and the filters repo: lang: path: symbol: kind:, with - '
         "before them to exclude.",
     )
-    top_k: int | None = Field(DEFAULT_TOP_K, ge=1, le=MAX_TOP_K)
+    top_k: int | None = Field(
+        DEFAULT_TOP_K, ge=1, le=MAX_TOP_K, description="with a second stage [reranking] final_count by default"
+    )
     filters: dict[str, Any] | None = Field(
         None,
         description="Fields of a hit; all must fit, of several values any.",
@@ -132,77 +134,11 @@ class SearchBody(BaseModel):
     wait_ms: int | None = Field(
         DEFAULT_WAIT_MS, ge=0, le=MAX_WAIT_MS, description="how long, for min_commit or ?index=true"
     )
-    token: str | None = Field(None, description="a key, for clients that send no Authorization header")
-
-
-class Stride(Open):
-    """Where a stride lies in a chunk longer than the model's window, in tokens of the model."""
-
-    original_chunk_id: str
-    stride_index: int
-    total_strides: int
-    overlap_start: int
-    overlap_end: int
-
-
-class Explanation(Open):
-    """What a score is made of; ``channels`` has the rank in each channel of the engine that recalled the hit."""
-
-    signals: dict[str, Score]
-    kind_weight: Score
-    repeat_weight: Score
-    channels: dict[str, int]
-
-
-class HitVersion(Open):
-    """A version that holds a hit."""
-
-    ref: str
-    commit: str
-
-
-class Hit(Open):
-    """One piece of a file; lines from 1, inclusive; characters from 0 of the decoded file, end exclusive."""
-
-    score: Score = Field(description="0 to 1, the same scale for every query; results come by falling score")
-    id: str
-    repo: str
-    path: str
-    ref: str | None
-    branch: str | None
-    commit: str | None
-    url: str | None = Field(description="the lines on the code host, where the origin is known")
-    blob: str
-    language: str
-    symbol_type: SymbolType
-    symbol_kind: str | None = Field(description="the language's own word")
-    symbol_name: str | None
-    qualified_name: str | None
-    signature: str | None
-    symbol_part: str | None = Field(description="2/5 where a symbol was split")
-    start_line: int
-    end_line: int
-    start_char: int
-    end_char: int
-    body_start_char: int | None
-    text: str = Field(description="the file's own text at those lines")
-    context: str = Field(description="class header, enclosing declarations and imports used")
-    doc: str
-    commentary: str
-    kind_of_file: KindOfFile
-    content_hash: str
-    exported: bool | None
-    tags: list[str]
-    defines: list[str]
-    references: list[str]
-    imports: list[str]
-    calls: list[str]
-    is_stride: bool
-    stride_info: Stride | None
-    versions: list[HitVersion] | None = Field(
-        None, description="every version in view that holds the hit, where a search sees several of its repository"
+    rerank: bool | None = Field(
+        None,
+        description="false leaves the second stage out; true is refused where there is none; by default it takes part",
     )
-    explain: Explanation | None = None
+    token: str | None = Field(None, description="a key, for clients that send no Authorization header")
 
 
 class AnswerBody(Open):

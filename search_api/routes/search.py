@@ -63,7 +63,7 @@ def search_code() -> Response:
         may_index = _flag("index")
         if may_index:
             caller().require("index")
-        asked = parse_request(json_body(), may_index=may_index)
+        asked = parse_request(json_body(), may_index=may_index, reranking=backend().settings.reranking)
         answer: SearchAnswer | Pending
         if may_index:
             answer = search_or_index(engine(), current_app.extensions[INDEXER], asked)

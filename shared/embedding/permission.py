@@ -8,10 +8,15 @@ from codequarry.shared.store.port import Store
 from codequarry.shared.triggers.following import rules_of
 
 
+def may_leave(settings: SettingsModel, origin: str) -> bool:
+    """Tell whether the settings let a repository's code go to models on other machines."""
+    rules = rules_of(settings, origin)
+    return rules is None or rules.external_models
+
+
 def check_model_place(settings: SettingsModel, repo: str, origin: str, embedder: Embedder) -> None:
     """Raise UsageError where the settings keep a repository's code on this machine and the model is elsewhere."""
-    rules = rules_of(settings, origin)
-    if rules and not rules.external_models and embedder.leaves_machine:
+    if embedder.leaves_machine and not may_leave(settings, origin):
         raise UsageError(
             f"'{repo}' has external_models = false, and model {embedder.name} is on another machine: nothing of it was "
             "sent there; choose a model of this machine ([embedding] model) or allow it"

@@ -16,6 +16,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.settings.index import IndexingSettings, RetentionSettings
 from codequarry.shared.settings.queue import MetricsSettings, QueueSettings
+from codequarry.shared.settings.reranking import RerankingSettings
 from codequarry.shared.settings.section import Section
 from codequarry.shared.settings.service import ApiSettings, AuditSettings, AuthSettings, LimitSettings
 from codequarry.shared.settings.sources import (
@@ -80,22 +81,6 @@ class EmbeddingSettings(Section):
     document_input_type: str | None = None
     price_per_million_tokens: float | None = Field(default=None, ge=0, description="for the estimate of --dry-run")
     on_model_change: Literal["refuse", "migrate"] = "refuse"
-
-
-class RerankingSettings(Section):
-    """The second stage; off until its model is configured."""
-
-    enabled: bool = False
-    model: str | None = None
-    candidate_count: int = Field(default=50, ge=1, le=1000)
-    final_count: int = Field(default=10, ge=1, le=1000)
-
-    @field_validator("enabled")
-    @classmethod
-    def _comes_later(cls, value: bool) -> bool:
-        if value:
-            raise ValueError("re-ranking is not available yet; leave it off")
-        return value
 
 
 class ChunkingSettings(Section):

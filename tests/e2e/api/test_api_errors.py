@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("indexed")
         ({}, "'query' must be a string"),
         ({"query": "x" * 10_001}, "10001 characters"),
         ({"query": "x", "top_k": 0}, "1 to 200"),
-        ({"query": "x", "rerank": True}, "'rerank' is not available yet"),
+        ({"query": "x", "rerank": True}, "'rerank' needs a second stage, and none is set up here"),
         ({"query": "x", "weights": {"lexical": 1}}, "'weights' is not available yet"),
         ({"query": "x", "min_commit": "abc"}, "7 to 64 hexadecimal"),
         ({"query": "x", "min_commit": "abcdef0"}, "one repository"),

@@ -3,9 +3,11 @@ from base64 import urlsafe_b64decode
 
 import pytest
 
-from codequarry.search_api.cursor import Cursor, decode_cursor, digest, encode_cursor
+from codequarry.search_api.blend import SecondScores
+from codequarry.search_api.cursor import MAX_CHARACTERS, Cursor, decode_cursor, digest, encode_cursor
 from codequarry.search_api.sealing import Seal
 from codequarry.shared.errors import UsageError
+from codequarry.shared.settings.reranking import MOST_CANDIDATES
 
 SEAL = Seal(b"k" * 32, "team")
 
@@ -13,6 +15,20 @@ SEAL = Seal(b"k" * 32, "team")
 def test_a_cursor_survives_its_journey():
     cursor = Cursor(3, 71, (70, 71), "abc", "def")
     assert decode_cursor(encode_cursor(cursor, SEAL), SEAL) == cursor
+
+
+def test_so_do_the_scores_of_a_second_stage():
+    second = SecondScores(0.3, {"0a1b2c3d": 0.5123, "ffffffff": -0.25}, "reranking: 2 were late")
+    cursor = Cursor(1, 71, (), "abc", "def", second)
+    assert decode_cursor(encode_cursor(cursor, SEAL), SEAL) == cursor
+
+
+def test_the_scores_of_as_many_candidates_as_there_may_be_have_room():
+    scores = {f"{number:08x}": -0.1234 for number in range(MOST_CANDIDATES)}
+    many = Cursor(49, 10**9, tuple(range(10**9, 10**9 + 500)), "a" * 16, "b" * 16, SecondScores(0.3, scores, "x" * 200))
+    text = encode_cursor(many, SEAL)
+    assert len(text) < MAX_CHARACTERS
+    assert decode_cursor(text, SEAL) == many
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ import pytest
 from codequarry.search_api.request import FIELDS, LATER_FIELDS, parse_request
 from codequarry.search_api.schemas import SearchBody
 from codequarry.shared.errors import UnknownName, UsageError
+from codequarry.shared.settings.reranking import RerankingSettings
 
 
 def test_defaults():
@@ -82,3 +83,19 @@ def test_halves_of_surrogate_pairs_are_replaced():
 
 def test_the_documented_body_has_the_fields_that_are_read():
     assert set(SearchBody.model_fields) == {*FIELDS, "token"}
+
+
+def test_a_second_stage_takes_part_where_the_settings_say_so_unless_it_is_left_out():
+    on = RerankingSettings(enabled=True, final_count=7)
+    asked = [
+        parse_request({"query": "x", **fields}, reranking=on) for fields in ({}, {"rerank": True}, {"rerank": False})
+    ]
+    assert [(one.rerank, one.top_k) for one in asked] == [(True, 7), (True, 7), (False, 20)]
+    assert parse_request({"query": "x", "top_k": 30}, reranking=on).top_k == 30
+    off = parse_request({"query": "x"})
+    assert (off.rerank, off.top_k) == (False, 20)
+
+
+def test_a_second_stage_that_there_is_not_can_not_be_asked_for():
+    with pytest.raises(UsageError, match="'rerank' needs a second stage, and none is set up here"):
+        parse_request({"query": "x", "rerank": True})

@@ -118,10 +118,9 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
         load("chunking.overlap_tokens=400")
 
 
-@pytest.mark.parametrize("assignment", ["reranking.enabled=true"])
-def test_what_is_not_there_yet_is_refused_by_name(assignment: str) -> None:
-    """A setting that is accepted and does nothing would be a lie."""
-    with pytest.raises(UsageError, match=f"setting {assignment.partition('=')[0]} .*not available yet"):
+@pytest.mark.parametrize("assignment", ["reranking.weight=1.5", "reranking.candidate_count=201"])
+def test_a_second_stage_has_its_bounds(assignment: str) -> None:
+    with pytest.raises(UsageError, match=f"setting {assignment.partition('=')[0]} .*should be less than or equal to"):
         load(assignment)
 
 

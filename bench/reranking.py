@@ -1,0 +1,145 @@
+"""What a second stage is worth, and what it costs: the questions of bench.ranking with and without it, and CoSQA.
+
+The candidates of every question about an indexed repository are scored once by the model, without a limit of time;
+then every weight is tried. The times are those of the first search for a question, whose candidates the model has not
+met, and how many candidates it had scored after a while.
+
+    codequarry index ~/clones/jinja && python -m bench.reranking --model minilm
+    python -m bench.reranking --model minilm --cosqa ~/data/cosqa
+"""
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bench.acceptance.report import print_table
+from bench.ranking import FIRST_HITS, Asked, ask_all, figures
+from codequarry.search_api.blend import SecondScores, blended, key_of, mixed, scored_twice
+from codequarry.search_api.diversify import cut_page
+from codequarry.search_api.rank import rank
+from codequarry.search_api.second import text_of
+from codequarry.shared.embedding.factory import open_embedder
+from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.reranking.factory import open_reranker
+from codequarry.shared.reranking.port import Reranker
+from codequarry.shared.settings.config import SettingsModel, load_settings
+from codequarry.shared.settings.reranking import RerankingSettings
+from codequarry.shared.store.factory import open_store
+
+WEIGHTS = tuple(number / 10 for number in range(11))
+LIMITS = (0.25, 0.5, 1.0, 2.0)
+NO_LIMIT = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A question with the model's scores of its candidates, and after how many seconds each of them was there."""
+
+    asked: Asked
+    scores: dict[str, float]
+    seconds: tuple[float, ...]
+
+
+def score_candidates(asked: Asked, model: Reranker, count: int) -> Scored:
+    """Score the first candidates of a question."""
+    chunks = scored_twice(rank(asked.plan, asked.recall), count)
+    began, scores, seconds = time.perf_counter(), {}, []
+    for index, score in model.score(asked.plan.text, [text_of(chunk) for chunk in chunks], NO_LIMIT):
+        scores[key_of(chunks[index])] = score
+        seconds.append(time.perf_counter() - began)
+    return Scored(asked, scores, tuple(seconds))
+
+
+def first_right(one: Scored, weight: float) -> int:
+    """Return the rank of the first hit in a right file from 1, or 0."""
+    ranked = rank(one.asked.plan, one.asked.recall)
+    again = blended(ranked, SecondScores(weight, one.scores))
+    page = cut_page(again, FIRST_HITS, one.asked.plan.request.max_per_file, 0)
+    right = (number for number, item in enumerate(page.hits, 1) if item.candidate.chunk.path in one.asked.paths)
+    return next(right, 0)
+
+
+def ask_questions(settings: SettingsModel, model: Reranker, split: str, count: int) -> None:
+    """Print the figures of every weight, and the times."""
+    with (
+        closing(open_embedder(settings.embedding, settings.home / "models")) as embedder,
+        closing(open_store(settings, embedder.dimension)) as store,
+    ):
+        asked = ask_all(store, embedder, split)
+    if not asked:
+        raise SystemExit("none of the repositories of bench/questions is indexed: codequarry index CLONE")
+    dict(model.score("warm up", ["loads the model"], NO_LIMIT))
+    scored = [score_candidates(one, model, count) for one in asked]
+    print(f"{'weight of ' + model.name:42} {'n':>4} {'hit@10':>7} {'hit@1':>7} {'MRR':>7} {'NDCG':>7}")
+    for weight in WEIGHTS:
+        print(f"{weight:<42} {len(scored):4} {figures([first_right(one, weight) for one in scored])}")
+    show_times(scored, [score_candidates(one, model, count) for one in asked])
+
+
+def show_times(first: Sequence[Scored], again: Sequence[Scored]) -> None:
+    """Print how long the candidates took, and how many there were after a while."""
+    rows: list[list[object]] = []
+    for name, round_ in (("first search", first), ("repeated", again)):
+        times = sorted(one.seconds[-1] * 1000 for one in round_)
+        within = [
+            f"{np.mean([sum(second <= limit for second in one.seconds) / len(one.seconds) for one in round_]):.0%}"
+            for limit in LIMITS
+        ]
+        rows.append([name, f"{_at(times, 0.5):.0f}", f"{_at(times, 0.95):.0f}", *within])
+    headings = ["candidates scored", "p50 ms", "p95 ms", *(f"in {limit:g} s" for limit in LIMITS)]
+    print_table("time of the second stage", headings, rows)
+
+
+def _at(times: Sequence[float], share: float) -> float:
+    return times[int(len(times) * share)]
+
+
+def ask_cosqa(embedder: Embedder, model: Reranker, folder: Path, count: int) -> None:
+    """Print the mean reciprocal rank of CoSQA's development queries for every weight: vectors alone, no ranker."""
+    asked = json.loads((folder / "cosqa-retrieval-dev-500.json").read_text(encoding="utf-8"))
+    places = json.loads((folder / "code_idx_map.txt").read_text(encoding="utf-8"))
+    codes = [code for code, _ in sorted(places.items(), key=lambda item: item[1])]
+    rows = embedder.embed_documents(codes)
+    found = np.zeros((len(WEIGHTS), len(asked)))
+    for number, one in enumerate(asked):
+        first = rows @ embedder.embed_query(one["doc"])
+        best = np.argsort(-first)
+        top = [int(index) for index in best[:count]]
+        scores = dict(model.score(one["doc"], [codes[index] for index in top], NO_LIMIT))
+        seconds = [scores[index] for index in range(len(top))]
+        for row, weight in enumerate(WEIGHTS):
+            both = mixed([float(first[index]) for index in top], seconds, weight)
+            order = [top[index] for index in np.argsort(-np.array(both), kind="stable")] + best[count:].tolist()
+            found[row, number] = 1 / (order.index(one["retrieval_idx"]) + 1)
+    table = [[f"{weight:.1f}", f"{row.mean():.3f}"] for weight, row in zip(WEIGHTS, found, strict=True)]
+    print_table(f"CoSQA, {embedder.name} and {model.name} over its first {count}", ["weight", "MRR"], table)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default=RerankingSettings().model, help="of the second stage")
+    parser.add_argument(
+        "--count", type=int, default=RerankingSettings().candidate_count, help="candidates scored again"
+    )
+    parser.add_argument("--split", choices=("development", "heldout"), default="development")
+    parser.add_argument("--cosqa", type=Path, metavar="FOLDER", help="ask CoSQA instead, with [embedding] model first")
+    options = parser.parse_args()
+    settings = load_settings().settings
+    with closing(open_reranker(RerankingSettings(model=options.model), settings.home / "models")) as model:
+        if options.cosqa is None:
+            ask_questions(settings, model, options.split, options.count)
+            return
+        with closing(open_embedder(settings.embedding, settings.home / "models")) as embedder:
+            ask_cosqa(embedder, model, options.cosqa, options.count)
+
+
+if __name__ == "__main__":
+    main()

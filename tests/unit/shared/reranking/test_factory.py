@@ -1,0 +1,27 @@
+from pathlib import Path
+
+import pytest
+
+from codequarry.shared.embedding.known import DEFAULT
+from codequarry.shared.errors import CodequarryError, EmbeddingError, UnknownName, UsageError
+from codequarry.shared.reranking.factory import open_reranker
+from codequarry.shared.settings.reranking import RerankingSettings
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "says"),
+    [
+        ("minilm", EmbeddingError, "is not installed; run `codequarry models install minilm`"),
+        ("bge-small-en-v1.5", EmbeddingError, "put model.onnx and tokenizer.json"),
+        ("bge-reranker-base", UsageError, "is a cross-encoder, which is not served yet; set one of minilm, "),
+        ("Jina-Reranker-v1-turbo-en", UsageError, "is a cross-encoder"),
+        (DEFAULT, UsageError, "is no ONNX model of this machine; set one of minilm, "),
+        ("voyage-code-3", UsageError, "is no ONNX model of this machine"),
+        ("no-such-model", UnknownName, "unknown embedding model 'no-such-model'"),
+    ],
+)
+def test_what_can_not_re_rank_is_refused_with_what_can(
+    tmp_path: Path, model: str, error: type[CodequarryError], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        open_reranker(RerankingSettings(model=model), tmp_path)
