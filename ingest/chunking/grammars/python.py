@@ -1,8 +1,8 @@
 """Python."""
 
-import ast
 import re
 import textwrap
+import unicodedata
 
 from tree_sitter import Node
 
@@ -40,6 +40,14 @@ _RULES = {
     "type_alias_statement": Rule(Role.VALUE, "type", "class"),
 }
 _STRING_PREFIX = re.compile(r"^[rRuUbBfF]*")
+_NO_ESCAPES = frozenset("rRbBfF")
+_ESCAPE = re.compile(
+    r"""\\(\r?\n|[\\'"abfnrtv]|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[xuU]|N(?:\{[^}]*\})?)"""
+)
+_SIGNS = {
+    **{"\n": "", "\r\n": "", "\\": "\\", "'": "'", '"': '"'},
+    **dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True)),
+}
 
 
 def _assignment(node: Node, data: bytes) -> Rule:
@@ -91,19 +99,30 @@ def docstring(body: Node, data: bytes) -> str:
     raw = _STRING_PREFIX.sub("", literal)
     quote = raw[:3] if raw[:3] in {'"""', "'''"} else raw[:1]
     text = raw.removeprefix(quote).removesuffix(quote)
-    if "\\" in text and literal[:1] not in "rR":
-        text = _unescaped(literal, text)
+    if "\\" in text and _NO_ESCAPES.isdisjoint(literal[: len(literal) - len(raw)]):
+        text = _unescaped(text)
     head, _, rest = text.partition("\n")
     return f"{head.strip()}\n{textwrap.dedent(rest)}".strip()
 
 
-def _unescaped(literal: str, text: str) -> str:
-    """Resolve the escapes of a string literal; a broken one stays as written."""
+def _unescaped(text: str) -> str:
+    """Resolve the escapes of a string literal; one that holds a broken escape stays as written.
+
+    Not by ``ast.literal_eval``: two threads that make syntax trees at once fail in Python 3.11 (cpython issue 106905).
+    """
     try:
-        value = ast.literal_eval(literal)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return _ESCAPE.sub(_sign, text)
+    except (KeyError, ValueError, OverflowError):
         return text
-    return value if isinstance(value, str) else text
+
+
+def _sign(escape: re.Match[str]) -> str:
+    code = escape[1]
+    if code in _SIGNS:
+        return _SIGNS[code]
+    if code[0] == "N":
+        return unicodedata.lookup(code[2:-1])
+    return chr(int(code, 8) if code.isdigit() else int(code[1:], 16))
 
 
 PYTHON = LanguageSpec(

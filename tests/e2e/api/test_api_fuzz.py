@@ -6,6 +6,11 @@ from typing import Any
 
 import pytest
 import schemathesis
+
+# Loaded now and not by the first test: pytest makes syntax trees of it, which in Python 3.11 fails where another thread
+# makes some at the same time (cpython issue 106905).
+import schemathesis.specs.openapi.schemas
+import schemathesis.transport.wsgi
 from hypothesis import HealthCheck, given
 from hypothesis import settings as generated
 from schemathesis import GenerationMode

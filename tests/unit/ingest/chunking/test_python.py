@@ -1,5 +1,9 @@
 """Python files."""
 
+import ast
+
+import pytest
+
 
 def test_functions_methods_and_classes_are_chunks_with_exact_names(sample):
     names = sample("invoice.py").names
@@ -93,8 +97,24 @@ def test_private_names_are_not_exported(chunked):
     assert chunks.named("_hidden").exported is False
 
 
-def test_escapes_in_a_doc_string_are_resolved_and_broken_ones_kept(chunked):
-    good = chunked("a.py", 'def f(a):\n    "caf\\u00e9"\n    b = a\n    return b\n').named("f")
-    broken = chunked("b.py", 'def f(a):\n    "\\N{no such sign}"\n    b = a\n    return b\n').named("f")
-    assert good.doc == "café"
-    assert broken.doc == "\\N{no such sign}"
+@pytest.mark.parametrize(
+    "written",
+    [
+        '"caf\\u00e9"',
+        r'"a\tb\\n \'q\' \"q\" \x41\101\0 \N{BULLET} \U0001F600"',
+        '"one \\\n  line"',
+        '"""ends in a path C:\\\\dir"""',
+        'u"caf\\u00e9"',
+    ],
+)
+def test_escapes_in_a_doc_string_are_resolved_as_python_does(chunked, written):
+    found = chunked("a.py", f"def f(a):\n    {written}\n    b = a\n    return b\n").named("f")
+    assert found.doc == ast.literal_eval(written)
+
+
+@pytest.mark.parametrize(
+    "written", [r'"\N{no such sign}\n"', r'"\x4\n"', r'"\U99999999\n"', r'"\UFFFFFFFF\n"', r'r"\n"', r'b"\n"', r'f"\n"']
+)
+def test_a_doc_string_with_a_broken_escape_or_none_is_kept_as_written(chunked, written):
+    found = chunked("b.py", f"def f(a):\n    {written}\n    b = a\n    return b\n").named("f")
+    assert found.doc == written.lstrip("rbf").strip('"')
