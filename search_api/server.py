@@ -14,6 +14,7 @@ from gunicorn.workers.base import Worker
 from codequarry.search_api.auth import check_admin_key
 from codequarry.search_api.waiting_room import TimedWorker, waited_seconds
 from codequarry.shared.access.key_list import list_keys
+from codequarry.shared.allocation import keep_memory_flat
 from codequarry.shared.errors import StoreUnavailable, UsageError
 from codequarry.shared.opening import open_active
 from codequarry.shared.repositories.addresses import is_loopback
@@ -48,6 +49,7 @@ def serve(settings: SettingsModel, announce: Announce | None = None, make_indexe
     check_host(settings, lambda: has_keys(settings))
     check_index(settings)
     configure_logs()
+    keep_memory_flat()
     if settings.api.workers == 1:
         # One worker after another may be there, but never two: each counts for itself.
         _Server(settings, announce or _to_stderr, make_indexer).run()

@@ -39,6 +39,10 @@ RECORD = np.dtype([("row", "<i4"), *_COLUMNS, ("lengths", "<i4", (len(TOKEN_FIEL
 # A process that starts reads 500 entries in a few milliseconds; folding them writes 60 bytes a row.
 FOLD_AFTER = 500
 
+# Arrays are made longer by this share than they must be: most changes then copy none of them, and all columns that
+# searches still hold lie in the same memory. A page that nothing was written to takes no memory.
+_ROOM = 0.25
+
 _ADDED, _DIED, _DELETED, _FOLDED = "added", "died", "deleted", "folded"
 
 Entry = tuple[int, str, int | None, bytes]
@@ -80,8 +84,12 @@ class Columns:
 EMPTY = Columns(0, *(np.zeros((1, *RECORD[name].shape), RECORD[name].base) for name in _ARRAYS))
 
 
-def applied(columns: Columns, entries: Sequence[Entry]) -> Columns:
-    """Return the columns after further entries of the log."""
+def applied(columns: Columns, entries: Sequence[Entry], in_place: bool = False) -> Columns:
+    """Return the columns after further entries of the log.
+
+    ``in_place`` writes new rows behind those of ``columns`` where their arrays have room: for the one chain of columns
+    that no two changes go out from. The rows that ``columns`` has stay as they are either way.
+    """
     if not entries:
         return columns
     least = 0
@@ -89,8 +97,10 @@ def applied(columns: Columns, entries: Sequence[Entry]) -> Columns:
         columns, least = EMPTY, entries[0][2] or 0
     added = [np.frombuffer(body, RECORD) for _, kind, _, body in entries if kind in (_ADDED, _FOLDED)]
     if added:
-        columns = _grown(columns, np.concatenate(added), least)
-    died, timeline = columns.died.copy(), columns.timeline.copy()
+        columns = _grown(columns, np.concatenate(added), least, in_place)
+    kinds = {kind for _, kind, _, _ in entries}
+    died = columns.died.copy() if _DIED in kinds else columns.died
+    timeline = columns.timeline.copy() if _DELETED in kinds else columns.timeline
     for _, kind, number, body in entries:
         if kind == _DIED and number is not None:
             died[np.frombuffer(body, "<i4")] = number
@@ -99,18 +109,29 @@ def applied(columns: Columns, entries: Sequence[Entry]) -> Columns:
     return replace(columns, seq=entries[-1][0], died=died, timeline=timeline)
 
 
-def _grown(columns: Columns, records: Records, least: int) -> Columns:
+def _grown(columns: Columns, records: Records, least: int, in_place: bool) -> Columns:
     """Return the columns with further rows; ``least`` is the length of arrays that a fold left out deleted rows of."""
-    size = max(len(columns.timeline), int(records["row"].max(initial=0)) + 1, least)
+    before = len(columns.timeline)
+    size = max(before, int(records["row"].max(initial=0)) + 1, least)
+    # A row among those that others see already is never written where they see it.
+    in_place = in_place and int(records["row"].min(initial=before)) >= before
 
     def grown(name: str) -> NDArray[Any]:
-        old = getattr(columns, name)
-        array = np.zeros((size, *old.shape[1:]), old.dtype)
-        array[: len(old)] = old
+        array = _longer(getattr(columns, name), size, in_place)
         array[records["row"]] = records[name]
         return array
 
     return Columns(columns.seq, *map(grown, _ARRAYS))
+
+
+def _longer(old: NDArray[Any], size: int, in_place: bool) -> NDArray[Any]:
+    """Return an array of ``size`` that begins with ``old`` and goes on with zeros."""
+    if in_place and old.base is not None and len(old.base) >= size:
+        longer: NDArray[Any] = old.base[:size]
+        return longer
+    array = np.zeros((size + int(size * _ROOM), *old.shape[1:]), old.dtype)
+    array[: len(old)] = old
+    return array[:size]
 
 
 class ColumnCache:
@@ -127,7 +148,8 @@ class ColumnCache:
         the cache holds already.
         """
         with self._lock:
-            self._columns = applied(self._columns, _entries_after(connection, self._columns.seq))
+            entries = _entries_after(connection, self._columns.seq)
+            self._columns = applied(self._columns, entries, in_place=True)
             return self._columns
 
     def including_own_changes(self, connection: apsw.Connection) -> Columns:

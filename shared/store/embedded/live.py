@@ -17,6 +17,8 @@ from codequarry.shared.store.filters import RECALL_WEIGHTS
 
 # Snapshots whose masks are kept: those of head and of the few versions that are asked for at one time.
 _KEPT_VIEWS = 8
+# Rows whose lengths are summed at once: bounds the memory for it to 1 MB, which stays in the cache.
+_ROWS_AT_ONCE = 16_384
 _WEIGHTS = np.array([RECALL_WEIGHTS[name] for name in TOKEN_FIELDS], np.int32)
 
 Floats = NDArray[np.float32]
@@ -45,15 +47,25 @@ class ViewCache:
         self._kept: OrderedDict[tuple[int, Snapshot], View] = OrderedDict()
         self._weighted = (EMPTY.lengths, _weighted(EMPTY.lengths))
         self._lock = Lock()
+        self._making = Lock()
 
     def view(self, connection: apsw.Connection, columns: Columns, snapshot: Snapshot) -> View:
         """Return the view of ``snapshot``."""
         key = (columns.seq, snapshot)
+        if found := self._known(key):
+            return found
+        # One at a time: all that search when a row has changed want the same view, and each needs room to be made.
+        with self._making:
+            return self._known(key) or self._made(connection, columns, key)
+
+    def _known(self, key: tuple[int, Snapshot]) -> View | None:
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
-                return self._kept[key]
-        live = self._live(connection, columns, snapshot)
+            return self._kept.get(key)
+
+    def _made(self, connection: apsw.Connection, columns: Columns, key: tuple[int, Snapshot]) -> View:
+        live = self._live(connection, columns, key[1])
         view = _view(columns, live, self._weighted_lengths(columns))
         with self._lock:
             # Nobody asks for rows as they were before a change, and each view holds all of them as they were.
@@ -98,10 +110,21 @@ def _weighted(lengths: Ints) -> Floats:
 def _view(columns: Columns, live: Bools, weighted: Floats) -> View:
     first = live & columns.first
     chunks = int(np.count_nonzero(first))
-    # A product with float64, which holds such sums exactly, takes a fifth of what picking out the rows does.
-    averages = first.astype(np.float64) @ columns.lengths.astype(np.float64) / max(chunks, 1)
+    averages = _sums(columns.lengths, first) / max(chunks, 1)
     by_field = dict(zip(TOKEN_FIELDS, averages.tolist(), strict=True))
     return View(columns, live, chunks, by_field, weighted, float(averages @ _WEIGHTS) or 1.0)
+
+
+def _sums(lengths: Ints, rows: Bools) -> NDArray[np.float64]:
+    """Return the sums of some rows of ``lengths``.
+
+    A product with float64, which holds such sums exactly, takes a fifth of what picking out the rows does.
+    """
+    sums = np.zeros(lengths.shape[1])
+    for at in range(0, len(rows), _ROWS_AT_ONCE):
+        part = slice(at, at + _ROWS_AT_ONCE)
+        sums += rows[part].astype(np.float64) @ lengths[part].astype(np.float64)
+    return sums
 
 
 def _path_ids(connection: apsw.Connection, layer: Layer) -> list[int]:

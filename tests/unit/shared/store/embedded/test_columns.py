@@ -55,6 +55,33 @@ class TestLog:
         assert [len(one.rows()) for one in steps] == [2, 2, 1]
         assert described(steps[-1]) == described(ColumnCache().refreshed(connection))
 
+    def test_whoever_holds_older_columns_sees_them_as_they_were_while_rows_are_written_behind_them(self, connection):
+        cache, held, told = ColumnCache(), [], []
+        for row in range(1, 200):
+            log_added(connection, records(row))
+            if row % 7 == 0:
+                log_died(connection, [row // 2], row)
+            if row % 11 == 0:
+                log_deleted(connection, [row // 3])
+            held.append(cache.refreshed(connection))
+            told.append(described(held[-1]))
+        assert [described(one) for one in held] == told
+        assert described(held[-1]) == described(ColumnCache().refreshed(connection))
+        # Most changes copied nothing of what is never changed.
+        assert len({id(one.lengths.base) for one in held}) < 20
+
+    def test_changes_that_may_be_undone_are_not_written_behind_the_columns_that_are_kept(self, connection):
+        cache = ColumnCache()
+        log_added(connection, records(*range(1, 9)))
+        kept = cache.refreshed(connection)
+        connection.execute("SAVEPOINT undone")
+        log_added(connection, records(9, timeline=5))
+        tried = cache.including_own_changes(connection)
+        connection.execute("ROLLBACK TO undone")
+        assert tried.lengths.base is not kept.lengths.base
+        log_added(connection, records(10))
+        assert [row for row, _, _ in described(cache.refreshed(connection))] == [*range(1, 9), 10]
+
     def test_nothing_new_is_the_same_object(self, connection, history):
         cache = ColumnCache()
         assert cache.refreshed(connection) is cache.refreshed(connection)

@@ -1,7 +1,9 @@
 """Both forms of the rule of what is live, against its one definition."""
 
 import gc
+import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import apsw
 import numpy as np
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from codequarry.shared.model import Layer, Snapshot
 from codequarry.shared.store.embedded.columns import RECORD, ColumnCache, log_added
-from codequarry.shared.store.embedded.live import ViewCache, live_clause, live_mask
+from codequarry.shared.store.embedded.live import View, ViewCache, live_clause, live_mask
 from codequarry.shared.store.embedded.path_names import PathNames
 from codequarry.shared.store.embedded.schema import prepare
 from codequarry.shared.versions.snapshots import OPEN, is_live
@@ -79,3 +81,21 @@ def test_a_reader_that_began_before_a_change_sees_what_it_saw():
     newer = views.view(connection, after, snapshot)
     assert views.view(connection, before, snapshot).live_chunks == 0
     assert views.view(connection, after, snapshot) is newer and newer.live_chunks == 1
+
+
+def test_a_view_that_many_want_at_once_is_made_once():
+    connection = apsw.Connection(":memory:")
+    prepare(connection, 4)
+    views, snapshot = ViewCache(PathNames()), Snapshot((Layer((1,), 1, frozenset(), frozenset()),))
+    rows = [(place, 1, 1, OPEN, 1, 0, True, False, place, (3,) * 5) for place in range(1, 40_000)]
+    log_added(connection, np.array(rows, RECORD))
+    now, together = ColumnCache().refreshed(connection), threading.Barrier(8)
+
+    def ask(_: int) -> View:
+        together.wait()
+        return views.view(connection, now, snapshot)
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(ask, range(8)))
+    assert all(one is found[0] for one in found)
+    assert found[0].live_chunks == 39_999 and set(found[0].average_lengths.values()) == {3.0}
