@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from training.near_copies import Fingerprints
 from training.pairs import Pair, pairs_of
 
 # So many files and pairs of one package: one project's manner must not be what is learned.
-MOST_FILES = 600
+MOST_FILES = 300
 MOST_PAIRS = 3_000
 # No person wrote more in one file than this in a language that people write.
 _LEAST_CHARACTERS = 300
@@ -36,15 +36,31 @@ SUFFIXES = frozenset(
 _PREFIXES = ("usr/share/php/", "usr/share/", "usr/lib/ruby/vendor_ruby/", "usr/lib/ruby/", "usr/lib/", "package/")
 
 
-def extract(fetched: Fetched, kept_apart: Fingerprints) -> list[Pair]:
+@dataclass(frozen=True, slots=True)
+class KeptApart:
+    """Fingerprints of what is measured on: whole files, and Python functions."""
+
+    files: Path
+    functions: Path
+
+    def has_file(self, text: str) -> bool:
+        """Tell whether a file is nearly one of these."""
+        return Fingerprints.read(self.files).has_near_copy(text)
+
+    def has_function(self, text: str) -> bool:
+        """Tell whether a function without its doc string is nearly one of these."""
+        return Fingerprints.read(self.functions).has_near_copy(text)
+
+
+def extract(fetched: Fetched, kept_apart: KeptApart) -> list[Pair]:
     """Return the pairs of one package, at most MOST_PAIRS, chosen by its name alone and so the same each time."""
     chance = random.Random(fetched.package.key)
     files = list(_sources(fetched))
     chance.shuffle(files)
     found: list[Pair] = []
     for path, language, text in files[:MOST_FILES]:
-        if not kept_apart.has_near_copy(text):
-            found += pairs_of(path, language, text)
+        if not kept_apart.has_file(text):
+            found += pairs_of(path, language, text, kept_apart.has_function if language == "python" else None)
     chance.shuffle(found)
     return found[:MOST_PAIRS]
 
@@ -87,7 +103,7 @@ def own_path(path: str, fetched: Fetched) -> str:
     return next((path.removeprefix(one) for one in _PREFIXES if path.startswith(one)), path)
 
 
-def extract_all(fetched: Sequence[Fetched], folder: Path, kept_apart: Path) -> Iterator[tuple[str, int]]:
+def extract_all(fetched: Sequence[Fetched], folder: Path, kept_apart: KeptApart) -> Iterator[tuple[str, int]]:
     """Write a file of pairs for each package that has none yet; yield its key and the number of pairs, as they end."""
     folder.mkdir(parents=True, exist_ok=True)
     waiting = [one for one in fetched if not _place(folder, one).exists()]
@@ -97,9 +113,9 @@ def extract_all(fetched: Sequence[Fetched], folder: Path, kept_apart: Path) -> I
             yield running[done].package.key, done.result()
 
 
-def _write(fetched: Fetched, folder: Path, kept_apart: Path) -> int:
+def _write(fetched: Fetched, folder: Path, kept_apart: KeptApart) -> int:
     try:
-        pairs = extract(fetched, Fingerprints.read(kept_apart))
+        pairs = extract(fetched, kept_apart)
     except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
         raise RuntimeError(f"{fetched.archive} can't be read: {error}; delete it, and it is brought again") from error
     place = _place(folder, fetched)

@@ -1,23 +1,32 @@
 """Take the fingerprints of the code bases that are measured, from clones of them: copies of their files are then known.
 
-python -m training.fingerprint --repos ~/clones psf/requests pallets/click
+Those of the functions of CoSQA, which come from many projects, are taken one by one.
+
+    python -m training.fingerprint --repos ~/clones psf/requests pallets/click
+    python -m training.fingerprint --cosqa ~/cosqa
 """
 
 import argparse
+import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
+from codequarry.ingest.chunking.core import chunk_file
 from codequarry.ingest.files.kinds import kind_of_path
 from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
+from codequarry.ingest.files.source import SourceFile
+from codequarry.shared.settings.config import ChunkingSettings
 from training.near_copies import ORDERS, Fingerprints, signature
+from training.pairs import without_doc
 
-PLACE = Path(__file__).parent / "kept-apart.npz"
+FILES = Path(__file__).parent / "kept-apart.npz"
+FUNCTIONS = Path(__file__).parent / "kept-apart-functions.npz"
 # A shorter file is like many others.
 LEAST_CHARACTERS = 500
 
@@ -40,18 +49,41 @@ def _signatures(repository: Path) -> list[np.ndarray]:
     return [signature(text) for text in texts_of(repository)]
 
 
+def bare_functions(folder: Path) -> Iterator[str]:
+    """Yield the functions that CoSQA's queries are asked of, without their doc strings, as pairs have them."""
+    for code in json.loads((folder / "code_idx_map.txt").read_text()):
+        for chunk in chunk_file(SourceFile("cosqa", "function.py", "", "python", code), ChunkingSettings()):
+            yield without_doc(chunk)
+
+
+def fingerprints_of(repositories: Sequence[Path]) -> Fingerprints:
+    """Return those of all files of some bare clones."""
+    with ProcessPoolExecutor() as pool:
+        rows = list(chain.from_iterable(pool.map(_signatures, repositories)))
+    return Fingerprints.index(np.stack(rows) if rows else np.zeros((0, ORDERS), np.uint8))
+
+
 def main() -> None:
     """Write one file of fingerprints for all clones; a clone that can't be read fails the whole."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repos", type=Path, required=True, metavar="FOLDER", help="clones, called owner+name")
-    parser.add_argument("names", nargs="+", metavar="OWNER/NAME")
+    parser.add_argument("--repos", type=Path, metavar="FOLDER", help="clones, called owner+name")
+    parser.add_argument("--cosqa", type=Path, metavar="FOLDER", help="CoSQA, with its code_idx_map.txt")
+    parser.add_argument("names", nargs="*", metavar="OWNER/NAME")
     options = parser.parse_args()
-    clones = [options.repos / name.replace("/", "+") for name in options.names]
-    places = [next(one for one in (clone / "repo" / ".git", clone / "repo", clone) if one.is_dir()) for clone in clones]
-    with ProcessPoolExecutor() as pool:
-        rows = list(chain.from_iterable(pool.map(_signatures, places)))
-    Fingerprints.index(np.stack(rows) if rows else np.zeros((0, ORDERS), np.uint8)).write(PLACE)
-    print(f"{len(rows):,} files of {len(places)} code bases", file=sys.stderr)
+    if options.names and not options.repos:
+        parser.error("say with --repos where the clones are")
+    if options.cosqa:
+        found = Fingerprints.of(bare_functions(options.cosqa))
+        found.write(FUNCTIONS)
+        print(f"{len(found.rows):,} functions of CoSQA", file=sys.stderr)
+    if options.names:
+        clones = [options.repos / name.replace("/", "+") for name in options.names]
+        places = [
+            next(one for one in (clone / "repo" / ".git", clone / "repo", clone) if one.is_dir()) for clone in clones
+        ]
+        found = fingerprints_of(places)
+        found.write(FILES)
+        print(f"{len(found.rows):,} files of {len(places)} code bases", file=sys.stderr)
 
 
 if __name__ == "__main__":

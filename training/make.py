@@ -23,8 +23,8 @@ from codequarry.shared.embedding.vocabulary import Vocabulary
 from training import figures
 from training.clients import Fetched, NotFetched, fetch
 from training.dataset import Dataset, encode, held_out
-from training.extract import extract_all, read_pairs
-from training.fingerprint import PLACE as KEPT_APART
+from training.extract import KeptApart, extract_all, read_pairs
+from training.fingerprint import FILES, FUNCTIONS
 from training.metadata import licence_of
 from training.packages import Package, read_packages
 from training.questions import question_tokens
@@ -74,7 +74,7 @@ def make_pairs(work: Path, packages: Sequence[Package]) -> None:
     """Bring the packages and cut their pairs."""
     fetched = bring(packages, work / "packages")
     total, began = 0, time.monotonic()
-    for number, (_, count) in enumerate(extract_all(fetched, work / "pairs", KEPT_APART), 1):
+    for number, (_, count) in enumerate(extract_all(fetched, work / "pairs", KeptApart(FILES, FUNCTIONS)), 1):
         total += count
         if number % 100 == 0:
             say(f"pairs: {number:,} of {len(fetched):,} packages, {total:,} pairs, {time.monotonic() - began:.0f} s")

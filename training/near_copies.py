@@ -69,7 +69,7 @@ class Fingerprints:
         return cls(rows, bands)
 
     @classmethod
-    @functools.lru_cache(maxsize=1)
+    @functools.lru_cache(maxsize=2)
     def read(cls, path: Path) -> "Fingerprints":
         """Read fingerprints from a file, once in a process."""
         with np.load(path) as stored:

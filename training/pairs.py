@@ -1,7 +1,7 @@
 """Pairs of a text and the code it speaks of, cut from one source file with the product's own chunker."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,15 +49,24 @@ class Pair:
     code: str
 
 
-def pairs_of(path: str, language: str, text: str) -> Iterator[Pair]:
-    """Yield the pairs of one file, none for a file without prose."""
+def pairs_of(path: str, language: str, text: str, is_kept_apart: Callable[[str], bool] | None = None) -> Iterator[Pair]:
+    """Yield the pairs of one file, none for a file without prose.
+
+    ``is_kept_apart`` is asked of a chunk without its doc comment; one that it is true of has no pair.
+    """
     source = SourceFile("training", path, "", language, text)
     for number, chunk in enumerate(chunk_file(source, ChunkingSettings())):
-        if chunk.symbol_type in _DECLARED:
-            yield from _documented(chunk)
-            if number % _NAME_EVERY == 0:
-                yield from _named(chunk)
-        yield from _commented(chunk)
+        found = list(_pairs_of_chunk(chunk, with_name=number % _NAME_EVERY == 0))
+        if found and not (is_kept_apart and is_kept_apart(without_doc(chunk))):
+            yield from found
+
+
+def _pairs_of_chunk(chunk: Chunk, with_name: bool) -> Iterator[Pair]:
+    if chunk.symbol_type in _DECLARED:
+        yield from _documented(chunk)
+        if with_name:
+            yield from _named(chunk)
+    yield from _commented(chunk)
 
 
 def _documented(chunk: Chunk) -> Iterator[Pair]:

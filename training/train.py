@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from training.dataset import Dataset
+from training.dataset import KINDS, Dataset
 
 Matrix = NDArray[np.float32]
 
@@ -33,8 +33,21 @@ class Recipe:
     code_dropout: float = 0.2
     path_share: float = 0.7
     head_share: float = 0.7
+    # Codes that keep some words of their doc comment, as they do in an index, and how many of the words.
+    doc_share: float = 0.5
+    doc_words: float = 0.3
     # Queries that get words as people put before what they ask.
     question_share: float = 0.33
+    # Whether a token counts in a query as much as it learns to, and not as much as in code.
+    query_weights: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What is learned: ``rows`` (tokens, dimension), and of each token log(how much more it counts in a query)."""
+
+    rows: Matrix
+    log_query: NDArray[np.float32]
 
 
 class Adam:
@@ -108,10 +121,19 @@ class Augmentation:
     def codes(self, data: Dataset, which: NDArray[np.int64], chance: np.random.Generator) -> sparse.csr_matrix:
         """Return the bags of the code, with its path and its head sometimes, some of its tokens left out."""
         found = []
-        for part, share in (("path", self.recipe.path_share), ("head", self.recipe.head_share), ("code", 1.0)):
+        recipe, keep = self.recipe, 1 - self.recipe.code_dropout
+        # A name is the whole text of its pair: with it in the code there is nothing to learn.
+        documented = recipe.doc_share * (data.kind[which] != KINDS.index("name"))
+        shares = (
+            ("path", recipe.path_share, keep),
+            ("head", recipe.head_share, keep),
+            ("text", documented, recipe.doc_words),
+            ("code", 1.0, keep),
+        )
+        for part, share, of_tokens in shares:
             places, ids = data.parts[part].take(which)
             shown = chance.random(len(which)) < share
-            kept = shown[places] & (chance.random(len(ids)) >= self.recipe.code_dropout)
+            kept = shown[places] & (chance.random(len(ids)) < of_tokens)
             found.append((places[kept], ids[kept]))
         rows, tokens = (np.concatenate(one) for one in zip(*found, strict=True))
         return bag(rows, tokens, (len(which), self.tokens))
@@ -124,12 +146,12 @@ def train(
     recipe: Recipe,
     seed: int,
     report: Callable[[float, float], None],
-) -> Matrix:
-    """Return the trained rows (tokens, dimension); ``report`` is told the share that is done and the mean loss."""
+) -> Weights:
+    """Return what was learned; ``report`` is told the share that is done and the mean loss."""
     chance = np.random.default_rng(seed)
-    weights = start(data, tokens, recipe, chance)
-    adam, scale_adam = Adam(weights.shape), Adam((1,))
+    weights = Weights(start(data, tokens, recipe, chance), np.zeros(tokens, dtype=np.float32))
     log_scale = np.array([math.log(recipe.scale)], dtype=np.float32)
+    adam, query_adam, scale_adam = Adam(weights.rows.shape), Adam((tokens,)), Adam((1,))
     augmentation = Augmentation(recipe, questions, tokens)
     steps = recipe.epochs * (len(data) // recipe.batch)
     number, losses = 0, []
@@ -139,10 +161,12 @@ def train(
             texts = augmentation.texts(data, which, chance)
             codes = augmentation.codes(data, which, chance)
             same = _same(data.code_key[which]) | _same(data.text_key[which])
-            loss, rows, gradient, of_scale = loss_and_gradient(weights, texts, codes, float(np.exp(log_scale[0])), same)
+            loss, slope = loss_and_gradient(weights, texts, codes, float(np.exp(log_scale[0])), same)
             rate = _rate(number, steps, recipe)
-            adam.step(weights, rows, gradient, rate, number)
-            scale_adam.step(log_scale, np.array([0]), np.array([of_scale], np.float32), rate, number)
+            adam.step(weights.rows, slope.tokens, slope.rows, rate, number)
+            if recipe.query_weights:
+                query_adam.step(weights.log_query, slope.tokens, slope.log_query, rate, number)
+            scale_adam.step(log_scale, np.array([0]), np.array([slope.log_scale], np.float32), rate, number)
             np.clip(log_scale, 0.0, math.log(100.0), out=log_scale)
             losses.append(loss)
             if number % 50 == 0:
@@ -150,15 +174,26 @@ def train(
     return weights
 
 
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """The slope of the loss for the ``tokens`` that it touches, and for log(scale)."""
+
+    tokens: NDArray[np.int64]
+    rows: Matrix
+    log_query: NDArray[np.float32]
+    log_scale: float
+
+
 def loss_and_gradient(
-    weights: Matrix, texts: sparse.csr_matrix, codes: sparse.csr_matrix, scale: float, same: NDArray[np.bool_]
-) -> tuple[float, NDArray[np.int64], Matrix, float]:
-    """Return the loss, the rows that it touches, its gradient for them, and its gradient for log(scale).
+    weights: Weights, texts: sparse.csr_matrix, codes: sparse.csr_matrix, scale: float, same: NDArray[np.bool_]
+) -> tuple[float, Gradient]:
+    """Return the loss and its gradient.
 
     ``same`` marks pairs off the diagonal whose text or code is equal: they are no negatives of each other.
     """
-    text_vectors, text_lengths = _unit(texts @ weights)
-    code_vectors, code_lengths = _unit(codes @ weights)
+    asked = texts @ sparse.diags(np.exp(weights.log_query)).tocsr()
+    text_vectors, text_lengths = _unit(asked @ weights.rows)
+    code_vectors, code_lengths = _unit(codes @ weights.rows)
     cosines = text_vectors @ code_vectors.T
     logits = scale * cosines
     logits[same] = -np.inf
@@ -172,9 +207,12 @@ def loss_and_gradient(
     slope *= scale
     back_to_texts = _through_unit(slope @ code_vectors, text_vectors, text_lengths)
     back_to_codes = _through_unit(slope.T @ text_vectors, code_vectors, code_lengths)
-    rows = np.union1d(texts.indices, codes.indices).astype(np.int64)
-    gradient = texts.T.tocsr()[rows] @ back_to_texts + codes.T.tocsr()[rows] @ back_to_codes
-    return loss, rows, gradient, of_scale
+    tokens = np.union1d(texts.indices, codes.indices).astype(np.int64)
+    of_texts = asked.T.tocsr()[tokens] @ back_to_texts
+    of_codes = codes.T.tocsr()[tokens] @ back_to_codes
+    # A token's row enters a query times exp(log_query): of both factors the product's gradient is known.
+    of_query = (of_texts * weights.rows[tokens]).sum(axis=1)
+    return loss, Gradient(tokens, of_texts + of_codes, of_query, of_scale)
 
 
 def _unit(sums: Matrix) -> tuple[Matrix, Matrix]:

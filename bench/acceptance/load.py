@@ -3,9 +3,10 @@
 The repositories of bench/questions are indexed, then so many clients search through `codequarry serve`, each on a
 connection of its own that stays open, with questions, short words, names, filters and pages, as fast as answers come.
 Meanwhile further repositories are indexed one after the other into the same index, again and again with another commit;
-both commits of each were indexed before the service started, so that the index hardly grows and what grows is a leak.
-Memory is the proportional set size of the service's processes, twice a second, as the median of each minute: the first
-and the last are compared.
+both commits of each were indexed before the service started, but going back and forth is history too, and its rows add
+up. Memory is the proportional set size of the service's processes, twice a second, as the median of each minute: the
+first and the last are compared, and the last with that of a fresh service under the same clients on the index as it is
+then: what the running one has above it is lost, the rest is what the rows take.
 
     python -m bench.acceptance.load --repos ~/clones --more jhy/jsoup square/okio
 """
@@ -18,6 +19,7 @@ import statistics
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -132,6 +134,23 @@ def by_window(samples: list[tuple[float, int]], seconds: float) -> list[float]:
     return [statistics.median(sizes) for sizes in windows.values() if 2 * len(sizes) > len(windows[0])]
 
 
+def serve_clients(
+    installation: Installation, clients: int, seconds: float, seen: Seen, meanwhile: Callable[[float], None] | None
+) -> list[tuple[float, int]]:
+    """Run clients against a service of its own, and something beside them; return samples of the service's memory."""
+    with installation.running() as (process, port):
+        until = time.monotonic() + seconds
+        threads = [threading.Thread(target=ask, args=(port, number, until, seen)) for number in range(clients)]
+        if meanwhile:
+            threads.append(threading.Thread(target=meanwhile, args=(until,)))
+        for thread in threads:
+            thread.start()
+        samples = watch_memory(process.pid, until)
+        for thread in threads:
+            thread.join()
+    return samples
+
+
 def measure(installation: Installation, options: argparse.Namespace, scratch: Path) -> dict[str, Any]:
     """Run the clients against one service and return the figures."""
     moving = [find_clone(options.repos, name) for name in options.more]
@@ -140,18 +159,20 @@ def measure(installation: Installation, options: argparse.Namespace, scratch: Pa
         index_moved(installation, clone, scratch, COMMITS_BACK)
         index_moved(installation, clone, scratch, 0)
     progress(f"{options.clients} clients for {options.seconds:g} s")
-    with installation.running() as (process, port):
-        until, seen, runs = time.monotonic() + options.seconds, Seen(), []
-        threads = [threading.Thread(target=ask, args=(port, number, until, seen)) for number in range(options.clients)]
-        aside = Installation(scratch / "indexer", installation.store, installation.opensearch, installation.index)
-        indexer = aside if installation.store == "opensearch" else installation
-        threads.append(threading.Thread(target=keep_indexing, args=(indexer, moving, scratch, until, runs)))
-        for thread in threads:
-            thread.start()
-        samples = watch_memory(process.pid, until)
-        for thread in threads:
-            thread.join()
-    minutes = by_window(samples, min(60.0, options.seconds / 3))
+    seen, runs = Seen(), list[str]()
+    aside = Installation(scratch / "indexer", installation.store, installation.opensearch, installation.index)
+    indexer = aside if installation.store == "opensearch" else installation
+    samples = serve_clients(
+        installation,
+        options.clients,
+        options.seconds,
+        seen,
+        lambda until: keep_indexing(indexer, moving, scratch, until, runs),
+    )
+    progress("a fresh service on the same index")
+    window = min(60.0, options.seconds / 3)
+    afresh = serve_clients(installation, options.clients, window, Seen(), None)
+    minutes = by_window(samples, window)
     return {
         "store": installation.store,
         "clients": options.clients,
@@ -164,6 +185,7 @@ def measure(installation: Installation, options: argparse.Namespace, scratch: Pa
         "index runs": len(runs),
         "first minute MB": minutes[0] / MEGABYTE,
         "last minute MB": minutes[-1] / MEGABYTE,
+        "fresh service MB": statistics.median(size for _, size in afresh) / MEGABYTE,
         "MB by minute": " ".join(f"{size / MEGABYTE:.0f}" for size in minutes),
     }
 

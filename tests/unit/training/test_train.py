@@ -6,7 +6,7 @@ from codequarry.shared.embedding.vocabulary import Vocabulary
 from training.dataset import Dataset, encode
 from training.pairs import Pair
 from training.questions import FORMS, question_tokens
-from training.train import Recipe, bag, batches, loss_and_gradient, train
+from training.train import Recipe, Weights, bag, batches, loss_and_gradient, train
 
 WORDS = [f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"] + [
     f"code{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"
@@ -28,37 +28,49 @@ def synthetic(number, packages=4):
 
 def test_the_gradient_is_that_of_the_loss():
     chance = np.random.default_rng(1)
-    weights = chance.standard_normal((9, 4))
+    weights = Weights(chance.standard_normal((9, 4)), chance.standard_normal(9) / 4)
     texts, codes = (sparse.csr_matrix(np.maximum(chance.standard_normal((5, 9)), 0)) for _ in range(2))
     same = np.zeros((5, 5), dtype=bool)
     same[0, 3] = same[3, 0] = True
-    _, rows, gradient, of_scale = loss_and_gradient(weights, texts, codes, 3.0, same)
     step = 1e-6
-    for at, row in enumerate(rows):
+
+    def slope_of(change):
+        return (loss_at(change, step) - loss_at(change, -step)) / (2 * step)
+
+    def loss_at(change, by):
+        moved = Weights(weights.rows.copy(), weights.log_query.copy())
+        return loss_and_gradient(moved, texts, codes, change(moved, by) or 3.0, same)[0]
+
+    def move_row(row, column):
+        def change(moved, by):
+            moved.rows[row, column] += by
+
+        return change
+
+    def move_query_weight(row):
+        def change(moved, by):
+            moved.log_query[row] += by
+
+        return change
+
+    _, found = loss_and_gradient(weights, texts, codes, 3.0, same)
+    for at, row in enumerate(found.tokens):
         for column in range(4):
-            above, below = weights.copy(), weights.copy()
-            above[row, column] += step
-            below[row, column] -= step
-            slope = (
-                loss_and_gradient(above, texts, codes, 3.0, same)[0]
-                - loss_and_gradient(below, texts, codes, 3.0, same)[0]
-            ) / (2 * step)
-            assert gradient[at, column] == pytest.approx(slope, abs=1e-6)
-    longer = loss_and_gradient(weights, texts, codes, 3.0 * np.exp(step), same)[0]
-    shorter = loss_and_gradient(weights, texts, codes, 3.0 * np.exp(-step), same)[0]
-    assert of_scale == pytest.approx((longer - shorter) / (2 * step), abs=1e-6)
+            assert found.rows[at, column] == pytest.approx(slope_of(move_row(row, column)), abs=1e-6)
+        assert found.log_query[at] == pytest.approx(slope_of(move_query_weight(row)), abs=1e-6)
+    assert found.log_scale == pytest.approx(slope_of(lambda _, by: 3.0 * np.exp(by)), abs=1e-6)
 
 
 def test_what_belongs_together_is_found_after_training_and_not_before(tmp_path):
     data = encode(synthetic(2_000), VOCABULARY)
     data.write(tmp_path / "train.npz")
     data = Dataset.read(tmp_path / "train.npz")
-    recipe = Recipe(dimension=32, epochs=12, batch=128, block=8, code_dropout=0.0, question_share=0.0)
+    recipe = Recipe(dimension=32, epochs=12, batch=128, block=8, code_dropout=0.0, doc_share=0.0, question_share=0.0)
     told = []
     weights = train(
         data, len(VOCABULARY.tokens), question_tokens(VOCABULARY), recipe, 1, lambda *said: told.append(said)
     )
-    unit = weights / np.linalg.norm(weights, axis=1, keepdims=True)
+    unit = weights.rows / np.linalg.norm(weights.rows, axis=1, keepdims=True)
     nearest = (unit[:26] @ unit[26:52].T).argmax(axis=1)
     assert (nearest == np.arange(26)).mean() > 0.9
     assert told[-1][1] < told[0][1] and 0 < told[-1][0] <= 1
@@ -71,7 +83,8 @@ def test_the_same_seed_gives_the_same_model():
         train(data, len(VOCABULARY.tokens), question_tokens(VOCABULARY), recipe, seed, lambda *_: None)
         for seed in (1, 1, 2)
     )
-    assert np.array_equal(first, second) and not np.array_equal(first, other)
+    assert np.array_equal(first.rows, second.rows) and not np.array_equal(first.rows, other.rows)
+    assert np.array_equal(first.log_query, second.log_query)
 
 
 def test_a_batch_is_made_of_blocks_of_one_package():
