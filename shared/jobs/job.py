@@ -55,8 +55,8 @@ class Job:
 
     ``candidates`` are keys of refs. ``wanted_commit`` is the newest commit that was asked for, ``commit`` what was
     published in the end. ``holder`` runs it, and counts up ``beats`` while it lives. ``percent`` only grows, also over
-    several ``attempts``, whose errors are in ``failures``; those that a service's ``outages`` ended do not count.
-    ``stopping`` asks the holder to end it.
+    several attempts, whose errors are in ``failures``; ``attempts`` are those since one got further than the percent
+    ``reached`` before it, without those that a service's ``outages`` ended. ``stopping`` asks the holder to end it.
     """
 
     id: str
@@ -80,6 +80,7 @@ class Job:
     requested_by: str = ""
     percent: int = 0
     attempts: int = 0
+    reached: int = 0
     not_before: str = ""
     holder: str = ""
     beats: int = 0

@@ -27,7 +27,8 @@ def begun(job: Job, holder: str, moment: str) -> Job:
     """Return a job that ``holder`` begins; Conflict if it does not wait, or its pause is not over."""
     if not job.is_due(moment):
         raise Conflict(f"job {job.id} is {job.state}")
-    return replace(job, state="running", holder=holder, beats=0, attempts=job.attempts + 1, error="", not_before="")
+    taken = replace(job, state="running", holder=holder, beats=0, error="", not_before="")
+    return replace(taken, attempts=job.attempts + 1, reached=job.percent)
 
 
 def beaten(job: Job, holder: str, progress: Mapping[str, Any]) -> Job:
@@ -59,13 +60,16 @@ def failed(job: Job, holder: str, error: str) -> Job:
 def failed_once(job: Job, holder: str, error: str, share: float) -> Job:
     """Return a job after a failure that may pass: it waits again, or has failed for good after MAX_ATTEMPTS.
 
-    One that was asked to stop has ended with that. ``share`` (0 to 1) is random; it spreads the pauses of many jobs.
+    An attempt that got further is the first of a new count: a long import whose workers are often stopped comes to its
+    end, and what kills each worker at one place does not. A job that was asked to stop has ended with that. ``share``
+    (0 to 1) is random; it spreads the pauses of many jobs.
     """
     over = failed(job, holder, error)
-    if job.stopping or job.attempts >= MAX_ATTEMPTS:
+    attempts = 1 if job.percent > job.reached else job.attempts
+    if job.stopping or attempts >= MAX_ATTEMPTS:
         return over
-    pause = min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (job.attempts - 1)) * (0.5 + share / 2)
-    return replace(over, state="queued", not_before=later(now(), pause))
+    pause = min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (attempts - 1)) * (0.5 + share / 2)
+    return replace(over, state="queued", attempts=attempts, not_before=later(now(), pause))
 
 
 def put_off(job: Job, holder: str, error: str, share: float, *, busy: bool = False) -> Job:

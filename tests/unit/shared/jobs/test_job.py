@@ -74,6 +74,20 @@ def test_a_failure_that_may_pass_is_tried_again_after_a_growing_pause_until_it_c
     assert retried(job).is_due(now())
 
 
+def test_an_attempt_that_got_further_is_the_first_of_a_new_count():
+    job = new_job("1", REQUEST)
+    for number in range(1, 4 * MAX_ATTEMPTS):
+        job = begun(job, "me", LATER)
+        job = failed_once(beaten(job, "me", {"files_done": number, "files_total": 100}), "me", "killed", 0.5)
+        assert (job.state, job.attempts, job.percent) == ("queued", 1, number)
+    for _ in range(2, MAX_ATTEMPTS):
+        job = begun(job, "me", LATER)
+        job = failed_once(beaten(job, "me", {"files_done": 5, "files_total": 100}), "me", "killed", 0.5)
+        assert job.state == "queued"
+    job = failed_once(begun(job, "me", LATER), "me", "killed", 0.5)
+    assert (job.state, job.attempts) == ("failed", MAX_ATTEMPTS)
+
+
 def test_the_pause_has_a_random_share_and_an_end():
     first, second = (failed_once(running(), "me", "x", share).not_before for share in (0.0, 1.0))
     assert first < second
