@@ -12,6 +12,16 @@ from codequarry.shared.embedding.port import Matrix
 from training.pairs import Pair
 
 Embed = Callable[[Sequence[str]], Matrix]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What is measured: how it embeds what is asked, and what is looked through."""
+
+    queries: Embed
+    documents: Embed
+
+
 # Candidates among which a text's own code is looked for.
 CANDIDATES = 4_000
 # Samples of the bootstrap (Efron 1979) and what lies between its ends.
@@ -49,21 +59,21 @@ def reciprocal_ranks(queries: Matrix, candidates: Matrix, right: NDArray[np.int6
     return 1 / ranks
 
 
-def cosqa(embed: Embed, folder: Path) -> Figure:
+def cosqa(model: Model, folder: Path) -> Figure:
     """Measure the 500 development queries of CoSQA (Huang et al. 2021) over its 6,267 functions."""
     asked = json.loads((folder / "cosqa-retrieval-dev-500.json").read_text())
     places = json.loads((folder / "code_idx_map.txt").read_text())
     codes = [code for code, _ in sorted(places.items(), key=lambda item: item[1])]
     right = np.array([one["retrieval_idx"] for one in asked])
-    return Figure.of(reciprocal_ranks(embed([one["doc"] for one in asked]), embed(codes), right))
+    return Figure.of(reciprocal_ranks(model.queries([one["doc"] for one in asked]), model.documents(codes), right))
 
 
-def held_out(embed: Embed, pairs: Sequence[Pair]) -> dict[str, Figure]:
+def held_out(model: Model, pairs: Sequence[Pair]) -> dict[str, Figure]:
     """Measure texts against their code among CANDIDATES of held-out packages: all, by kind, and by language."""
     chance = np.random.default_rng(4000)
     chosen = [pairs[number] for number in chance.permutation(len(pairs))[:CANDIDATES]]
-    codes = embed(["\n".join(filter(None, (one.path, one.head, one.code))) for one in chosen])
-    found = reciprocal_ranks(embed([one.text for one in chosen]), codes, np.arange(len(chosen)))
+    codes = model.documents(["\n".join(filter(None, (one.path, one.head, one.code))) for one in chosen])
+    found = reciprocal_ranks(model.queries([one.text for one in chosen]), codes, np.arange(len(chosen)))
     figures = {"all": Figure.of(found)}
     for labels in (np.array([one.kind for one in chosen]), np.array([one.language for one in chosen])):
         figures |= {str(label): Figure.of(found[labels == label]) for label in sorted(set(labels))}

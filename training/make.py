@@ -18,6 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
+
 from codequarry.shared.embedding.token_table import TokenTable
 from codequarry.shared.embedding.vocabulary import Vocabulary
 from training import figures
@@ -27,7 +29,7 @@ from training.extract import KeptApart, extract_all, read_pairs
 from training.fingerprint import FILES, FUNCTIONS
 from training.metadata import licence_of
 from training.packages import Package, read_packages
-from training.questions import question_tokens
+from training.questions import language_tokens, question_tokens
 from training.train import Recipe, train
 from training.words import choose_tokens, count_words
 
@@ -99,18 +101,20 @@ def make_model(work: Path, seed: int) -> None:
         say(f"train: seed {seed}, {share:.0%}, loss {loss:.3f}")
 
     data = Dataset.read(work / "train.npz")
-    weights = train(data, len(vocabulary.tokens), question_tokens(vocabulary), Recipe(), seed, report)
+    questions, languages = question_tokens(vocabulary), language_tokens(vocabulary, data.languages)
+    weights = train(data, len(vocabulary.tokens), questions, languages, Recipe(), seed, report)
     fresh = model_folder(work, seed).with_suffix(".new")
-    TokenTable.of(vocabulary, weights).write(fresh)
+    TokenTable.of(vocabulary, weights.rows, np.exp(weights.log_query)).write(fresh)
     fresh.replace(model_folder(work, seed))
 
 
 def measure(work: Path, seed: int, keys: Sequence[str], cosqa: Path | None) -> dict[str, dict[str, object]]:
     """Return the figures of one model."""
-    embed = TokenTable.read(model_folder(work, seed)).embed
-    found = figures.held_out(embed, [pair for key in keys for pair in read_pairs(work / "pairs", key)])
+    table = TokenTable.read(model_folder(work, seed))
+    model = figures.Model(table.asking.embed, table.embed)
+    found = figures.held_out(model, [pair for key in keys for pair in read_pairs(work / "pairs", key)])
     if cosqa:
-        found["cosqa"] = figures.cosqa(embed, cosqa)
+        found["cosqa"] = figures.cosqa(model, cosqa)
     for name, figure in found.items():
         say(f"seed {seed}: {name} {figure}")
     return {name: asdict(figure) for name, figure in found.items()}

@@ -15,6 +15,7 @@ from scipy import sparse
 from training.dataset import KINDS, Dataset
 
 Matrix = NDArray[np.float32]
+TokenLists = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +31,19 @@ class Recipe:
     warm_up: float = 0.02
     scale: float = 20.0
     text_dropout: float = 0.1
+    # Texts that are cut to a few of their first words: what people ask is shorter than what they write beside code.
+    short_share: float = 0.5
+    fewest_words: int = 3
+    most_words: int = 9
     code_dropout: float = 0.2
     path_share: float = 0.7
     head_share: float = 0.7
     # Codes that keep some words of their doc comment, as they do in an index, and how many of the words.
     doc_share: float = 0.5
     doc_words: float = 0.3
-    # Queries that get words as people put before what they ask.
+    # Queries that get words as people put before what they ask, and the name of the language.
     question_share: float = 0.33
+    language_share: float = 0.15
     # Whether a token counts in a query as much as it learns to, and not as much as in code.
     query_weights: bool = True
 
@@ -101,19 +107,30 @@ def batches(data: Dataset, recipe: Recipe, chance: np.random.Generator) -> Itera
 
 @dataclass(frozen=True, slots=True)
 class Augmentation:
-    """Chances taken on both sides of a pair; ``questions`` are token lists put before some texts."""
+    """Chances taken on both sides of a pair.
+
+    ``questions`` are token lists put before some texts, ``languages`` the names of the languages as tokens.
+    """
 
     recipe: Recipe
-    questions: tuple[tuple[int, ...], ...]
+    questions: TokenLists
+    languages: TokenLists
     tokens: int
 
     def texts(self, data: Dataset, which: NDArray[np.int64], chance: np.random.Generator) -> sparse.csr_matrix:
         """Return the bags of the texts, some of their words left out, some asked as a question."""
+        recipe = self.recipe
         places, ids = data.parts["text"].take(which)
-        kept = chance.random(len(ids)) >= self.recipe.text_dropout
-        asked = np.flatnonzero(chance.random(len(which)) < self.recipe.question_share)
+        order = np.arange(len(ids)) - np.searchsorted(places, places)
+        words = chance.integers(recipe.fewest_words, recipe.most_words + 1, size=len(which))
+        is_short = chance.random(len(which)) < recipe.short_share
+        kept = ~is_short[places] | (order < words[places])
+        kept &= chance.random(len(ids)) >= recipe.text_dropout
+        asked = np.flatnonzero(chance.random(len(which)) < recipe.question_share)
         forms = chance.integers(len(self.questions), size=len(asked))
         more = [(row, token) for row, form in zip(asked, forms, strict=True) for token in self.questions[form]]
+        named = np.flatnonzero(chance.random(len(which)) < recipe.language_share)
+        more += [(row, token) for row in named for token in self.languages[data.language[which[row]]]]
         extra = np.array(more, dtype=np.int64).reshape(-1, 2)
         rows = np.concatenate([places[kept], extra[:, 0]])
         return bag(rows, np.concatenate([ids[kept], extra[:, 1].astype(np.int32)]), (len(which), self.tokens))
@@ -142,7 +159,8 @@ class Augmentation:
 def train(
     data: Dataset,
     tokens: int,
-    questions: tuple[tuple[int, ...], ...],
+    questions: TokenLists,
+    languages: TokenLists,
     recipe: Recipe,
     seed: int,
     report: Callable[[float, float], None],
@@ -152,7 +170,7 @@ def train(
     weights = Weights(start(data, tokens, recipe, chance), np.zeros(tokens, dtype=np.float32))
     log_scale = np.array([math.log(recipe.scale)], dtype=np.float32)
     adam, query_adam, scale_adam = Adam(weights.rows.shape), Adam((tokens,)), Adam((1,))
-    augmentation = Augmentation(recipe, questions, tokens)
+    augmentation = Augmentation(recipe, questions, languages, tokens)
     steps = recipe.epochs * (len(data) // recipe.batch)
     number, losses = 0, []
     for _ in range(recipe.epochs):

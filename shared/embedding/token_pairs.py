@@ -63,8 +63,8 @@ class _Largest:
 
 
 def explain_by_tokens(table: TokenTable, query: str, document: str, most: int) -> Explanation:
-    """Take apart the cosine of what ``table.embed`` gives for two texts; ``most`` contributions of each kind."""
-    first, second = _Side.of(table, query), _Side.of(table, document)
+    """Take apart the cosine of what the table gives for a query and a document; ``most`` contributions of each kind."""
+    first, second = _Side.of(table.asking, query), _Side.of(table, document)
     related, opposed = _different(first, second, most)
     by_query = first.vectors @ second.vectors.sum(axis=0)
     by_document = second.vectors @ first.vectors.sum(axis=0)

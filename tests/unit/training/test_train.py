@@ -65,10 +65,19 @@ def test_what_belongs_together_is_found_after_training_and_not_before(tmp_path):
     data = encode(synthetic(2_000), VOCABULARY)
     data.write(tmp_path / "train.npz")
     data = Dataset.read(tmp_path / "train.npz")
-    recipe = Recipe(dimension=32, epochs=12, batch=128, block=8, code_dropout=0.0, doc_share=0.0, question_share=0.0)
+    recipe = Recipe(
+        dimension=32,
+        epochs=12,
+        batch=128,
+        block=8,
+        code_dropout=0.0,
+        doc_share=0.0,
+        question_share=0.0,
+        short_share=0.0,
+    )
     told = []
     weights = train(
-        data, len(VOCABULARY.tokens), question_tokens(VOCABULARY), recipe, 1, lambda *said: told.append(said)
+        data, len(VOCABULARY.tokens), question_tokens(VOCABULARY), ((),), recipe, 1, lambda *said: told.append(said)
     )
     unit = weights.rows / np.linalg.norm(weights.rows, axis=1, keepdims=True)
     nearest = (unit[:26] @ unit[26:52].T).argmax(axis=1)
@@ -80,7 +89,7 @@ def test_the_same_seed_gives_the_same_model():
     data = encode(synthetic(400), VOCABULARY)
     recipe = Recipe(dimension=8, epochs=1, batch=64, block=8)
     first, second, other = (
-        train(data, len(VOCABULARY.tokens), question_tokens(VOCABULARY), recipe, seed, lambda *_: None)
+        train(data, len(VOCABULARY.tokens), question_tokens(VOCABULARY), ((),), recipe, seed, lambda *_: None)
         for seed in (1, 1, 2)
     )
     assert np.array_equal(first.rows, second.rows) and not np.array_equal(first.rows, other.rows)

@@ -40,6 +40,16 @@ def test_a_vector_is_the_sum_of_rows_by_the_root_of_their_count_and_has_length_o
     assert np.linalg.norm(found) == pytest.approx(1, abs=1e-6)
 
 
+def test_in_a_query_a_token_counts_by_a_weight_of_its_own(table):
+    weights = table.rows.astype(np.float32) * table.scales[:, None]
+    in_queries = np.linspace(0.1, 2, len(TOKENS))
+    own = TokenTable.of(Vocabulary(TOKENS), weights, in_queries)
+    expected = weights[0] * in_queries[0] + weights[1] * in_queries[1]
+    assert own.asking.embed(["get user"])[0] == pytest.approx(expected / np.linalg.norm(expected), abs=1e-6)
+    assert own.embed(["get user"])[0] == pytest.approx(table.embed(["get user"])[0], abs=1e-6)
+    assert table.asking.embed(["get user"])[0] == pytest.approx(table.embed(["get user"])[0])
+
+
 def test_the_order_of_words_does_not_matter_and_an_empty_text_has_no_direction(table):
     first, second, empty = table.embed(["get user", "user get", "..."])
     assert np.allclose(first, second) and not empty.any()
@@ -50,6 +60,7 @@ def test_what_is_written_is_read_with_its_rows_mapped(table, tmp_path):
     again = TokenTable.read(tmp_path)
     assert isinstance(again.rows, np.memmap)
     assert np.array_equal(again.embed(["get user by id"]), table.embed(["get user by id"]))
+    assert np.array_equal(again.asking.embed(["get user by id"]), table.asking.embed(["get user by id"]))
     assert again.vocabulary.tokens == table.vocabulary.tokens
 
 
