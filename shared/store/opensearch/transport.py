@@ -1,11 +1,12 @@
 """Requests for which somebody waits: none is kept by a cluster that is gone, nor for ever by one that is slow."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from time import monotonic
 from typing import Any
 
 from opensearchpy import Transport
 from opensearchpy.exceptions import ConnectionError as NoConnection
-from opensearchpy.exceptions import ConnectionTimeout
+from opensearchpy.exceptions import ConnectionTimeout, TransportError
 
 from codequarry.shared.haste import is_hurried, seconds_left
 from codequarry.shared.store.opensearch.calls import NodeConnection, NodeSilent
@@ -14,6 +15,11 @@ from codequarry.shared.store.opensearch.calls import NodeConnection, NodeSilent
 QUICK_SECONDS = 3.0
 # A search on a busy node may take a while; one that takes longer than this is no answer to anybody.
 SLOW_SECONDS = 10.0
+# A node that has just refused to search still reads its shards, and its disk is busy with that: what it does not answer
+# soon, it will not answer in time. So long after the last refusal it has only so much time for each answer.
+UNREADY_SECONDS = 5.0
+UNREADY_ANSWER_SECONDS = 1.0
+_NOT_READY = 503
 # Nodes that are tried in turn by a request that only reads, where there are several.
 NODES_TRIED = 2
 LOOKS = ("GET", "HEAD")
@@ -22,6 +28,8 @@ READING = ("/_search", "/_msearch", "/_mget", "/_count", "/_refresh")
 
 class HastyTransport(Transport):
     """The client's transport, with limits where somebody waits."""
+
+    _unready_until = float("-inf")
 
     def get_connection(self) -> Any:  # noqa: ANN401 - the base class's
         """Return the node whose turn it is; where somebody waits, none that is silent, and NoConnection if all are."""
@@ -47,14 +55,27 @@ class HastyTransport(Transport):
         left = seconds_left()
         if not left:
             raise ConnectionTimeout("TIMEOUT", "the request has taken too long already", None)
-        options = {"timeout": min(left, QUICK_SECONDS if method in LOOKS else SLOW_SECONDS), **options}
+        usual = QUICK_SECONDS if method in LOOKS else SLOW_SECONDS
+        most = UNREADY_ANSWER_SECONDS if monotonic() < self._unready_until else usual
+        options = {"timeout": min(left, most, usual), **options}
         may_repeat = method in LOOKS or url.endswith(READING)
         tries = min(NODES_TRIED, len(self.hosts)) if may_repeat else 1
         return _tried(tries, lambda: self._send(method, url, params, body, options))
 
     def _send(self, method: str, url: str, params: Any, body: Any, options: dict[str, Any]) -> Any:  # noqa: ANN401
-        # The library takes out of the parameters what is not for the server.
-        return super().perform_request(method, url, dict(params) if params else params, body, **options)
+        try:
+            # The library takes out of the parameters what is not for the server.
+            answer = super().perform_request(method, url, dict(params) if params else params, body, **options)
+        except TransportError as error:
+            self._note_if(error.status_code == _NOT_READY)
+            raise
+        parts = answer.get("responses", ()) if isinstance(answer, Mapping) else ()
+        self._note_if(any(part.get("status") == _NOT_READY for part in parts))
+        return answer
+
+    def _note_if(self, is_unready: bool) -> None:
+        if is_unready:
+            self._unready_until = monotonic() + UNREADY_SECONDS
 
 
 def _tried(tries: int, send: Callable[[], Any]) -> Any:  # noqa: ANN401 - the server's answer

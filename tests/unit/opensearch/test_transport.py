@@ -184,6 +184,30 @@ def test_what_takes_too_long_on_a_node_that_shows_life_ends_and_shuts_nobody_out
     assert answers(store)
 
 
+def test_a_node_that_has_just_refused_to_search_has_little_time_for_the_next_answers(serve, monkeypatch):
+    monkeypatch.setattr(transport, "UNREADY_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(transport, "QUICK_SECONDS", FOR_EVER)
+    slow, over = threading.Event(), threading.Event()
+
+    def reply(method, _, __):
+        if method == "POST":
+            return 503, JSON, json.dumps({"error": "all shards failed", "status": 503}).encode()
+        if method == "GET" and slow.is_set():
+            over.wait(SOON)
+        return 404, JSON, json.dumps({"found": False}).encode()
+
+    store = OpenSearchStore(OpenSearchSettings(urls=(serve(reply),), timeout_seconds=FOR_EVER), 4)
+    with hurried():
+        assert store.read_document("head") is None
+        slow.set()
+        with pytest.raises(StoreUnavailable, match="not ready"):
+            list(store.list_documents("job:"))
+        with pytest.raises(StoreUnavailable, match="did not answer in time"):
+            store.read_document("head")
+    over.set()
+    store.close()
+
+
 def test_all_that_one_request_asks_for_shares_its_time(nodes, stores, monkeypatch):
     monkeypatch.setattr("codequarry.shared.haste.REQUEST_SECONDS", 0.3)
     node = nodes()
