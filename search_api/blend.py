@@ -1,9 +1,9 @@
 """The scores of two stages made one: what the ranker says of a candidate, and what a second model says of it.
 
-The second model's scores are brought to the scale of the first ones: over the candidates that have both, its lowest
-becomes their lowest and its highest their highest. So a score keeps its meaning (a best hit of 0.2 still says that
-nothing fits well), and whatever was not scored again, for lack of time, for being further down or for having been asked
-for by its name, stays where its own score puts it.
+The second model's scores are weighed like the first ones, by kind of file and so on, and brought to their scale: over
+the candidates that have both, its lowest becomes their lowest and its highest their highest. So a score keeps its
+meaning (a best hit of 0.2 still says that nothing fits well), and whatever was not scored again, for lack of time, for
+being further down or for having been asked for by its name, stays where its own score puts it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ def scored_twice(ranked: Sequence[Ranked], count: int) -> list[Chunk]:
 def blended(ranked: Sequence[Ranked], second: SecondScores) -> list[Ranked]:
     """Return the candidates in the order of their blended scores, those that have only a first one among them."""
     both = [(item, second.scores[key]) for item in ranked if (key := key_of(item.candidate.chunk)) in second.scores]
-    scores = mixed([item.score for item, _ in both], [own for _, own in both], second.weight)
+    scores = mixed([item.score for item, _ in both], _weighed(both), second.weight)
     made = {
         item.id: replace(item, score=round(score, SCORE_DIGITS), blend=Blend(item.score, own, second.weight))
         for (item, own), score in zip(both, scores, strict=True)
@@ -53,11 +53,24 @@ def blended(ranked: Sequence[Ranked], second: SecondScores) -> list[Ranked]:
     return sorted((made.get(item.id, item) for item in ranked), key=order)
 
 
+def _weighed(both: Sequence[tuple[Ranked, float]]) -> list[float]:
+    """Weigh the model's scores: whatever reads only texts likes prose and tests as much as the code they are about."""
+    scores = [own for _, own in both]
+    if len(set(scores)) < 2:
+        return scores
+    return [share * item.weight for (item, _), share in zip(both, shares(scores), strict=True)]
+
+
 def mixed(firsts: Sequence[float], seconds: Sequence[float], weight: float) -> list[float]:
     """Return the scores of two models mixed, on the scale of the first; ``weight`` is the share of the second."""
-    low, room = min(firsts, default=0), max(firsts, default=0) - min(firsts, default=0)
-    least, spread = min(seconds, default=0), max(seconds, default=0) - min(seconds, default=0)
-    if not spread:
+    if len(set(seconds)) < 2:
         return list(firsts)  # what says the same of all says nothing
-    scaled = (low + room * (second - least) / spread for second in seconds)
+    low, room = min(firsts), max(firsts) - min(firsts)
+    scaled = (low + room * share for share in shares(seconds))
     return [(1 - weight) * first + weight * second for first, second in zip(firsts, scaled, strict=True)]
+
+
+def shares(scores: Sequence[float]) -> list[float]:
+    """Return where each score lies between the lowest, 0, and the highest, 1."""
+    low, room = min(scores, default=0.0), max(scores, default=0.0) - min(scores, default=0.0)
+    return [(score - low) / room if room else 1.0 for score in scores]

@@ -75,7 +75,7 @@ class Blend:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its score, the signals behind it, and what its kind of file and its turn in its file weigh.
+    """A candidate with its score, the signals behind it, and what its kind, its type and its turn in its file weigh.
 
     ``blend`` where a second stage has scored it too.
     """
@@ -85,12 +85,18 @@ class Ranked:
     signals: Signals
     kind_weight: float
     repeat_weight: float = 1.0
+    type_weight: float = 1.0
     blend: Blend | None = None
 
     @property
     def id(self) -> str:
         """The chunk's id."""
         return self.candidate.chunk.id
+
+    @property
+    def weight(self) -> float:
+        """What it weighs before anything is known of its meaning: its kind of file, its type, its turn in its file."""
+        return self.kind_weight * self.type_weight * self.repeat_weight
 
     @property
     def is_asked_for(self) -> bool:
@@ -158,7 +164,8 @@ def _signals(plan: Plan, recall: Recall, candidates: Iterable[Candidate]) -> lis
 
 def _ranked(plan: Plan, candidate: Candidate, signals: Signals) -> Ranked:
     kind_weight, type_weight = _weights(plan, candidate.chunk)
-    return Ranked(candidate, round(score(signals, type_weight) * kind_weight, SCORE_DIGITS), signals, kind_weight)
+    value = round(score(signals, type_weight) * kind_weight, SCORE_DIGITS)
+    return Ranked(candidate, value, signals, kind_weight, type_weight=type_weight)
 
 
 def _weights(plan: Plan, chunk: Chunk) -> tuple[float, float]:

@@ -19,5 +19,5 @@ class RerankingSettings(Section):
     )
     candidate_count: int = Field(default=50, ge=1, le=MOST_CANDIDATES)
     final_count: int = Field(default=10, ge=1, le=200, description="top_k of requests that name none")
-    weight: float = Field(default=0.3, ge=0, le=1, description="share of the model's score in the score of a hit")
+    weight: float = Field(default=0.5, ge=0, le=1, description="share of the model's score in the score of a hit")
     timeout_seconds: float = Field(default=1.0, gt=0, le=30)

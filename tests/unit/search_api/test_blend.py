@@ -78,6 +78,13 @@ def test_what_was_asked_for_by_name_is_no_matter_of_meaning(ranked, signal):
     assert [(name_of(item), item.score) for item in again] == [("a", 0.9), ("c", 0.6), ("b", 0.4)]
 
 
+def test_the_models_score_of_prose_weighs_no_more_than_the_rankers(ranked):
+    items = ranked(0.5, 0.5, 0.4)
+    items[0] = replace(items[0], type_weight=0.7, kind_weight=0.75)
+    again = blended(items, SecondScores(0.5, scores_of(items, 0.9, 0.8, 0.1)))
+    assert [name_of(item) for item in again] == ["b", "a", "c"]
+
+
 @given(st.lists(st.tuples(SHARE, st.floats(-50, 50)), min_size=1), SHARE)
 def test_mixed_scores_stay_within_those_of_the_ranker(pairs, weight):
     firsts, seconds = zip(*pairs, strict=True)
