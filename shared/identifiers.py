@@ -5,10 +5,14 @@ that both "user id" and the exact name find it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 # Unicode letters and digits with underscores between them; everything else separates.
 _NAME = re.compile(r"[^\W_]+(?:_+[^\W_]+)*")
+# The same with underscores at its ends too, which belong to no word.
+_RUN = re.compile(r"\w+")
+# What separates in ASCII, each a blank: cutting there takes a quarter of the time of the pattern.
+_SEPARATED = "".join(one if one.isalnum() or one == "_" else " " for one in map(chr, range(128)))
 _ASCII_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Only the place between them is matched: a run of capitals as long as a file must not take its square.
 _CAPS_THEN_WORD = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])")
@@ -18,15 +22,28 @@ MAX_TOKEN_CHARACTERS = 64
 
 
 def names_of(text: str) -> list[str]:
-    """Return the names in a text, in order: letters and digits with underscores between them."""
-    return _NAME.findall(text)
+    """Return the names in a text, in order: letters, digits and underscores; perhaps underscores alone."""
+    return text.translate(_SEPARATED).split() if text.isascii() else _RUN.findall(text)
 
 
 def split_identifier(name: str) -> list[str]:
     """Split one identifier into its lower-case words: camelCase, snake_case, digits."""
-    if name.isascii():
-        return [word.lower() for word in _ASCII_WORD.findall(_CAPS_THEN_WORD.sub("_", name))]
-    return [word.lower() for word in _unicode_words(name)]
+    return [word.lower() for word in _words(name)]
+
+
+def words_in(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the lower-case words of all names of a text, each with where it begins and ends there."""
+    for match in _RUN.finditer(text):
+        at, name = match.start(), match.group()
+        for word in _words(name):
+            # Nothing but underscores is between two words of a name.
+            at = text.index(word, at)
+            yield word.lower(), at, at + len(word)
+            at += len(word)
+
+
+def _words(name: str) -> Iterable[str]:
+    return _ASCII_WORD.findall(_CAPS_THEN_WORD.sub("_", name)) if name.isascii() else _unicode_words(name)
 
 
 def _unicode_words(name: str) -> Iterator[str]:

@@ -1,24 +1,31 @@
 """A text's vector as the sum of its tokens' rows: what the built-in model does."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codequarry.shared.embedding.port import Matrix, Vector
-from codequarry.shared.embedding.vectors import normalised
+from codequarry.shared.embedding.vectors import fingerprint, normalised
 from codequarry.shared.embedding.vocabulary import Vocabulary
+from codequarry.shared.errors import EmbeddingError
 
 ROWS = "rows.npy"
 SCALES = "scales.npy"
 QUERY_SCALES = "query-scales.npy"
 VOCABULARY = "vocabulary.txt"
+FILES = (ROWS, SCALES, QUERY_SCALES, VOCABULARY)
 # An int8 holds this much on either side of zero.
 _LEVELS = 127
-# Tokens summed at once: bounds the memory that one very long text needs to 8 MB.
-_TOKENS_AT_ONCE = 8192
+# Rows summed at once: bounds the memory that one very long text needs to 8 MB.
+_ROWS_AT_ONCE = 8192
+# Texts whose tokens are counted at once: enough that the calls do not count, few enough to stay in the cache.
+_TEXTS_AT_ONCE = 64
+# A text's number stands before the token's in one integer, so that one sort counts the tokens of many texts.
+_TOKEN_BITS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +54,24 @@ class TokenTable:
 
     @classmethod
     def read(cls, folder: Path) -> "TokenTable":
-        """Open a model; its rows are mapped into memory, so that processes share them."""
-        rows = np.load(folder / ROWS, mmap_mode="r", allow_pickle=False)
-        scales = np.load(folder / SCALES, allow_pickle=False)
-        query_scales = np.load(folder / QUERY_SCALES, allow_pickle=False)
-        return cls(Vocabulary.read(folder / VOCABULARY), rows, scales, query_scales)
+        """Open a model; its rows are mapped into memory, so that processes share them.
+
+        Raise EmbeddingError where a file is missing, damaged, or not of the same model as the others.
+        """
+        try:
+            rows = np.load(folder / ROWS, mmap_mode="r", allow_pickle=False)
+            scales = np.load(folder / SCALES, allow_pickle=False)
+            query_scales = np.load(folder / QUERY_SCALES, allow_pickle=False)
+            vocabulary = Vocabulary.read(folder / VOCABULARY)
+        except FileNotFoundError as error:
+            raise EmbeddingError(f"{error.filename} is missing") from error
+        # So numpy calls a file that is cut off or not its own; text that is not UTF-8 is a ValueError too.
+        except (OSError, ValueError, EOFError) as error:
+            raise EmbeddingError(f"a file in {folder} is damaged: {error}") from error
+        shapes = {rows.shape[:1], scales.shape, query_scales.shape, (len(vocabulary.tokens),)}
+        if rows.ndim != 2 or len(shapes) > 1 or rows.dtype != np.int8:
+            raise EmbeddingError(f"the files of {folder} do not belong together")
+        return cls(vocabulary, rows, scales, query_scales)
 
     def write(self, folder: Path) -> None:
         """Write a model into a folder."""
@@ -71,15 +91,21 @@ class TokenTable:
         """The same table for queries."""
         return replace(self, scales=self.query_scales)
 
+    def fingerprint(self) -> str:
+        """Return a short hash of all that decides the vectors."""
+        tokens = "\n".join(self.vocabulary.tokens).encode()
+        arrays = (self.scales, self.query_scales, self.rows)
+        return fingerprint((tokens, *(np.ascontiguousarray(one).data.cast("B") for one in arrays)))
+
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return a row a text, of length one; zeros for a text without any token.
 
         A token counts with the square root of how often it occurs: the tenth time says less than the first.
         """
         found = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for number, text in enumerate(texts):
-            if ids := self.vocabulary.ids(text):
-                found[number] = self._sum(ids)
+        for at in range(0, len(texts), _TEXTS_AT_ONCE):
+            for number, vector in enumerate(self._sums(texts[at : at + _TEXTS_AT_ONCE]), at):
+                found[number] = vector
         return normalised(found)
 
     def weighted(self, ids: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int64], Vector]:
@@ -87,10 +113,24 @@ class TokenTable:
         tokens, counts = np.unique(np.array(ids, dtype=np.int32), return_counts=True)
         return tokens, counts, np.sqrt(counts, dtype=np.float32) * self.scales[tokens]
 
-    def _sum(self, ids: Sequence[int]) -> Vector:
-        tokens, _, weights = self.weighted(ids)
-        total = np.zeros(self.dimension, dtype=np.float32)
-        for at in range(0, len(tokens), _TOKENS_AT_ONCE):
-            part = slice(at, at + _TOKENS_AT_ONCE)
-            total += weights[part] @ self.rows[tokens[part]].astype(np.float32)
-        return total
+    def _sums(self, texts: Sequence[str]) -> Iterator[Vector]:
+        """Yield each text's sum. Each is summed alone: its vector must not depend on what is embedded with it."""
+        packed = [self.vocabulary.packed(text) for text in texts]
+        ids = np.frombuffer(b"".join(packed), dtype=np.int32)
+        lengths = [len(one) // ids.itemsize for one in packed]
+        keys, counts = np.unique(np.repeat(np.arange(len(texts)) << _TOKEN_BITS, lengths) + ids, return_counts=True)
+        tokens = keys & (1 << _TOKEN_BITS) - 1
+        weights = np.sqrt(counts, dtype=np.float32) * self.scales[tokens]
+        ends = np.searchsorted(keys, np.arange(len(texts) + 1) << _TOKEN_BITS).tolist()
+        # Indexing a memmap itself makes another one each time, which takes longer than the sum.
+        rows = np.asarray(self.rows)
+        for first, end in pairwise(ends):
+            yield _sum(rows, tokens[first:end], weights[first:end])
+
+
+def _sum(rows: NDArray[np.int8], tokens: NDArray[np.int64], weights: Vector) -> Vector:
+    total = weights[:_ROWS_AT_ONCE] @ rows[tokens[:_ROWS_AT_ONCE]].astype(np.float32)
+    for at in range(_ROWS_AT_ONCE, len(tokens), _ROWS_AT_ONCE):
+        part = slice(at, at + _ROWS_AT_ONCE)
+        total += weights[part] @ rows[tokens[part]].astype(np.float32)
+    return total

@@ -27,7 +27,7 @@ def well_formed(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def fingerprint(parts: Iterable[bytes]) -> str:
+def fingerprint(parts: Iterable[bytes | memoryview]) -> str:
     """Return a short hex hash of ``parts``, for the names of models."""
     digest = hashlib.sha256()
     for part in parts:

@@ -1,9 +1,11 @@
 """The tokens of the built-in model: the words of identifiers and prose, and pieces for words that it never saw."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from codequarry.shared.identifiers import names_of, split_identifier
+import numpy as np
+
+from codequarry.shared.identifiers import names_of, split_identifier, words_in
 
 # What stands before a piece, which is never the token of a whole word.
 PIECE = "##"
@@ -11,19 +13,35 @@ PIECE = "##"
 LONGEST_PIECE = 6
 # A longer run of letters is a hash or base64: its first pieces say as much as all of them.
 _MOST_CHARACTERS = 32
-# Names whose tokens are remembered: some hundred bytes each.
+# Names whose tokens are remembered, and the longest of them: some hundred bytes each.
 _MOST_REMEMBERED = 200_000
+_LONGEST_REMEMBERED = 64
+
+
+class _Remembered(dict[str, bytes]):
+    """The packed tokens of names, found when a name is met for the first time."""
+
+    def __init__(self, find: Callable[[str], bytes]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, name: str) -> bytes:
+        found = self._find(name)
+        if len(name) <= _LONGEST_REMEMBERED:
+            if len(self) >= _MOST_REMEMBERED:
+                self.clear()
+            self[name] = found
+        return found
 
 
 class Vocabulary:
-    """From texts to token ids, the same for training and use."""
+    """From texts to token ids, the same for training and use. Safe to use from several threads."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
         """Take the tokens in the order of their ids; those that begin with PIECE are pieces."""
         self.tokens = tuple(tokens)
-        self._words: Mapping[str, int] = {one: number for number, one in enumerate(tokens) if one[:2] != PIECE}
-        self._pieces: Mapping[str, int] = {one[2:]: number for number, one in enumerate(tokens) if one[:2] == PIECE}
-        self._names: dict[str, tuple[int, ...]] = {}
+        self._numbers: Mapping[str, int] = dict(zip(self.tokens, range(len(self.tokens)), strict=True))
+        self._names = _Remembered(self._of_name)
 
     @classmethod
     def read(cls, path: Path) -> "Vocabulary":
@@ -32,35 +50,45 @@ class Vocabulary:
 
     def write(self, path: Path) -> None:
         """Write a vocabulary: one token a line."""
-        path.write_text("".join(f"{token}\n" for token in self.tokens), encoding="utf-8")
+        path.write_text("".join(f"{token}\n" for token in self.tokens), encoding="utf-8", newline="\n")
+
+    def packed(self, text: str) -> bytes:
+        """Return the ids of a text's tokens, in order, as int32; signs and characters without a token are left out.
+
+        Bytes, since joining those of the names that a text repeats is much faster than appending numbers.
+        """
+        return b"".join(map(self._names.__getitem__, names_of(text)))
 
     def ids(self, text: str) -> list[int]:
-        """Return the ids of a text's tokens, in order; signs and characters that no token has are left out."""
-        names, found = self._names, list[int]()
-        for name in names_of(text):
-            known = names.get(name)
-            found += self._remember(name) if known is None else known
-        return found
+        """Return the ids of a text's tokens, in order."""
+        return memoryview(self.packed(text)).cast("i").tolist()
 
-    def _remember(self, name: str) -> tuple[int, ...]:
-        found = tuple(number for word in split_identifier(name) for number in self._of_word(word))
-        if len(self._names) >= _MOST_REMEMBERED:
-            self._names.clear()
-        self._names[name] = found
-        return found
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where each token of ``ids`` begins and ends in the text."""
+        return [span for word, start, end in words_in(text) for _, span in self._placed(word, start, end)]
 
-    def _of_word(self, word: str) -> Iterable[int]:
-        whole = self._words.get(word)
-        return (whole,) if whole is not None else self._cut(word[:_MOST_CHARACTERS])
+    def _of_name(self, name: str) -> bytes:
+        found = [number for word in split_identifier(name) for number, _ in self._placed(word, 0, len(word))]
+        return np.array(found, dtype=np.int32).tobytes()
 
-    def _cut(self, word: str) -> Iterable[int]:
+    def _placed(self, word: str, start: int, end: int) -> Iterable[tuple[int, tuple[int, int]]]:
+        """Return the tokens of a word that stands from ``start`` to ``end``, with their own places."""
+        whole = self._numbers.get(word)
+        if whole is not None:
+            return ((whole, (start, end)),)
+        cut = self._cut(word[:_MOST_CHARACTERS])
+        if len(word) != end - start:  # a letter whose lower case is two: where its pieces stand can't be said
+            return ((number, (start, end)) for number, _, _ in cut)
+        return ((number, (start + first, start + last)) for number, first, last in cut)
+
+    def _cut(self, word: str) -> Iterator[tuple[int, int, int]]:
         """Cut a word into the longest pieces, from its beginning."""
         at = 0
         while at < len(word):
             for length in range(min(LONGEST_PIECE, len(word) - at), 0, -1):
-                number = self._pieces.get(word[at : at + length])
+                number = self._numbers.get(PIECE + word[at : at + length])
                 if number is not None:
-                    yield number
+                    yield number, at, at + length
                     at += length
                     break
             else:

@@ -1,6 +1,10 @@
-import pytest
+from itertools import pairwise
 
-from codequarry.shared.identifiers import MAX_TOKEN_CHARACTERS, split_identifier, tokenize
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codequarry.shared.identifiers import MAX_TOKEN_CHARACTERS, names_of, split_identifier, tokenize, words_in
 
 
 @pytest.mark.parametrize(
@@ -20,6 +24,23 @@ from codequarry.shared.identifiers import MAX_TOKEN_CHARACTERS, split_identifier
 )
 def test_a_name_is_split_into_its_words(name, words):
     assert split_identifier(name) == words
+
+
+# Signs, blanks of all kinds, capitals, digits, underscores, and letters whose lower case is longer or that have none.
+TEXTS = st.text(st.sampled_from("aB3_ .\t\n\x1c\x85(ßÉİ你²٣") | st.characters(), max_size=60)
+
+
+@given(TEXTS)
+def test_the_words_of_a_text_are_those_of_its_names_and_stand_where_they_are_said_to(text):
+    found = list(words_in(text))
+    assert [word for word, _, _ in found] == [word for name in names_of(text) for word in split_identifier(name)]
+    assert all(text[start:end].lower() == word for word, start, end in found)
+    assert all(one[2] <= other[1] for one, other in pairwise(found))
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=60))
+def test_names_are_the_same_whether_or_not_another_alphabet_is_in_the_text(text):
+    assert names_of(text) == names_of(f"{text} é")[:-1]
 
 
 def test_tokens_are_the_words_and_then_the_whole_name():

@@ -1,6 +1,11 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from codequarry.shared.embedding import token_table
 from codequarry.shared.embedding.token_table import TokenTable
 from codequarry.shared.embedding.vocabulary import Vocabulary
 
@@ -31,6 +36,21 @@ def test_signs_and_what_no_token_has_are_left_out():
     assert words("get né") == ["get", "##n"]
 
 
+@given(st.text(st.sampled_from("getUseridqu_ .\n3ßİé你") | st.characters(), max_size=80))
+def test_every_token_has_its_place_in_the_text(text):
+    vocabulary = Vocabulary(TOKENS)
+    spans, tokens = vocabulary.spans(text), words(text)
+    assert len(spans) == len(tokens)
+    assert all(one[0] <= other[0] for one, other in pairwise(spans))
+    if text.isascii():
+        assert [text[start:end].lower() for start, end in spans] == [token.removeprefix("##") for token in tokens]
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+
+
+def test_pieces_stand_within_their_word_and_what_has_no_token_stands_nowhere():
+    assert Vocabulary(TOKENS).spans("(getQuuxes) né") == [(1, 4), (4, 8), (8, 9), (9, 10), (12, 13)]
+
+
 def test_a_vector_is_the_sum_of_rows_by_the_root_of_their_count_and_has_length_one(table):
     rows = table.rows.astype(np.float32) * table.scales[:, None]
     expected = rows[0] * 2 + rows[1]
@@ -48,6 +68,20 @@ def test_in_a_query_a_token_counts_by_a_weight_of_its_own(table):
     assert own.asking.embed(["get user"])[0] == pytest.approx(expected / np.linalg.norm(expected), abs=1e-6)
     assert own.embed(["get user"])[0] == pytest.approx(table.embed(["get user"])[0], abs=1e-6)
     assert table.asking.embed(["get user"])[0] == pytest.approx(table.embed(["get user"])[0])
+
+
+def test_a_text_with_more_tokens_than_are_summed_at_once_is_read_to_its_end(table, monkeypatch):
+    text = "get user by id a b c d e f g h"
+    (whole,) = table.embed([text])
+    monkeypatch.setattr(token_table, "_ROWS_AT_ONCE", 5)
+    (parts,) = table.embed([text])
+    assert parts == pytest.approx(whole, abs=1e-6)
+
+
+def test_more_texts_than_are_counted_at_once_keep_their_order(table):
+    texts = [f"{'get ' * (number % 3)}{'user ' * (number % 5)}" for number in range(200)]
+    for vector, text in zip(table.embed(texts), texts, strict=True):
+        assert vector == pytest.approx(table.embed([text])[0], abs=1e-6)
 
 
 def test_the_order_of_words_does_not_matter_and_an_empty_text_has_no_direction(table):
@@ -72,10 +106,12 @@ def test_rounding_to_a_byte_moves_a_vector_by_little():
     assert found @ (exact / np.linalg.norm(exact)) > 0.999
 
 
-def test_many_names_do_not_fill_the_memory(monkeypatch):
+def test_neither_many_names_nor_long_ones_fill_the_memory(monkeypatch):
     monkeypatch.setattr("codequarry.shared.embedding.vocabulary._MOST_REMEMBERED", 10)
     vocabulary = Vocabulary(TOKENS)
     for number in range(100):
         assert vocabulary.ids(f"get{'user' * (number % 3)}") is not None
         vocabulary.ids("a" * (number + 1))
     assert len(vocabulary._names) <= 10
+    vocabulary.ids("user" * 1000)
+    assert max(map(len, vocabulary._names)) < 100
