@@ -23,23 +23,23 @@ class Recipe:
     """What decides the model beside the data. Rates are of Adam with cosine decay; shares are probabilities."""
 
     dimension: int = 256
-    epochs: int = 4
+    epochs: int = 5
     batch: int = 2_048
     # Pairs of one package that stand together: each is a hard negative of the others.
-    block: int = 32
+    block: int = 8
     rate: float = 0.01
     warm_up: float = 0.02
     scale: float = 20.0
     text_dropout: float = 0.1
     # Texts that are cut to a few of their first words: what people ask is shorter than what they write beside code.
-    short_share: float = 0.5
+    short_share: float = 0.3
     fewest_words: int = 3
     most_words: int = 9
     code_dropout: float = 0.2
     path_share: float = 0.7
     head_share: float = 0.7
     # Codes that keep some words of their doc comment, as they do in an index, and how many of the words.
-    doc_share: float = 0.5
+    doc_share: float = 0.2
     doc_words: float = 0.3
     # Queries that get words as people put before what they ask, and the name of the language.
     question_share: float = 0.33
