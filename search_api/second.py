@@ -9,6 +9,7 @@ from functools import partial
 from math import isfinite
 from threading import Lock
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from codequarry.search_api.blend import SecondScores, key_of
 from codequarry.search_api.rank import SCORE_DIGITS
@@ -22,15 +23,15 @@ from codequarry.shared.reranking.port import Reranker
 from codequarry.shared.reranking.timed import Outcome, scored_within
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.reranking import RerankingSettings
-from codequarry.shared.telemetry.logs import logger
+
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
 
 STAGE = "reranking"
 # A model that can't be opened is looked for again after so long: it was installed, or mended.
 RETRY_SECONDS = 30.0
 # One that has scored nothing in time is left alone for so long, so that searches don't wait for it in vain one by one.
 LEFT_ALONE_SECONDS = 5.0
-
-log = logger("codequarry.reranking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class SecondStage:
         try:
             return self._open_model()
         except CodequarryError as error:
-            log.warning("no second stage", detail=str(error))
+            _log().warning("no second stage", detail=str(error))
             return _Failure(str(error), self._clock())
 
     def _may_be_sent(self, origin: str | None) -> bool:
@@ -114,7 +115,7 @@ class SecondStage:
     def _note(self, outcome: Outcome) -> None:
         """Remember whether the model is there, for the searches that come next."""
         if outcome.error is not None and not isinstance(outcome.error, CodequarryError):
-            log.error("the second stage failed", exc_info=outcome.error)
+            _log().error("the second stage failed", exc_info=outcome.error)
         if outcome.ended or outcome.scores:
             self._breaker.is_there()
         else:
@@ -151,3 +152,9 @@ def second_stage(settings: SettingsModel) -> SecondStage | None:
     return SecondStage(
         settings.reranking, partial(open_reranker, settings.reranking, folder), partial(may_leave, settings)
     )
+
+
+def _log() -> "BoundLogger":
+    from codequarry.shared.telemetry.logs import logger  # every search loads this file, and few load what logs take
+
+    return logger("codequarry.reranking")

@@ -15,6 +15,7 @@ class TinyEmbedder:
 
     name = "tiny"
     dimension = DIMENSION
+    leaves_machine = False
     max_tokens = None
 
     def windows(self, text: str) -> list[Window]:
