@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codequarry.shared.errors import GitError
+from codequarry.shared.errors import GitError, UsageError
 
 if TYPE_CHECKING:
     from codequarry.shared.embedding.port import Embedder
@@ -25,9 +25,20 @@ def check_files_may_leave(settings: "SettingsModel", embedder: "Embedder", paths
 
     environment = open_environment(settings.git, settings.home)
     for path in paths:
+        folder = Path(path).resolve().parent
         try:
-            places = open_checkout(Path(path).resolve().parent, environment).places()
+            places = open_checkout(folder, environment).places()
         except GitError:
-            continue  # it is in no checkout
+            if _is_in_repository(folder):
+                raise UsageError(
+                    f"'{path}' lies in a repository that git can't read: it might be one with external_models = false, "
+                    "and nothing of it was sent; choose a model of this machine ([embedding] model)"
+                ) from None
+            continue
         for place in places:
             check_model_place(settings, path, place, embedder)
+
+
+def _is_in_repository(folder: Path) -> bool:
+    """Tell whether a folder looks like one of a repository, be it git's own, in which git itself finds no checkout."""
+    return any((one / ".git").exists() for one in (folder, *folder.parents))

@@ -1,5 +1,6 @@
 """Texts on the command line: as they stand, from a file, or from stdin."""
 
+import os.path
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,16 +59,22 @@ def _names_file(rest: str) -> bool:
 def _is_file(name: str) -> bool:
     """Tell whether there is something to read, be it the pipe of a shell's process substitution."""
     try:
-        return Path(name).exists() and not Path(name).is_dir()
+        place = Path(_resolved(name))
+        return place.exists() and not place.is_dir()
     except (OSError, ValueError):
         return False  # no name of a file: too long, or with a zero byte
 
 
+def _resolved(name: str) -> str:
+    """Return the path that a name means: behind an @ no shell resolves a tilde. One of an unknown user stays."""
+    return os.path.expanduser(name)  # noqa: PTH111 - that of pathlib raises RuntimeError for an unknown user
+
+
 def _read_file(name: str, most_bytes: int) -> Given:
-    place = Path(name).expanduser()
+    path = _resolved(name)
     try:
-        with place.open("rb") as file:
-            return Given(_decoded(file, name, most_bytes), name)
+        with Path(path).open("rb") as file:
+            return Given(_decoded(file, name, most_bytes), path)
     except FileNotFoundError:
         raise UsageError(f"there is no file '{name}'; --text takes what is given as it stands") from None
     except IsADirectoryError:

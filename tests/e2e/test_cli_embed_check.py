@@ -136,6 +136,14 @@ def test_code_that_stays_here_is_sent_to_no_model_elsewhere(workspace: Any) -> N
     assert outcome.code == 2
     assert workspace.run("embed-check", "what it returns", "secret/src/a.py").code == 0
 
+    for argument in ("@~/secret/src/a.py", "secret/.git/config"):
+        refused = workspace.run("embed-check", "what it returns", argument, variables=elsewhere)
+        assert (refused.code, "nothing of it was sent" in refused.error) == (2, True), argument
+    (repository.folder / ".git" / "config").write_text("[broken")
+    unknown = workspace.run("embed-check", "what it returns", "secret/src/a.py", variables=elsewhere)
+    assert unknown.error.startswith("error: 'secret/src/a.py' lies in a repository that git can't read")
+    assert unknown.code == 2
+
 
 class TableEmbedder:
     """A model that is a token table, read ``window`` characters at a time."""

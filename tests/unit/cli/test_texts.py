@@ -35,6 +35,15 @@ def test_the_name_of_a_file_is_read():
         assert (found.text, found.source) == ("def retry(): ...\n", "file")
 
 
+def test_a_tilde_that_no_shell_has_resolved_is_the_home_folder(folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder))
+    for argument in ("@~/retry.py", "~/retry.py"):
+        assert read(argument) == Given("def retry(): ...\n", str(folder / "retry.py")), "the path is that of the file"
+    assert read("~nobody-of-that-name says") == Given("~nobody-of-that-name says")
+    with pytest.raises(UsageError, match="there is no file '~nobody-of-that-name"):
+        read("@~nobody-of-that-name/retry.py")
+
+
 def test_a_flag_says_which_is_meant(folder):
     assert read("retry.py", "text") == Given("retry.py")
     assert read("@retry", "text") == Given("@retry")
