@@ -65,7 +65,7 @@ def failed_once(job: Job, holder: str, error: str, share: float) -> Job:
     (0 to 1) is random; it spreads the pauses of many jobs.
     """
     over = failed(job, holder, error)
-    attempts = 1 if job.percent > job.reached else job.attempts
+    attempts = 1 if _got_further(job) else job.attempts
     if job.stopping or attempts >= MAX_ATTEMPTS:
         return over
     pause = min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (attempts - 1)) * (0.5 + share / 2)
@@ -87,11 +87,15 @@ def put_off(job: Job, holder: str, error: str, share: float, *, busy: bool = Fal
 
 
 def given_back(job: Job, holder: str) -> Job:
-    """Return a job whose holder stops without having failed: it waits again, or has ended where it was asked to."""
+    """Return a job whose holder stops without having failed: it waits again, or has ended where it was asked to.
+
+    An attempt that got further ends the count of those before it here too.
+    """
     _check_holder(job, holder)
     if job.stopping:
         return replace(job, state="cancelled", holder="", stopping=False)
-    return replace(job, state="queued", holder="", attempts=max(0, job.attempts - 1), not_before="")
+    attempts = 0 if _got_further(job) else max(0, job.attempts - 1)
+    return replace(job, state="queued", holder="", attempts=attempts, not_before="")
 
 
 def retried(job: Job) -> Job:
@@ -108,6 +112,10 @@ def cancelled(job: Job) -> Job:
     if job.state == "running":
         return replace(job, stopping=True)
     return replace(job, state="cancelled")
+
+
+def _got_further(job: Job) -> bool:
+    return job.percent > job.reached
 
 
 def _check_holder(job: Job, holder: str) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -86,6 +87,19 @@ def test_an_attempt_that_got_further_is_the_first_of_a_new_count():
         assert job.state == "queued"
     job = failed_once(begun(job, "me", LATER), "me", "killed", 0.5)
     assert (job.state, job.attempts) == ("failed", MAX_ATTEMPTS)
+
+
+@pytest.mark.parametrize("goes", [given_back, partial(put_off, error="the store is down", share=0.5)])
+def test_an_attempt_that_got_further_counts_so_too_where_it_was_given_back(goes):
+    """As by a worker that is told to end, and by a store that went away."""
+    job = new_job("1", REQUEST)
+    for _ in range(MAX_ATTEMPTS - 1):
+        job = failed_once(begun(job, "me", LATER), "me", "killed", 0.5)
+    job = beaten(begun(job, "me", LATER), "me", {"files_done": 50, "files_total": 100})
+    job = goes(job, holder="me")
+    assert (job.state, job.attempts) == ("queued", 0)
+    job = failed_once(begun(job, "me", LATER), "me", "killed", 0.5)
+    assert (job.state, job.attempts) == ("queued", 1)
 
 
 def test_the_pause_has_a_random_share_and_an_end():
