@@ -104,9 +104,13 @@ class SecondStage:
     def _open(self) -> Reranker | _Failure:
         try:
             return self._open_model()
-        except CodequarryError as error:
-            _log().warning("no second stage", detail=str(error))
-            return _Failure(str(error), self._clock())
+        # Whatever it is: a file that can't be read, a library that is broken.
+        except Exception as error:
+            if isinstance(error, CodequarryError):
+                _log().warning("no second stage", detail=str(error))
+            else:
+                _log().exception("no second stage")
+            return _Failure(_said(error), self._clock())
 
     def _may_be_sent(self, origin: str | None) -> bool:
         """Tell whether a repository's code may go to another machine; of one that is not known nothing does."""

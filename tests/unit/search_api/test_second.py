@@ -130,6 +130,16 @@ def test_a_model_that_is_not_there_is_looked_for_again_after_a_while(stage, chun
     assert len(waiting.score("query", chunks, ORIGINS).scores) == 3
 
 
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), ImportError("libgomp.so.1")])
+def test_a_model_that_can_not_be_opened_for_whatever_reason_changes_nothing(stage, chunks, error):
+    def open_model():
+        raise error
+
+    found = stage(open_model=open_model).score("query", chunks, ORIGINS)
+    said = f"{type(error).__name__} in the model; the log has it"
+    assert (found.scores, found.warning) == ({}, f"reranking: hits are in the order of the first stage: {said}")
+
+
 def test_scores_that_are_no_numbers_are_left_out(stage, chunks, model, monkeypatch):
     scores = [(0, float("nan")), (1, float("inf")), (2, 0.123456)]
     monkeypatch.setattr(model, "score", lambda *_: iter(scores))
