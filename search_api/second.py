@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
-from threading import Lock
+from threading import Event, Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,8 @@ STAGE = "reranking"
 RETRY_SECONDS = 30.0
 # One that has scored nothing in time is left alone for so long, so that searches don't wait for it in vain one by one.
 LEFT_ALONE_SECONDS = 5.0
+# Runs that go on when nobody waits for them any more: each is a thread, and a model that hangs ends none of them.
+MOST_LEFT_BEHIND = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class SecondStage:
         self._clock = clock
         self._lock = Lock()
         self._opened: Reranker | _Failure | None = None
+        self._left_behind: list[Event] = []
         self._breaker = Breaker(LEFT_ALONE_SECONDS, settings.timeout_seconds + LEFT_ALONE_SECONDS, clock)
 
     @property
@@ -77,6 +80,8 @@ class SecondStage:
         sent = [one for one in chunks if not model.leaves_machine or self._may_be_sent(origins.get(one.repo))]
         if not sent:
             return SecondScores(self._settings.weight, warning=self._warning(len(chunks), 0, 0))
+        if self._is_busy():
+            return self._none(f"{model.name} is still busy with earlier searches")
         if not self._breaker.lets_pass():
             return self._none(f"{model.name} did not answer a moment ago")
         outcome = scored_within(model, query, [text_of(one) for one in sent], self._settings.timeout_seconds)
@@ -116,8 +121,16 @@ class SecondStage:
         """Tell whether a repository's code may go to another machine; of one that is not known nothing does."""
         return origin is not None and self._may_leave(origin)
 
+    def _is_busy(self) -> bool:
+        with self._lock:
+            self._left_behind = [one for one in self._left_behind if not one.is_set()]
+            return len(self._left_behind) >= MOST_LEFT_BEHIND
+
     def _note(self, outcome: Outcome) -> None:
         """Remember whether the model is there, for the searches that come next."""
+        if not outcome.ended:
+            with self._lock:
+                self._left_behind.append(outcome.over)
         if outcome.error is not None and not isinstance(outcome.error, CodequarryError):
             _log().error("the second stage failed", exc_info=outcome.error)
         if outcome.ended or outcome.scores:

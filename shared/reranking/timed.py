@@ -11,12 +11,14 @@ from codequarry.shared.reranking.port import Reranker
 class Outcome:
     """What a re-ranker said in its time: scores by the index of their text.
 
-    ``ended`` where it has said all that it will; ``error`` is what it failed with.
+    ``ended`` where it has said all that it will; ``error`` is what it failed with. ``over`` is set as soon as it has
+    ended, be it after its time.
     """
 
     scores: dict[int, float] = field(default_factory=dict)
     ended: bool = True
     error: Exception | None = None
+    over: Event = field(default_factory=Event)
 
 
 def scored_within(model: Reranker, query: str, texts: Sequence[str], seconds: float) -> Outcome:
@@ -60,4 +62,4 @@ class _Run:
         ended = self._ended.wait(seconds)
         with self._lock:
             self._given_up = True
-            return Outcome(self._scores, ended, self._error)
+            return Outcome(self._scores, ended, self._error, self._ended)

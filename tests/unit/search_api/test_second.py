@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from threading import Event
+from threading import enumerate as enumerate_threads
 
 import pytest
 
+from codequarry.search_api import second
 from codequarry.search_api.blend import key_of
 from codequarry.search_api.second import LEFT_ALONE_SECONDS, RETRY_SECONDS, SecondStage, second_stage, text_of
 from codequarry.shared.errors import EmbeddingError
@@ -98,6 +100,28 @@ def test_a_model_that_is_silent_is_left_alone_for_a_while(stage, chunks, model, 
     clock.now += LEFT_ALONE_SECONDS
     model.slow_from = None
     assert silent.score("query", chunks, ORIGINS).warning == ""
+
+
+def test_searches_that_a_model_is_too_slow_for_leave_so_many_runs_of_it_behind_and_no_more(
+    stage, chunks, model, clock, monkeypatch
+):
+    """What it remembers comes at once, so that it is not silent; what it must read holds it up."""
+    monkeypatch.setattr(second, "MOST_LEFT_BEHIND", 3)
+    model.slow_from = 1
+    slow = stage(seconds=0.01)
+    said = []
+    for _ in range(5):
+        said.append(slow.score("query", chunks, ORIGINS).warning)
+        clock.now += LEFT_ALONE_SECONDS
+    assert len(model.asked) == 3
+    assert ["is still busy with earlier searches" in one for one in said] == [False] * 3 + [True] * 2
+    model.slow_from = None
+    model.released.set()
+    for thread in enumerate_threads():
+        if thread.name == "reranking":
+            thread.join(LONG)
+    slow.score("query", chunks, ORIGINS)
+    assert len(model.asked) == 4
 
 
 @pytest.mark.parametrize(
