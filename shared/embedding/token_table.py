@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
+from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from codequarry.shared.embedding.port import Matrix, Vector
@@ -59,14 +61,13 @@ class TokenTable:
         Raise EmbeddingError where a file is missing, damaged, or not of the same model as the others.
         """
         try:
-            rows = np.load(folder / ROWS, mmap_mode="r", allow_pickle=False)
-            scales = np.load(folder / SCALES, allow_pickle=False)
-            query_scales = np.load(folder / QUERY_SCALES, allow_pickle=False)
+            rows = open_memmap(folder / ROWS, mode="r")
+            scales, query_scales = (np.array(open_memmap(folder / name, mode="r")) for name in (SCALES, QUERY_SCALES))
             vocabulary = Vocabulary.read(folder / VOCABULARY)
         except FileNotFoundError as error:
             raise EmbeddingError(f"{error.filename} is missing") from error
         # So numpy calls a file that is cut off or not its own; text that is not UTF-8 is a ValueError too.
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, ValueError, EOFError, TokenError) as error:
             raise EmbeddingError(f"a file in {folder} is damaged: {error}") from error
         shapes = {rows.shape[:1], scales.shape, query_scales.shape, (len(vocabulary.tokens),)}
         if rows.ndim != 2 or len(shapes) > 1 or rows.dtype != np.int8:

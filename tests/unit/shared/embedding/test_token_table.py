@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from codequarry.shared.embedding import token_table
 from codequarry.shared.embedding.token_table import TokenTable
 from codequarry.shared.embedding.vocabulary import Vocabulary
+from codequarry.shared.errors import EmbeddingError
 
 TOKENS = ["get", "user", "by", "id", *(f"##{one}" for one in "abcdefghijklmnopqrstuvwxyz"), "##quux", "##qu"]
 
@@ -96,6 +97,19 @@ def test_what_is_written_is_read_with_its_rows_mapped(table, tmp_path):
     assert np.array_equal(again.embed(["get user by id"]), table.embed(["get user by id"]))
     assert np.array_equal(again.asking.embed(["get user by id"]), table.asking.embed(["get user by id"]))
     assert again.vocabulary.tokens == table.vocabulary.tokens
+
+
+@pytest.mark.parametrize(
+    "damaged", [b"", b"PK\5\6" + bytes(18), b"PK\3\4 cut off", b"\x93NUMPY\1\0\x10\0{'descr': ('<f4',\n"]
+)
+def test_a_file_that_is_damaged_or_something_else_is_an_error(table, tmp_path, damaged):
+    table.write(tmp_path)
+    for name in (token_table.ROWS, token_table.SCALES, token_table.QUERY_SCALES):
+        whole = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(damaged)
+        with pytest.raises(EmbeddingError, match="damaged"):
+            TokenTable.read(tmp_path)
+        (tmp_path / name).write_bytes(whole)
 
 
 def test_rounding_to_a_byte_moves_a_vector_by_little():
