@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from email.parser import Parser
+from pathlib import Path
 
 from training.archives import files_of
 from training.clients import Fetched
@@ -14,6 +15,9 @@ from training.poms import licences_of
 
 _CLASSIFIER = "License :: "
 _LICENCE_FILES = frozenset({"license", "license.txt", "license.md", "licence", "copying", "license-mit", "unlicense"})
+# A wheel names authors and notices as licence files too; these say under what terms it is.
+_TERMS = re.compile(r"(?i)(?:un)?licen[cs]e|copying")
+_DIST_INFO = re.compile(r"[^/]+\.dist-info/")
 
 
 def licence_of(fetched: Fetched) -> str | None:
@@ -30,7 +34,19 @@ def _pypi(fetched: Fetched) -> str | None:
     by_classifier = expression_of([one for one in classifiers if one != "OSI Approved"])
     # A classifier of its family says less than the field beside it; a whole text in that field says nothing clear.
     field = told.get("License", "")
+    if not classifiers and field in ("", "UNKNOWN"):
+        return _by_licence_files(fetched, told.get_all("License-File", []))
     return by_classifier or (expression_of([field]) if len(field) < 80 else licence_text(field))
+
+
+def _by_licence_files(fetched: Fetched, named: list[str]) -> str | None:
+    """Judge a wheel whose metadata name nothing but the files of its licence: each of them must be a permissive one."""
+    terms = [one for one in named if _TERMS.match(Path(one).name)]
+    names = frozenset(Path(one).name.lower() for one in terms)
+    texts = [data for path, data in files_of(fetched.archive, names) if _DIST_INFO.match(path)] if names else []
+    if len(texts) != len(terms):
+        return None
+    return expression_of([licence_text(data.decode(errors="replace")) or "" for data in texts])
 
 
 def licence_text(text: str) -> str | None:
