@@ -16,6 +16,7 @@ from urllib3.util import Timeout
 
 from codequarry.shared.haste import is_hurried
 from codequarry.shared.pulse import SIGN_SECONDS, pulse_of
+from codequarry.shared.store.opensearch.readiness import Readiness
 
 # A node that is frozen takes connections all the same, until its queue of them is full.
 CONNECT_SECONDS = 1.0
@@ -68,8 +69,15 @@ class _EndableTls(_Endable, HTTPSConnection):
 class NodeConnection(Urllib3HttpConnection):
     """The connections to one node."""
 
-    def __init__(self, *arguments: Any, sign_seconds: float = SIGN_SECONDS, **options: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        *arguments: Any,  # noqa: ANN401 - the base class's signature
+        readiness: Readiness,
+        sign_seconds: float = SIGN_SECONDS,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
         """Prepare for calls of a node, which is given up after so long without a sign of life."""
+        self._readiness = readiness
         super().__init__(*arguments, **options)
         connect = partial(Urllib3HttpConnection, *arguments, **options)
         self.pulse = pulse_of(self.host, partial(_gives_sign, connect), sign_seconds)
@@ -91,7 +99,7 @@ class NodeConnection(Urllib3HttpConnection):
         """Send a request; where somebody waits, NodeSilent as soon as the node gives no sign of life."""
         if not is_hurried():
             return super().perform_request(method, url, params, body, timeout, ignore, headers)
-        limits: Any = Timeout(connect=CONNECT_SECONDS, read=timeout)
+        limits: Any = Timeout(connect=CONNECT_SECONDS, read=self._readiness.limited(timeout))
         call = _Call()
         token = _call.set(call)
         try:
@@ -99,8 +107,9 @@ class NodeConnection(Urllib3HttpConnection):
                 answer = super().perform_request(method, url, params, body, limits, ignore, headers)
         except NoConnection as error:
             raise self._understood(error, call) from error
-        except TransportError:
+        except TransportError as error:
             self.pulse.is_there()  # it has answered, if not well
+            self._readiness.note(error.status_code)
             raise
         finally:
             _call.reset(token)

@@ -1,25 +1,20 @@
 """Requests for which somebody waits: none is kept by a cluster that is gone, nor for ever by one that is slow."""
 
 from collections.abc import Callable, Mapping
-from time import monotonic
 from typing import Any
 
 from opensearchpy import Transport
 from opensearchpy.exceptions import ConnectionError as NoConnection
-from opensearchpy.exceptions import ConnectionTimeout, TransportError
+from opensearchpy.exceptions import ConnectionTimeout
 
 from codequarry.shared.haste import is_hurried, seconds_left
 from codequarry.shared.store.opensearch.calls import NodeConnection, NodeSilent
+from codequarry.shared.store.opensearch.readiness import Readiness
 
 # A document or an alias is read in milliseconds, on a busy node in tenths of a second.
 QUICK_SECONDS = 3.0
 # A search on a busy node may take a while; one that takes longer than this is no answer to anybody.
 SLOW_SECONDS = 10.0
-# A node that has just refused to search still reads its shards, and its disk is busy with that: what it does not answer
-# soon, it will not answer in time. So long after the last refusal it has only so much time for each answer.
-UNREADY_SECONDS = 5.0
-UNREADY_ANSWER_SECONDS = 1.0
-_NOT_READY = 503
 # Nodes that are tried in turn by a request that only reads, where there are several.
 NODES_TRIED = 2
 LOOKS = ("GET", "HEAD")
@@ -29,7 +24,10 @@ READING = ("/_search", "/_msearch", "/_mget", "/_count", "/_refresh")
 class HastyTransport(Transport):
     """The client's transport, with limits where somebody waits."""
 
-    _unready_until = float("-inf")
+    def __init__(self, hosts: Any, **options: Any) -> None:  # noqa: ANN401 - the base class's signature
+        """Prepare for requests to some nodes, which share what is known of their readiness."""
+        self._readiness = Readiness()
+        super().__init__(hosts, readiness=self._readiness, **options)
 
     def get_connection(self) -> Any:  # noqa: ANN401 - the base class's
         """Return the node whose turn it is; where somebody waits, none that is silent, and NoConnection if all are."""
@@ -56,26 +54,17 @@ class HastyTransport(Transport):
         if not left:
             raise ConnectionTimeout("TIMEOUT", "the request has taken too long already", None)
         usual = QUICK_SECONDS if method in LOOKS else SLOW_SECONDS
-        most = UNREADY_ANSWER_SECONDS if monotonic() < self._unready_until else usual
-        options = {"timeout": min(left, most, usual), **options}
+        options = {"timeout": min(left, usual), **options}
         may_repeat = method in LOOKS or url.endswith(READING)
         tries = min(NODES_TRIED, len(self.hosts)) if may_repeat else 1
         return _tried(tries, lambda: self._send(method, url, params, body, options))
 
     def _send(self, method: str, url: str, params: Any, body: Any, options: dict[str, Any]) -> Any:  # noqa: ANN401
-        try:
-            # The library takes out of the parameters what is not for the server.
-            answer = super().perform_request(method, url, dict(params) if params else params, body, **options)
-        except TransportError as error:
-            self._note_if(error.status_code == _NOT_READY)
-            raise
-        parts = answer.get("responses", ()) if isinstance(answer, Mapping) else ()
-        self._note_if(any(part.get("status") == _NOT_READY for part in parts))
+        # The library takes out of the parameters what is not for the server.
+        answer = super().perform_request(method, url, dict(params) if params else params, body, **options)
+        for part in answer.get("responses", ()) if isinstance(answer, Mapping) else ():
+            self._readiness.note(part.get("status"))
         return answer
-
-    def _note_if(self, is_unready: bool) -> None:
-        if is_unready:
-            self._unready_until = monotonic() + UNREADY_SECONDS
 
 
 def _tried(tries: int, send: Callable[[], Any]) -> Any:  # noqa: ANN401 - the server's answer

@@ -13,7 +13,7 @@ from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.haste import hurried
 from codequarry.shared.model import Filters, Layer, Snapshot
 from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.opensearch import calls, connection, transport
+from codequarry.shared.store.opensearch import calls, connection, readiness, transport
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 
 NOW = Snapshot((Layer((1,), 1),))
@@ -185,7 +185,7 @@ def test_what_takes_too_long_on_a_node_that_shows_life_ends_and_shuts_nobody_out
 
 
 def test_a_node_that_has_just_refused_to_search_has_little_time_for_the_next_answers(serve, monkeypatch):
-    monkeypatch.setattr(transport, "UNREADY_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(readiness, "UNREADY_ANSWER_SECONDS", 0.2)
     monkeypatch.setattr(transport, "QUICK_SECONDS", FOR_EVER)
     slow, over = threading.Event(), threading.Event()
 
@@ -204,6 +204,27 @@ def test_a_node_that_has_just_refused_to_search_has_little_time_for_the_next_ans
             list(store.list_documents("job:"))
         with pytest.raises(StoreUnavailable, match="did not answer in time"):
             store.read_document("head")
+    over.set()
+    store.close()
+
+
+def test_a_node_that_refuses_has_little_time_for_the_same_request_once_more(serve, monkeypatch):
+    monkeypatch.setattr(readiness, "UNREADY_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(transport, "SLOW_SECONDS", FOR_EVER)
+    refused, over = threading.Event(), threading.Event()
+
+    def reply(method, _, __):
+        if method == "POST" and refused.is_set():
+            over.wait(SOON)
+        elif method == "POST":
+            refused.set()
+            return 503, JSON, json.dumps({"error": "all shards failed", "status": 503}).encode()
+        return 404, JSON, json.dumps({"found": False}).encode()
+
+    store = OpenSearchStore(OpenSearchSettings(urls=(serve(reply),), timeout_seconds=FOR_EVER), 4)
+    with hurried(), pytest.raises(StoreUnavailable, match="did not answer in time"):
+        store.count(NOW, Filters())
+    assert not over.is_set()
     over.set()
     store.close()
 
