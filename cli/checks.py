@@ -124,11 +124,14 @@ def _check_reranking(settings: "SettingsModel") -> Check:
     from codequarry.shared.opening import MODELS_FOLDER
     from codequarry.shared.reranking.factory import open_reranker
 
-    started = time.monotonic()
+    said, seconds, started = "codequarry doctor", settings.reranking.timeout_seconds, time.monotonic()
     with closing(open_reranker(settings.reranking, settings.home / MODELS_FOLDER)) as model:
-        said = "codequarry doctor"
-        next(model.score(said, [said], settings.reranking.timeout_seconds), None)
-        return Check("reranking", "ok", f"{model.name}, first score {time.monotonic() - started:.2f} s")
+        scored = next(model.score(said, [said], seconds), None)
+        took = time.monotonic() - started
+        if scored is None:
+            message = f"{model.name}: no score in {seconds:g} s; {took:.2f} s went by until it was loaded"
+            return Check("reranking", "warn", message, "raise reranking.timeout_seconds if later searches miss it too")
+        return Check("reranking", "ok", f"{model.name}, first score {took:.2f} s")
 
 
 def _check_store(place: "Workplace") -> Iterator[Check]:
