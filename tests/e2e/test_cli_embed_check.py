@@ -136,7 +136,9 @@ def test_code_that_stays_here_is_sent_to_no_model_elsewhere(workspace: Any) -> N
     assert outcome.code == 2
     assert workspace.run("embed-check", "what it returns", "secret/src/a.py").code == 0
 
-    for argument in ("@~/secret/src/a.py", "secret/.git/config"):
+    (workspace.folder / "link").symlink_to(repository.folder)
+    repository.git("clone", "--quiet", str(workspace.folder / "link"), str(workspace.folder / "clone"))
+    for argument in ("@~/secret/src/a.py", "secret/.git/config", "clone/src/a.py"):
         refused = workspace.run("embed-check", "what it returns", argument, variables=elsewhere)
         assert (refused.code, "nothing of it was sent" in refused.error) == (2, True), argument
     (repository.folder / ".git" / "config").write_text("[broken")
