@@ -9,7 +9,6 @@ met, and how many candidates it had scored after a while.
 """
 
 import argparse
-import json
 import math
 import time
 from collections.abc import Sequence
@@ -19,19 +18,20 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.acceptance.report import print_table
+from bench.acceptance.report import percentile, print_table
 from bench.ranking import FIRST_HITS, Asked, ask_all, figures
 from codequarry.search_api.blend import SecondScores, blended, key_of, mixed, scored_twice
 from codequarry.search_api.diversify import cut_page
 from codequarry.search_api.rank import rank
 from codequarry.search_api.second import text_of
-from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.opening import models_folder, open_settings_model
 from codequarry.shared.reranking.factory import open_reranker
 from codequarry.shared.reranking.port import Reranker
 from codequarry.shared.settings.config import SettingsModel, load_settings
 from codequarry.shared.settings.reranking import RerankingSettings
 from codequarry.shared.store.factory import open_store
+from training.cosqa import read_cosqa
 
 WEIGHTS = tuple(number / 10 for number in range(11))
 LIMITS = (0.25, 0.5, 1.0, 2.0)
@@ -69,7 +69,7 @@ def first_right(one: Scored, weight: float) -> int:
 def ask_questions(settings: SettingsModel, model: Reranker, split: str, count: int) -> None:
     """Print the figures of every weight, and the times."""
     with (
-        closing(open_embedder(settings.embedding, settings.home / "models")) as embedder,
+        closing(open_settings_model(settings)) as embedder,
         closing(open_store(settings, embedder.dimension)) as store,
     ):
         asked = ask_all(store, embedder, split)
@@ -87,37 +87,31 @@ def show_times(first: Sequence[Scored], again: Sequence[Scored]) -> None:
     """Print how long the candidates took, and how many there were after a while."""
     rows: list[list[object]] = []
     for name, round_ in (("first search", first), ("repeated", again)):
-        times = sorted(one.seconds[-1] * 1000 for one in round_)
+        times = [one.seconds[-1] * 1000 for one in round_]
         within = [
             f"{np.mean([sum(second <= limit for second in one.seconds) / len(one.seconds) for one in round_]):.0%}"
             for limit in LIMITS
         ]
-        rows.append([name, f"{_at(times, 0.5):.0f}", f"{_at(times, 0.95):.0f}", *within])
+        rows.append([name, f"{percentile(times, 50):.0f}", f"{percentile(times, 95):.0f}", *within])
     headings = ["candidates scored", "p50 ms", "p95 ms", *(f"in {limit:g} s" for limit in LIMITS)]
     print_table("time of the second stage", headings, rows)
 
 
-def _at(times: Sequence[float], share: float) -> float:
-    return times[int(len(times) * share)]
-
-
 def ask_cosqa(embedder: Embedder, model: Reranker, folder: Path, count: int) -> None:
     """Print the mean reciprocal rank of CoSQA's development queries for every weight: vectors alone, no ranker."""
-    asked = json.loads((folder / "cosqa-retrieval-dev-500.json").read_text(encoding="utf-8"))
-    places = json.loads((folder / "code_idx_map.txt").read_text(encoding="utf-8"))
-    codes = [code for code, _ in sorted(places.items(), key=lambda item: item[1])]
-    rows = embedder.embed_documents(codes)
-    found = np.zeros((len(WEIGHTS), len(asked)))
-    for number, one in enumerate(asked):
-        first = rows @ embedder.embed_query(one["doc"])
+    asked = read_cosqa(folder)
+    rows = embedder.embed_documents(asked.codes)
+    found = np.zeros((len(WEIGHTS), len(asked.queries)))
+    for number, (query, right) in enumerate(zip(asked.queries, asked.right, strict=True)):
+        first = rows @ embedder.embed_query(query)
         best = np.argsort(-first)
         top = [int(index) for index in best[:count]]
-        scores = dict(model.score(one["doc"], [codes[index] for index in top], NO_LIMIT))
+        scores = dict(model.score(query, [asked.codes[index] for index in top], NO_LIMIT))
         seconds = [scores[index] for index in range(len(top))]
         for row, weight in enumerate(WEIGHTS):
             both = mixed([float(first[index]) for index in top], seconds, weight)
             order = [top[index] for index in np.argsort(-np.array(both), kind="stable")] + best[count:].tolist()
-            found[row, number] = 1 / (order.index(one["retrieval_idx"]) + 1)
+            found[row, number] = 1 / (order.index(right) + 1)
     table = [[f"{weight:.1f}", f"{row.mean():.3f}"] for weight, row in zip(WEIGHTS, found, strict=True)]
     print_table(f"CoSQA, {embedder.name} and {model.name} over its first {count}", ["weight", "MRR"], table)
 
@@ -133,11 +127,11 @@ def main() -> None:
     parser.add_argument("--cosqa", type=Path, metavar="FOLDER", help="ask CoSQA instead, with [embedding] model first")
     options = parser.parse_args()
     settings = load_settings().settings
-    with closing(open_reranker(RerankingSettings(model=options.model), settings.home / "models")) as model:
+    with closing(open_reranker(RerankingSettings(model=options.model), models_folder(settings))) as model:
         if options.cosqa is None:
             ask_questions(settings, model, options.split, options.count)
             return
-        with closing(open_embedder(settings.embedding, settings.home / "models")) as embedder:
+        with closing(open_settings_model(settings)) as embedder:
             ask_cosqa(embedder, model, options.cosqa, options.count)
 
 

@@ -1,6 +1,5 @@
 """How good a model is: mean reciprocal ranks, on CoSQA's development half and on packages that were held out."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codequarry.shared.embedding.port import Matrix
+from training.cosqa import read_cosqa
 from training.pairs import Pair
 
 Embed = Callable[[Sequence[str]], Matrix]
@@ -60,12 +60,11 @@ def reciprocal_ranks(queries: Matrix, candidates: Matrix, right: NDArray[np.int6
 
 
 def cosqa(model: Model, folder: Path) -> Figure:
-    """Measure the 500 development queries of CoSQA (Huang et al. 2021) over its 6,267 functions."""
-    asked = json.loads((folder / "cosqa-retrieval-dev-500.json").read_text())
-    places = json.loads((folder / "code_idx_map.txt").read_text())
-    codes = [code for code, _ in sorted(places.items(), key=lambda item: item[1])]
-    right = np.array([one["retrieval_idx"] for one in asked])
-    return Figure.of(reciprocal_ranks(model.queries([one["doc"] for one in asked]), model.documents(codes), right))
+    """Measure the development queries of CoSQA over its functions."""
+    asked = read_cosqa(folder)
+    return Figure.of(
+        reciprocal_ranks(model.queries(asked.queries), model.documents(asked.codes), np.array(asked.right))
+    )
 
 
 def held_out(model: Model, pairs: Sequence[Pair]) -> dict[str, Figure]:

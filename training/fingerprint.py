@@ -7,7 +7,6 @@ Those of the functions of CoSQA, which come from many projects, are taken one by
 """
 
 import argparse
-import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,14 +14,13 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from pathlib import Path
 
-import numpy as np
-
 from codequarry.ingest.chunking.core import chunk_file
 from codequarry.ingest.files.kinds import kind_of_path
 from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
 from codequarry.ingest.files.source import SourceFile
 from codequarry.shared.settings.config import ChunkingSettings
-from training.near_copies import ORDERS, Fingerprints, signature
+from training.cosqa import read_cosqa
+from training.near_copies import Fingerprints, Signature, signature
 from training.pairs import without_doc
 
 FILES = Path(__file__).parent / "kept-apart.npz"
@@ -45,13 +43,13 @@ def texts_of(repository: Path) -> Iterator[str]:
             yield text
 
 
-def _signatures(repository: Path) -> list[np.ndarray]:
+def _signatures(repository: Path) -> list[Signature]:
     return [signature(text) for text in texts_of(repository)]
 
 
 def bare_functions(folder: Path) -> Iterator[str]:
     """Yield the functions that CoSQA's queries are asked of, without their doc strings, as pairs have them."""
-    for code in json.loads((folder / "code_idx_map.txt").read_text()):
+    for code in read_cosqa(folder).codes:
         for chunk in chunk_file(SourceFile("cosqa", "function.py", "", "python", code), ChunkingSettings()):
             yield without_doc(chunk)
 
@@ -59,8 +57,7 @@ def bare_functions(folder: Path) -> Iterator[str]:
 def fingerprints_of(repositories: Sequence[Path]) -> Fingerprints:
     """Return those of all files of some bare clones."""
     with ProcessPoolExecutor() as pool:
-        rows = list(chain.from_iterable(pool.map(_signatures, repositories)))
-    return Fingerprints.index(np.stack(rows) if rows else np.zeros((0, ORDERS), np.uint8))
+        return Fingerprints.of_signatures(list(chain.from_iterable(pool.map(_signatures, repositories))))
 
 
 def main() -> None:

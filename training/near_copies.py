@@ -7,7 +7,7 @@ random orders estimates their Jaccard similarity. A set here is a file's runs of
 import functools
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,7 +56,11 @@ class Fingerprints:
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Fingerprints":
         """Take the fingerprints of whole files."""
-        rows = [signature(text) for text in texts]
+        return cls.of_signatures([signature(text) for text in texts])
+
+    @classmethod
+    def of_signatures(cls, rows: Sequence[Signature]) -> "Fingerprints":
+        """Take signatures that were made already."""
         return cls.index(np.stack(rows) if rows else np.zeros((0, ORDERS), np.uint8))
 
     @classmethod

@@ -56,31 +56,29 @@ def pairs_of(path: str, language: str, text: str, is_kept_apart: Callable[[str],
     """
     source = SourceFile("training", path, "", language, text)
     for number, chunk in enumerate(chunk_file(source, ChunkingSettings())):
-        found = list(_pairs_of_chunk(chunk, with_name=number % _NAME_EVERY == 0))
-        if found and not (is_kept_apart and is_kept_apart(without_doc(chunk))):
+        bare = without_doc(chunk)
+        found = list(_pairs_of_chunk(chunk, bare, with_name=number % _NAME_EVERY == 0))
+        if found and not (is_kept_apart and is_kept_apart(bare)):
             yield from found
 
 
-def _pairs_of_chunk(chunk: Chunk, with_name: bool) -> Iterator[Pair]:
+def _pairs_of_chunk(chunk: Chunk, bare: str, with_name: bool) -> Iterator[Pair]:
     if chunk.symbol_type in _DECLARED:
-        yield from _documented(chunk)
+        yield from _documented(chunk, bare)
         if with_name:
-            yield from _named(chunk)
+            yield from _named(chunk, bare)
     yield from _commented(chunk)
 
 
-def _documented(chunk: Chunk) -> Iterator[Pair]:
+def _documented(chunk: Chunk, bare: str) -> Iterator[Pair]:
     about = summary(chunk.doc, limit=400)
-    if is_prose(about):
-        bare = without_doc(chunk)
-        if len(bare.strip()) >= LEAST_CODE:
-            yield Pair("doc", chunk.language, chunk.path, about, head_of(chunk), bare[:MOST_CODE])
+    if is_prose(about) and len(bare.strip()) >= LEAST_CODE:
+        yield Pair("doc", chunk.language, chunk.path, about, head_of(chunk), bare[:MOST_CODE])
 
 
-def _named(chunk: Chunk) -> Iterator[Pair]:
+def _named(chunk: Chunk, bare: str) -> Iterator[Pair]:
     name = chunk.symbol_name or ""
     words = split_identifier(name)
-    bare = without_doc(chunk)
     if len(words) >= 2 and len(bare.strip()) >= 2 * LEAST_CODE:
         code = re.sub(rf"\b{re.escape(name)}\b", "", bare)
         yield Pair("name", chunk.language, "", " ".join(words), "", code[:MOST_CODE])

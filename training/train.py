@@ -44,8 +44,6 @@ class Recipe:
     # Queries that get words as people put before what they ask, and the name of the language.
     question_share: float = 0.33
     language_share: float = 0.15
-    # Whether a token counts in a query as much as it learns to, and not as much as in code.
-    query_weights: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +180,7 @@ def train(
             loss, slope = loss_and_gradient(weights, texts, codes, float(np.exp(log_scale[0])), same)
             rate = _rate(number, steps, recipe)
             adam.step(weights.rows, slope.tokens, slope.rows, rate, number)
-            if recipe.query_weights:
-                query_adam.step(weights.log_query, slope.tokens, slope.log_query, rate, number)
+            query_adam.step(weights.log_query, slope.tokens, slope.log_query, rate, number)
             scale_adam.step(log_scale, np.array([0]), np.array([slope.log_scale], np.float32), rate, number)
             np.clip(log_scale, 0.0, math.log(100.0), out=log_scale)
             losses.append(loss)
