@@ -1,4 +1,4 @@
-"""Flags that name the version which a command reads."""
+"""Flags that say what a command reads: of which repositories, languages and paths, and in which version."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +9,15 @@ from codequarry.cli.versions import asked_ref
 if TYPE_CHECKING:
     from codequarry.search_api.versions import VersionQuery
 
+Names = list[str] | None
+
+Repos = Annotated[Names, typer.Option("--repo", metavar="NAME", help="Only this repository (repeatable).")]
+Languages = Annotated[
+    Names, typer.Option("--language", "--lang", metavar="NAME", help="Only this language (repeatable).")
+]
+Paths = Annotated[
+    Names, typer.Option("--path", metavar="GLOB", help="Only paths that fit; '!GLOB' excludes (repeatable).")
+]
 Branch = Annotated[str | None, typer.Option("--branch", metavar="B", help="An indexed branch.")]
 Tag = Annotated[str | None, typer.Option("--tag", metavar="T", help="An indexed tag.")]
 Commit = Annotated[

@@ -121,11 +121,11 @@ def _check_model(place: "Workplace") -> Check:
 def _check_reranking(settings: "SettingsModel") -> Check:
     from contextlib import closing
 
-    from codequarry.shared.opening import MODELS_FOLDER
+    from codequarry.shared.opening import models_folder
     from codequarry.shared.reranking.factory import open_reranker
 
     said, seconds, started = "codequarry doctor", settings.reranking.timeout_seconds, time.monotonic()
-    with closing(open_reranker(settings.reranking, settings.home / MODELS_FOLDER)) as model:
+    with closing(open_reranker(settings.reranking, models_folder(settings))) as model:
         scored = next(model.score(said, [said], seconds), None)
         took = time.monotonic() - started
         if scored is None:

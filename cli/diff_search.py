@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from codequarry.cli.asking import Repos
 from codequarry.cli.console import note, safe, safe_line, write, write_json
 from codequarry.cli.hits import headline
 from codequarry.cli.invocation import Json, load, workplace
@@ -24,7 +25,7 @@ def diff_search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, a name; repo: lang: path: symbol: filter.")],
     before: Annotated[str, typer.Option("--from", metavar="A", help="A branch, tag, pull/12 or commit.")],
     after: Annotated[str, typer.Option("--to", metavar="B", help="The version that it is compared with.")],
-    repo: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this repository (repeatable).")] = None,
+    repo: Repos = None,
     top_k: Annotated[
         int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="How many results; 10, with --json 20.")
     ] = None,

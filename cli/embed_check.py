@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from codequarry.cli.asking import Branch, Commit, Pull, Tag, Workspace, version_filter
+from codequarry.cli.asking import Branch, Commit, Languages, Paths, Pull, Repos, Tag, Workspace, version_filter
 from codequarry.cli.console import note, write_json
 from codequarry.cli.invocation import Json, load, workplace
 from codequarry.cli.leaving import check_files_may_leave
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 DEFAULT_TOP_K, MAX_TOP_K = 10, 200
 # Two texts fill a screen; of ten chunks each has four lines.
 PAIRS_OF_TWO_TEXTS, PAIRS_OF_A_CHUNK = 8, 4
-
-Names = list[str] | None
 
 
 def embed_check(
@@ -37,13 +35,9 @@ def embed_check(
         int | None,
         typer.Option("--top-k", "--topk", "-k", min=1, max=MAX_TOP_K, metavar="N", help="How many chunks; 10."),
     ] = None,
-    repo: Annotated[Names, typer.Option(metavar="NAME", help="Only this repository (repeatable).")] = None,
-    language: Annotated[
-        Names, typer.Option("--language", "--lang", metavar="NAME", help="Only this language (repeatable).")
-    ] = None,
-    path: Annotated[
-        Names, typer.Option(metavar="GLOB", help="Only paths that fit; '!GLOB' excludes (repeatable).")
-    ] = None,
+    repo: Repos = None,
+    language: Languages = None,
+    path: Paths = None,
     branch: Branch = None,
     tag: Tag = None,
     commit: Commit = None,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from codequarry.cli.asking import Branch, Commit, Pull, Tag, Workspace, version_filter
+from codequarry.cli.asking import Branch, Commit, Languages, Names, Paths, Pull, Repos, Tag, Workspace, version_filter
 from codequarry.cli.console import note, write_json
 from codequarry.cli.invocation import Json, load, workplace
 from codequarry.shared.errors import UsageError
@@ -17,19 +17,12 @@ DEFAULT_LINES = 6
 RESULTS_FOR_A_PERSON = 10
 
 
-Names = list[str] | None
-
-
 def search(  # one parameter a flag: the signature is the documentation
     context: typer.Context,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, a name; repo: lang: path: symbol: filter.")],
-    repo: Annotated[Names, typer.Option(metavar="NAME", help="Only this repository (repeatable).")] = None,
-    language: Annotated[
-        Names, typer.Option("--language", "--lang", metavar="NAME", help="Only this language (repeatable).")
-    ] = None,
-    path: Annotated[
-        Names, typer.Option(metavar="GLOB", help="Only paths that fit; '!GLOB' excludes (repeatable).")
-    ] = None,
+    repo: Repos = None,
+    language: Languages = None,
+    path: Paths = None,
     symbol_type: Annotated[
         Names, typer.Option("--type", metavar="TYPE", help="Only function, method, class, documentation, …")
     ] = None,

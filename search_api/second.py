@@ -17,7 +17,7 @@ from codequarry.shared.breaker import Breaker
 from codequarry.shared.embedding.permission import may_leave
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.model import Chunk
-from codequarry.shared.opening import MODELS_FOLDER
+from codequarry.shared.opening import models_folder
 from codequarry.shared.reranking.factory import open_reranker
 from codequarry.shared.reranking.port import Reranker
 from codequarry.shared.reranking.timed import Outcome, scored_within
@@ -165,10 +165,8 @@ def second_stage(settings: SettingsModel) -> SecondStage | None:
     """Return the second stage that the settings ask for; nothing is opened yet."""
     if not settings.reranking.enabled:
         return None
-    folder = settings.home.expanduser() / MODELS_FOLDER
-    return SecondStage(
-        settings.reranking, partial(open_reranker, settings.reranking, folder), partial(may_leave, settings)
-    )
+    open_model = partial(open_reranker, settings.reranking, models_folder(settings))
+    return SecondStage(settings.reranking, open_model, partial(may_leave, settings))
 
 
 def _log() -> "BoundLogger":

@@ -7,6 +7,7 @@ Writers must have the same one in their settings: a model is changed by ``codequ
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from codequarry.shared.embedding.absent import AbsentEmbedder
 from codequarry.shared.embedding.factory import open_embedder
@@ -22,7 +23,10 @@ from codequarry.shared.versions.ledger import HEAD_KEY, change_head, read_head
 from codequarry.shared.versions.moving import hold_still, leave, successor
 from codequarry.shared.versions.settled import put_document
 
-MODELS_FOLDER = "models"
+
+def models_folder(settings: SettingsModel) -> Path:
+    """Return where models that were installed or placed by hand are."""
+    return settings.home.expanduser() / "models"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ def open_active(editions: Editions) -> tuple[int, Store | None]:
 
 def open_settings_model(settings: SettingsModel) -> Embedder:
     """Return the model of the settings."""
-    return open_embedder(settings.embedding, settings.home.expanduser() / MODELS_FOLDER)
+    return open_embedder(settings.embedding, models_folder(settings))
 
 
 def _move_of(store: Store) -> Move | None:
@@ -140,7 +144,7 @@ def _model_of(identity: Identity, settings: SettingsModel) -> Embedder:
     reasons = []
     for candidate in _candidates(identity, settings.embedding):
         try:
-            return _checked(open_embedder(candidate, settings.home.expanduser() / MODELS_FOLDER), identity)
+            return _checked(open_embedder(candidate, models_folder(settings)), identity)
         except CodequarryError as error:
             reasons.append(str(error))
     return AbsentEmbedder(identity.model, identity.dimension, reasons[0])

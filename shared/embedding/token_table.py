@@ -112,7 +112,11 @@ class TokenTable:
     def weighted(self, ids: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int64], Vector]:
         """Return the tokens of a text, each once and in order, how often they occur, and by what their rows count."""
         tokens, counts = np.unique(np.array(ids, dtype=np.int32), return_counts=True)
-        return tokens, counts, np.sqrt(counts, dtype=np.float32) * self.scales[tokens]
+        return tokens, counts, self._weights(tokens, counts)
+
+    def _weights(self, tokens: NDArray[np.integer], counts: NDArray[np.int64]) -> Vector:
+        weights: Vector = np.sqrt(counts, dtype=np.float32) * self.scales[tokens]
+        return weights
 
     def _sums(self, texts: Sequence[str]) -> Iterator[Vector]:
         """Yield each text's sum. Each is summed alone: its vector must not depend on what is embedded with it."""
@@ -121,7 +125,7 @@ class TokenTable:
         lengths = [len(one) // ids.itemsize for one in packed]
         keys, counts = np.unique(np.repeat(np.arange(len(texts)) << _TOKEN_BITS, lengths) + ids, return_counts=True)
         tokens = keys & (1 << _TOKEN_BITS) - 1
-        weights = np.sqrt(counts, dtype=np.float32) * self.scales[tokens]
+        weights = self._weights(tokens, counts)
         ends = np.searchsorted(keys, np.arange(len(texts) + 1) << _TOKEN_BITS).tolist()
         # Indexing a memmap itself makes another one each time, which takes longer than the sum.
         rows = np.asarray(self.rows)

@@ -65,7 +65,7 @@ def failed_once(job: Job, holder: str, error: str, share: float) -> Job:
     (0 to 1) is random; it spreads the pauses of many jobs.
     """
     over = failed(job, holder, error)
-    attempts = 1 if _got_further(job) else job.attempts
+    attempts = _attempts(job)
     if job.stopping or attempts >= MAX_ATTEMPTS:
         return over
     pause = min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (attempts - 1)) * (0.5 + share / 2)
@@ -94,8 +94,7 @@ def given_back(job: Job, holder: str) -> Job:
     _check_holder(job, holder)
     if job.stopping:
         return replace(job, state="cancelled", holder="", stopping=False)
-    attempts = 0 if _got_further(job) else max(0, job.attempts - 1)
-    return replace(job, state="queued", holder="", attempts=attempts, not_before="")
+    return replace(job, state="queued", holder="", attempts=max(0, _attempts(job) - 1), not_before="")
 
 
 def retried(job: Job) -> Job:
@@ -114,8 +113,9 @@ def cancelled(job: Job) -> Job:
     return replace(job, state="cancelled")
 
 
-def _got_further(job: Job) -> bool:
-    return job.percent > job.reached
+def _attempts(job: Job) -> int:
+    """Return how many attempts count with this one: one that got further ends the count of those before it."""
+    return 1 if job.percent > job.reached else job.attempts
 
 
 def _check_holder(job: Job, holder: str) -> None:

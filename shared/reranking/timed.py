@@ -29,7 +29,7 @@ def scored_within(model: Reranker, query: str, texts: Sequence[str], seconds: fl
     run = _Run(model, query, texts, seconds)
     # A process that ends does not wait for it.
     Thread(target=run.work, name="reranking", daemon=True).start()
-    return run.outcome(seconds)
+    return run.outcome()
 
 
 class _Run:
@@ -57,9 +57,9 @@ class _Run:
         finally:
             self._ended.set()
 
-    def outcome(self, seconds: float) -> Outcome:
-        """Wait for the end, so long at most."""
-        ended = self._ended.wait(seconds)
+    def outcome(self) -> Outcome:
+        """Wait for the end, as long as a search can."""
+        ended = self._ended.wait(self._seconds)
         with self._lock:
             self._given_up = True
             return Outcome(self._scores, ended, self._error, self._ended)

@@ -53,8 +53,7 @@ class HastyTransport(Transport):
         left = seconds_left()
         if not left:
             raise ConnectionTimeout("TIMEOUT", "the request has taken too long already", None)
-        usual = QUICK_SECONDS if method in LOOKS else SLOW_SECONDS
-        options = {"timeout": min(left, usual), **options}
+        options = {"timeout": min(left, QUICK_SECONDS if method in LOOKS else SLOW_SECONDS), **options}
         may_repeat = method in LOOKS or url.endswith(READING)
         tries = min(NODES_TRIED, len(self.hosts)) if may_repeat else 1
         return _tried(tries, lambda: self._send(method, url, params, body, options))
