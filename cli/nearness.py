@@ -153,7 +153,10 @@ def remarks(body: Body) -> Iterator[str]:
         return
     if results is None:
         without = [name for name in SHARES if not body["explanation"][f"by_{name}"]["count"]]
-        yield from (f"note: the {name} has no token that the model knows" for name in without)
+        yield from (
+            f"note: the {name} has no token that the model knows, and the direction of all such texts"
+            for name in without
+        )
         return
     if other := sum(not hit["explanation"] for hit in results):
         yield f"note: {count(other, 'chunk')} embedded from other text than today's; codequarry index --full mends that"
@@ -191,6 +194,6 @@ def _name(one: Mapping[str, Any]) -> str:
 
 
 def _times(one: Mapping[str, Any]) -> str:
-    """Say how often a token is there, or how often each of a pair is in its text."""
+    """Say how often a token counts, or how often each of a pair does in its text."""
     counts = [one["count"]] if "token" in one else [one["query_count"], one["document_count"]]
     return " × ".join(map(str, counts)) if max(counts) > 1 else ""

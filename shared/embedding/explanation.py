@@ -7,7 +7,10 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A token of the query and one of the document; how often each text has it, and what the two add together."""
+    """A token of the query and one of the document; how often each counts, and what the two add together.
+
+    A token counts as often as the text has it, and more where the model says so: a name that is declared.
+    """
 
     query: str
     document: str
@@ -18,7 +21,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A token of one text, how often it is there, and what it adds together with all tokens of the other text."""
+    """A token of one text, how often it counts, and what it adds together with all tokens of the other text."""
 
     token: str
     count: int

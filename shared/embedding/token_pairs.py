@@ -22,7 +22,7 @@ _PAIRS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One text: the ids of its tokens, each once, how often it has each, and what each adds to its vector."""
+    """One text: the ids of its tokens, each once, how often each counts, and what each adds to its vector."""
 
     tokens: Sequence[str]
     ids: NDArray[np.int32]
@@ -31,13 +31,13 @@ class _Side:
 
     @classmethod
     def of(cls, table: TokenTable, text: str) -> "_Side":
-        ids, counts, weights = table.weighted(table.vocabulary.ids(text))
+        ids, counts, weights = table.weighted(text)
         vectors = weights[:, None].astype(np.float64) * table.rows[ids]
         length = np.linalg.norm(vectors.sum(axis=0))
         return cls(table.vocabulary.tokens, ids, counts, vectors / length if length else vectors * 0)
 
     def token(self, place: int) -> tuple[str, int]:
-        """Return a token and how often the text has it."""
+        """Return a token and how often it counts in the text."""
         return self.tokens[self.ids[place]], int(self.counts[place])
 
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -79,15 +80,28 @@ def test_a_text_with_more_tokens_than_are_summed_at_once_is_read_to_its_end(tabl
     assert parts == pytest.approx(whole, abs=1e-6)
 
 
+def test_the_words_of_a_declared_name_count_more_but_not_in_a_query(table):
+    code = "def get_user(by):\n    by(id)"
+    declared, plain, asked = (
+        one.embed([code])[0] for one in (table, replace(table, declared=0), replace(table.asking, scales=table.scales))
+    )
+    rows = table.rows.astype(np.float32) * table.scales[:, None]
+    by_hand = rows[[0, 1, 2]].T @ np.sqrt([3, 3, 2]) + rows[3] + sum(map(rows.__getitem__, table.vocabulary.ids("def")))
+    assert declared == pytest.approx(by_hand / np.linalg.norm(by_hand), abs=1e-5)
+    assert plain == pytest.approx(asked) and plain != pytest.approx(declared, abs=1e-3)
+    assert table.fingerprint() != replace(table, declared=0).fingerprint()
+
+
 def test_more_texts_than_are_counted_at_once_keep_their_order(table):
     texts = [f"{'get ' * (number % 3)}{'user ' * (number % 5)}" for number in range(200)]
     for vector, text in zip(table.embed(texts), texts, strict=True):
         assert vector == pytest.approx(table.embed([text])[0], abs=1e-6)
 
 
-def test_the_order_of_words_does_not_matter_and_an_empty_text_has_no_direction(table):
-    first, second, empty = table.embed(["get user", "user get", "..."])
-    assert np.allclose(first, second) and not empty.any()
+def test_the_order_of_words_does_not_matter_and_texts_without_any_have_one_direction(table):
+    first, second, empty, other = table.embed(["get user", "user get", "...", ""])
+    assert np.allclose(first, second)
+    assert np.allclose(empty, other) and empty == pytest.approx(np.full(16, 0.25))
 
 
 def test_what_is_written_is_read_with_its_rows_mapped(table, tmp_path):
