@@ -2,7 +2,7 @@
 
 import hashlib
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,9 +28,19 @@ class Ragged:
     @classmethod
     def of(cls, lists: Sequence[Sequence[int]]) -> "Ragged":
         """Lay lists one after the other."""
-        starts = np.zeros(len(lists) + 1, dtype=np.int64)
-        np.cumsum([len(one) for one in lists], out=starts[1:])
-        return cls(np.fromiter((number for one in lists for number in one), np.int32, int(starts[-1])), starts)
+        lengths = np.array([len(one) for one in lists], dtype=np.int64)
+        flat = np.fromiter((number for one in lists for number in one), np.int32, int(lengths.sum()))
+        return cls(flat, _starts(lengths))
+
+    @classmethod
+    def join(cls, several: Sequence["Ragged"]) -> "Ragged":
+        """Lay several one after the other."""
+        lengths = np.concatenate([np.diff(one.starts) for one in several])
+        return cls(np.concatenate([one.flat for one in several]), _starts(lengths))
+
+    def only(self, which: NDArray[np.int64]) -> "Ragged":
+        """Return some of the lists."""
+        return Ragged(self.take(which)[1], _starts(self.starts[which + 1] - self.starts[which]))
 
     def take(self, which: NDArray[np.int64]) -> tuple[NDArray[np.int64], Ids]:
         """Return the tokens of some lists: the place in ``which`` of each, and its id."""
@@ -40,9 +50,19 @@ class Ragged:
         return places, self.flat[np.arange(lengths.sum()) - np.repeat(before - self.starts[which], lengths)]
 
 
+def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+COLUMNS = ("package", "language", "kind", "code_key", "text_key", "key")
+
+
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Pairs of token lists, and of each: whose it is, in what language, of what kind, and keys of what is equal."""
+    """Pairs of token lists, and of each: whose it is, in what language, of what kind, and keys of what is equal.
+
+    ``key`` is that of the whole pair, white space in its code aside.
+    """
 
     parts: dict[str, Ragged]
     package: Ids
@@ -50,6 +70,7 @@ class Dataset:
     kind: Ids
     code_key: NDArray[np.int64]
     text_key: NDArray[np.int64]
+    key: NDArray[np.int64]
     languages: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -57,11 +78,9 @@ class Dataset:
 
     def write(self, path: Path) -> None:
         """Write everything to one file."""
-        arrays: dict[str, NDArray[np.generic]] = {}
+        arrays: dict[str, NDArray[np.generic]] = {name: getattr(self, name) for name in COLUMNS}
         for name, part in self.parts.items():
             arrays[f"{name}_flat"], arrays[f"{name}_starts"] = part.flat, part.starts
-        for name in ("package", "language", "kind", "code_key", "text_key"):
-            arrays[name] = getattr(self, name)
         np.savez(path, languages=np.array(self.languages), **arrays)  # type: ignore[arg-type]
 
     @classmethod
@@ -69,42 +88,45 @@ class Dataset:
         """Read what was written."""
         with np.load(path) as stored:
             parts = {name: Ragged(stored[f"{name}_flat"], stored[f"{name}_starts"]) for name in FIELDS}
-            rest = {name: stored[name] for name in ("package", "language", "kind", "code_key", "text_key")}
-            return cls(parts, **rest, languages=tuple(stored["languages"].tolist()))
+            return cls(parts, **{name: stored[name] for name in COLUMNS}, languages=tuple(stored["languages"].tolist()))
+
+    @classmethod
+    def join(cls, packages: Sequence["Dataset"]) -> "Dataset":
+        """Return the pairs of several packages, numbered in their order, each pair once."""
+        languages = tuple(dict.fromkeys(name for one in packages for name in one.languages))
+        columns = {name: np.concatenate([getattr(one, name) for one in packages]) for name in COLUMNS}
+        columns["package"] = np.repeat(np.arange(len(packages), dtype=np.int32), [len(one) for one in packages])
+        columns["language"] = np.concatenate(
+            [np.array([languages.index(name) for name in one.languages], np.int32)[one.language] for one in packages]
+        )
+        first = np.sort(np.unique(columns["key"], return_index=True)[1])
+        parts = {field: Ragged.join([one.parts[field] for one in packages]).only(first) for field in FIELDS}
+        return cls(parts, **{name: column[first] for name, column in columns.items()}, languages=languages)
 
 
-KINDS = ("doc", "comment", "name")
+KINDS = ("doc", "comment", "name", "title")
 
 
-def encode(packages: Iterable[Sequence[Pair]], vocabulary: Vocabulary) -> Dataset:
-    """Return all pairs as token ids, each text and code once in a package and each code once in all."""
-    lists: dict[str, list[list[int]]] = {field: [] for field in FIELDS}
-    columns: dict[str, list[int]] = {name: [] for name in ("package", "language", "kind", "code_key", "text_key")}
-    languages: dict[str, int] = {}
-    seen = set[tuple[str, int]]()
-    for number, pairs in enumerate(packages):
-        for pair in _fresh(pairs, seen):
-            for field in FIELDS:
-                lists[field].append(vocabulary.ids(getattr(pair, field))[:MOST_TOKENS])
-            columns["package"].append(number)
-            columns["language"].append(languages.setdefault(pair.language, len(languages)))
-            columns["kind"].append(KINDS.index(pair.kind))
-            columns["code_key"].append(_key(pair.code))
-            columns["text_key"].append(_key(pair.text.lower()))
+def encode(pairs: Sequence[Pair], vocabulary: Vocabulary) -> Dataset:
+    """Return the pairs of one package as token ids."""
+    languages = tuple(dict.fromkeys(pair.language for pair in pairs))
+    lists = {field: [vocabulary.ids(getattr(one, field))[:MOST_TOKENS] for one in pairs] for field in FIELDS}
+    columns = {
+        "package": [0] * len(pairs),
+        "language": [languages.index(pair.language) for pair in pairs],
+        "kind": [KINDS.index(pair.kind) for pair in pairs],
+    }
+    keys = {
+        "code_key": [_key(pair.code) for pair in pairs],
+        "text_key": [_key(pair.text.lower()) for pair in pairs],
+        "key": [_key(f"{pair.kind}:{''.join(pair.code.split())}:{pair.text.lower()}") for pair in pairs],
+    }
     return Dataset(
         {field: Ragged.of(lists[field]) for field in FIELDS},
-        *(np.array(columns[name], dtype=np.int32) for name in ("package", "language", "kind")),
-        *(np.array(columns[name], dtype=np.int64) for name in ("code_key", "text_key")),
-        languages=tuple(languages),
+        **{name: np.array(column, dtype=np.int32) for name, column in columns.items()},
+        **{name: np.array(column, dtype=np.int64) for name, column in keys.items()},
+        languages=languages,
     )
-
-
-def _fresh(pairs: Sequence[Pair], seen: set[tuple[str, int]]) -> Iterator[Pair]:
-    for pair in pairs:
-        mark = (pair.kind, _key("".join(pair.code.split()) + pair.text.lower()))
-        if mark not in seen:
-            seen.add(mark)
-            yield pair
 
 
 def _key(text: str) -> int:

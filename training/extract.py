@@ -22,8 +22,8 @@ from training.near_copies import Fingerprints
 from training.pairs import Pair, pairs_of
 
 # So many files and pairs of one package: one project's manner must not be what is learned.
-MOST_FILES = 300
-MOST_PAIRS = 3_000
+MOST_FILES = 1_000
+MOST_PAIRS = 12_000
 # No person wrote more in one file than this in a language that people write.
 _LEAST_CHARACTERS = 300
 SUFFIXES = frozenset(

@@ -11,11 +11,12 @@ ones anew.
 import argparse
 import json
 import shutil
-import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +28,12 @@ from training.clients import Fetched, NotFetched, fetch
 from training.dataset import Dataset, encode, held_out
 from training.extract import KeptApart, extract_all, read_pairs
 from training.fingerprint import FILES, FUNCTIONS
+from training.learn import PAIRS, VOCABULARY, learn
 from training.metadata import licence_of
 from training.packages import Package, read_packages
-from training.questions import language_tokens, question_tokens
-from training.train import Recipe, train
-from training.words import choose_tokens, count_words
+from training.recipe import Recipe
+from training.reporting import say
+from training.words import choose_tokens, count_words, sum_words
 
 STAGES = ("packages", "pairs", "tokens", "train", "measure")
 # Packages that are measured on and never learned from.
@@ -39,11 +41,6 @@ HELD_OUT = 40
 AT_ONCE = 6
 # More packages than this must not be missing, or the model is another one.
 _MOST_MISSING = 0.02
-
-
-def say(text: str) -> None:
-    """Tell how far it is, on stderr."""
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 def bring(packages: Sequence[Package], folder: Path) -> list[Fetched]:
@@ -85,24 +82,27 @@ def make_pairs(work: Path, packages: Sequence[Package]) -> None:
 def make_tokens(work: Path, keys: Sequence[str]) -> None:
     """Choose the tokens, and write the pairs as their numbers."""
     say("tokens: counting words")
-    often, spread = count_words(read_pairs(work / "pairs", key) for key in keys)
-    vocabulary = Vocabulary(choose_tokens(often, spread))
-    data = encode((read_pairs(work / "pairs", key) for key in keys), vocabulary)
-    data.write(work / "train.npz")
-    vocabulary.write(work / "vocabulary.txt")
-    say(f"tokens: {len(vocabulary.tokens):,} tokens, {len(data):,} pairs")
+    with ProcessPoolExecutor() as pool:
+        often, spread = sum_words(pool.map(partial(_count, work / "pairs"), keys, chunksize=8))
+        vocabulary = Vocabulary(choose_tokens(often, spread))
+        say(f"tokens: {len(vocabulary.tokens):,} chosen, writing the pairs as their numbers")
+        data = Dataset.join(list(pool.map(partial(_encode, work / "pairs", vocabulary), keys, chunksize=8)))
+    data.write(work / PAIRS)
+    vocabulary.write(work / VOCABULARY)
+    say(f"tokens: {len(data):,} pairs")
+
+
+def _count(folder: Path, key: str) -> Counter[str]:
+    return count_words(read_pairs(folder, key))
+
+
+def _encode(folder: Path, vocabulary: Vocabulary, key: str) -> Dataset:
+    return encode(read_pairs(folder, key), vocabulary)
 
 
 def make_model(work: Path, seed: int) -> None:
     """Train one model and write it."""
-    vocabulary = Vocabulary.read(work / "vocabulary.txt")
-
-    def report(share: float, loss: float) -> None:
-        say(f"train: seed {seed}, {share:.0%}, loss {loss:.3f}")
-
-    data = Dataset.read(work / "train.npz")
-    questions, languages = question_tokens(vocabulary), language_tokens(vocabulary, data.languages)
-    weights = train(data, len(vocabulary.tokens), questions, languages, Recipe(), seed, report)
+    vocabulary, weights = learn(work, seed, Recipe())
     fresh = model_folder(work, seed).with_suffix(".new")
     TokenTable.of(vocabulary, weights.rows, np.exp(weights.log_query)).write(fresh)
     fresh.replace(model_folder(work, seed))
@@ -130,8 +130,8 @@ def forget(work: Path, stage: str) -> None:
     places = {
         "packages": ["packages"],
         "pairs": ["pairs"],
-        "tokens": ["train.npz", "vocabulary.txt"],
-        "train": [one.name for one in work.glob("model-*")],
+        "tokens": [PAIRS, VOCABULARY],
+        "train": [one.name for pattern in ("part-*", "model-*") for one in work.glob(pattern)],
         "measure": ["figures.json"],
     }
     for later in STAGES[STAGES.index(stage) :]:
@@ -157,7 +157,7 @@ def main() -> None:
     make_pairs(work, packages)
     present = [key for key in keys if (work / "pairs" / f"{key}.jsonl.gz").exists()]
     learned = [key for key in present if key not in apart]
-    _unless((work / "vocabulary.txt").exists(), lambda: make_tokens(work, learned))
+    _unless((work / VOCABULARY).exists(), lambda: make_tokens(work, learned))
     for seed in options.seeds:
         _unless(model_folder(work, seed).exists(), lambda seed=seed: make_model(work, seed))
     measured = [key for key in present if key in apart]

@@ -12,7 +12,7 @@ from codequarry.shared.identifiers import split_identifier
 from codequarry.shared.model import Chunk
 from codequarry.shared.settings.config import ChunkingSettings
 
-Kind = Literal["doc", "comment", "name"]
+Kind = Literal["doc", "comment", "name", "title"]
 
 # Characters of code: about what a chunk has; the rest of a long one says little new.
 MOST_CODE = 2_000
@@ -20,11 +20,13 @@ LEAST_CODE = 60
 # Words of a text: fewer say too little, more are an essay.
 FEWEST_WORDS = 4
 MOST_WORDS = 60
-# Names are the weakest pairs: one for each so many symbols is enough beside the others.
+# Names alone are the weakest pairs: one for each so many symbols is enough beside the others.
 _NAME_EVERY = 2
 _DECLARED = frozenset({"function", "method", "class", "interface", "struct", "trait", "enum", "type", "module"})
 _COMMENT = re.compile(r"^\s*(?:#(?!!)|//(?!/)|--)\s?(?P<text>.*\S)\s*$")
 _LINES_AFTER_COMMENT = 12
+# Characters of a doc comment that stand before the code of a title.
+_MOST_DOC = 600
 _FEWEST_LINES = 2
 _WORD = re.compile(r"[A-Za-z]{2,}")
 # A comment that is code, a ruler, an order to a tool, or a licence.
@@ -65,8 +67,7 @@ def pairs_of(path: str, language: str, text: str, is_kept_apart: Callable[[str],
 def _pairs_of_chunk(chunk: Chunk, bare: str, with_name: bool) -> Iterator[Pair]:
     if chunk.symbol_type in _DECLARED:
         yield from _documented(chunk, bare)
-        if with_name:
-            yield from _named(chunk, bare)
+        yield from _named(chunk, bare, with_name)
     yield from _commented(chunk)
 
 
@@ -76,12 +77,17 @@ def _documented(chunk: Chunk, bare: str) -> Iterator[Pair]:
         yield Pair("doc", chunk.language, chunk.path, about, head_of(chunk), bare[:MOST_CODE])
 
 
-def _named(chunk: Chunk, bare: str) -> Iterator[Pair]:
+def _named(chunk: Chunk, bare: str, with_name: bool) -> Iterator[Pair]:
+    """Pair a name with the body without it, and where there is a doc comment, with comment and body: its title."""
     name = chunk.symbol_name or ""
     words = split_identifier(name)
-    if len(words) >= 2 and len(bare.strip()) >= 2 * LEAST_CODE:
-        code = re.sub(rf"\b{re.escape(name)}\b", "", bare)
-        yield Pair("name", chunk.language, "", " ".join(words), "", code[:MOST_CODE])
+    if len(words) < 2 or len(bare.strip()) < 2 * LEAST_CODE:
+        return
+    text, code = " ".join(words), re.sub(rf"\b{re.escape(name)}\b", "", bare)
+    if with_name:
+        yield Pair("name", chunk.language, "", text, "", code[:MOST_CODE])
+    if is_prose(summary(chunk.doc, limit=400)):
+        yield Pair("title", chunk.language, "", text, "", f"{chunk.doc[:_MOST_DOC]}\n{code}"[:MOST_CODE])
 
 
 def _commented(chunk: Chunk) -> Iterator[Pair]:

@@ -5,45 +5,22 @@ normalised sum of sqrt(tf) times the token's row, and its gradient is written ou
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from training.dataset import KINDS, Dataset
+from training.augmentation import Augmentation
+from training.dataset import Dataset
+from training.recipe import Course, Recipe
 
 Matrix = NDArray[np.float32]
-TokenLists = tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """What decides the model beside the data. Rates are of Adam with cosine decay; shares are probabilities."""
-
-    dimension: int = 256
-    epochs: int = 5
-    batch: int = 2_048
-    # Pairs of one package that stand together: each is a hard negative of the others.
-    block: int = 8
-    rate: float = 0.01
-    warm_up: float = 0.02
-    scale: float = 20.0
-    text_dropout: float = 0.1
-    # Texts that are cut to a few of their first words: what people ask is shorter than what they write beside code.
-    short_share: float = 0.3
-    fewest_words: int = 3
-    most_words: int = 9
-    code_dropout: float = 0.2
-    path_share: float = 0.7
-    head_share: float = 0.7
-    # Codes that keep some words of their doc comment, as they do in an index, and how many of the words.
-    doc_share: float = 0.2
-    doc_words: float = 0.3
-    # Queries that get words as people put before what they ask, and the name of the language.
-    question_share: float = 0.33
-    language_share: float = 0.15
+Report = Callable[[float, float], None]
+Seed = int | Sequence[int]
+# Pairs in which document frequencies are counted: enough for those that occur more than once in a while.
+_COUNTED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +48,18 @@ class Adam:
         weights[rows] -= corrected * mean / (np.sqrt(square) + 1e-8)
 
 
-def bag(places: NDArray[np.int64], ids: NDArray[np.int32], shape: tuple[int, int]) -> sparse.csr_matrix:
-    """Return sqrt(tf) of each token in each text, as a matrix (texts, tokens)."""
-    counted = sparse.coo_matrix((np.ones(len(ids), np.float32), (places, ids)), shape=shape).tocsr()
-    counted.sum_duplicates()
-    counted.data = np.sqrt(counted.data)
-    return counted
-
-
-def start(data: Dataset, tokens: int, recipe: Recipe, chance: np.random.Generator) -> Matrix:
-    """Return random directions, as long as the token's inverse document frequency."""
+def begin(data: Dataset, tokens: int, recipe: Recipe, seed: Seed) -> Weights:
+    """Return a table before it learns: random directions, as long as the token's inverse document frequency."""
+    chance = np.random.default_rng(seed)
+    sample = chance.permutation(len(data))[:_COUNTED]
     seen = np.zeros(tokens)
     for part in (data.parts["text"], data.parts["code"]):
-        places, ids = part.take(np.arange(len(data)))
+        places, ids = part.take(sample)
         seen += np.bincount(np.unique(places * tokens + ids) % tokens, minlength=tokens)
-    frequency = np.log((2 * len(data) + 1) / (seen + 1)) + 0.1
+    frequency = np.log((2 * len(sample) + 1) / (seen + 1)) + 0.1
     directions = chance.standard_normal((tokens, recipe.dimension)) / math.sqrt(recipe.dimension)
-    return (directions * (frequency / frequency.mean())[:, None]).astype(np.float32)
+    rows = (directions * (frequency / frequency.mean())[:, None]).astype(np.float32)
+    return Weights(rows, np.zeros(tokens, dtype=np.float32))
 
 
 def batches(data: Dataset, recipe: Recipe, chance: np.random.Generator) -> Iterator[NDArray[np.int64]]:
@@ -103,82 +75,23 @@ def batches(data: Dataset, recipe: Recipe, chance: np.random.Generator) -> Itera
         yield blocks[at : at + a_batch].ravel()
 
 
-@dataclass(frozen=True, slots=True)
-class Augmentation:
-    """Chances taken on both sides of a pair.
-
-    ``questions`` are token lists put before some texts, ``languages`` the names of the languages as tokens.
-    """
-
-    recipe: Recipe
-    questions: TokenLists
-    languages: TokenLists
-    tokens: int
-
-    def texts(self, data: Dataset, which: NDArray[np.int64], chance: np.random.Generator) -> sparse.csr_matrix:
-        """Return the bags of the texts, some of their words left out, some asked as a question."""
-        recipe = self.recipe
-        places, ids = data.parts["text"].take(which)
-        order = np.arange(len(ids)) - np.searchsorted(places, places)
-        words = chance.integers(recipe.fewest_words, recipe.most_words + 1, size=len(which))
-        is_short = chance.random(len(which)) < recipe.short_share
-        kept = ~is_short[places] | (order < words[places])
-        kept &= chance.random(len(ids)) >= recipe.text_dropout
-        asked = np.flatnonzero(chance.random(len(which)) < recipe.question_share)
-        forms = chance.integers(len(self.questions), size=len(asked))
-        more = [(row, token) for row, form in zip(asked, forms, strict=True) for token in self.questions[form]]
-        named = np.flatnonzero(chance.random(len(which)) < recipe.language_share)
-        more += [(row, token) for row in named for token in self.languages[data.language[which[row]]]]
-        extra = np.array(more, dtype=np.int64).reshape(-1, 2)
-        rows = np.concatenate([places[kept], extra[:, 0]])
-        return bag(rows, np.concatenate([ids[kept], extra[:, 1].astype(np.int32)]), (len(which), self.tokens))
-
-    def codes(self, data: Dataset, which: NDArray[np.int64], chance: np.random.Generator) -> sparse.csr_matrix:
-        """Return the bags of the code, with its path and its head sometimes, some of its tokens left out."""
-        found = []
-        recipe, keep = self.recipe, 1 - self.recipe.code_dropout
-        # A name is the whole text of its pair: with it in the code there is nothing to learn.
-        documented = recipe.doc_share * (data.kind[which] != KINDS.index("name"))
-        shares = (
-            ("path", recipe.path_share, keep),
-            ("head", recipe.head_share, keep),
-            ("text", documented, recipe.doc_words),
-            ("code", 1.0, keep),
-        )
-        for part, share, of_tokens in shares:
-            places, ids = data.parts[part].take(which)
-            shown = chance.random(len(which)) < share
-            kept = shown[places] & (chance.random(len(ids)) < of_tokens)
-            found.append((places[kept], ids[kept]))
-        rows, tokens = (np.concatenate(one) for one in zip(*found, strict=True))
-        return bag(rows, tokens, (len(which), self.tokens))
-
-
 def train(
-    data: Dataset,
-    tokens: int,
-    questions: TokenLists,
-    languages: TokenLists,
-    recipe: Recipe,
-    seed: int,
-    report: Callable[[float, float], None],
-) -> Weights:
-    """Return what was learned; ``report`` is told the share that is done and the mean loss."""
-    chance = np.random.default_rng(seed)
-    weights = Weights(start(data, tokens, recipe, chance), np.zeros(tokens, dtype=np.float32))
+    data: Dataset, weights: Weights, augmentation: Augmentation, course: Course, seed: Seed, report: Report
+) -> None:
+    """Let ``weights`` learn in place; ``report`` is told the share that is done and the mean loss."""
+    recipe, chance = augmentation.recipe, np.random.default_rng(seed)
     log_scale = np.array([math.log(recipe.scale)], dtype=np.float32)
-    adam, query_adam, scale_adam = Adam(weights.rows.shape), Adam((tokens,)), Adam((1,))
-    augmentation = Augmentation(recipe, questions, languages, tokens)
-    steps = recipe.epochs * (len(data) // recipe.batch)
+    adam, query_adam, scale_adam = Adam(weights.rows.shape), Adam(weights.log_query.shape), Adam((1,))
+    steps = course.epochs * (len(data) // recipe.batch)
     number, losses = 0, []
-    for _ in range(recipe.epochs):
+    for _ in range(course.epochs):
         for which in batches(data, recipe, chance):
             number += 1
             texts = augmentation.texts(data, which, chance)
             codes = augmentation.codes(data, which, chance)
             same = _same(data.code_key[which]) | _same(data.text_key[which])
             loss, slope = loss_and_gradient(weights, texts, codes, float(np.exp(log_scale[0])), same)
-            rate = _rate(number, steps, recipe)
+            rate = course.rate_at(number, steps)
             adam.step(weights.rows, slope.tokens, slope.rows, rate, number)
             query_adam.step(weights.log_query, slope.tokens, slope.log_query, rate, number)
             scale_adam.step(log_scale, np.array([0]), np.array([slope.log_scale], np.float32), rate, number)
@@ -186,7 +99,6 @@ def train(
             losses.append(loss)
             if number % 50 == 0:
                 report(number / steps, float(np.mean(losses[-50:])))
-    return weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +160,3 @@ def _same(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
     equal = keys[:, None] == keys[None, :]
     np.fill_diagonal(equal, False)
     return equal
-
-
-def _rate(number: int, steps: int, recipe: Recipe) -> float:
-    warm = max(1.0, recipe.warm_up * steps)
-    return recipe.rate * min(1.0, number / warm) * 0.5 * (1 + math.cos(math.pi * min(1.0, number / steps)))

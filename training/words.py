@@ -14,14 +14,19 @@ FEWEST_PACKAGES = 3
 _LONGEST_WORD = 32
 
 
-def count_words(packages: Iterable[Iterable[Pair]]) -> tuple[Counter[str], Counter[str]]:
-    """Return how often each word occurs, and in how many packages."""
+def count_words(pairs: Iterable[Pair]) -> Counter[str]:
+    """Return how often each word occurs in the pairs of one package."""
+    own = Counter[str]()
+    for pair in pairs:
+        for text in (pair.text, pair.path, pair.head, pair.code):
+            own.update(words_of(text))
+    return own
+
+
+def sum_words(packages: Iterable[Counter[str]]) -> tuple[Counter[str], Counter[str]]:
+    """Return how often each word occurs in all packages, and in how many of them."""
     often, spread = Counter[str](), Counter[str]()
-    for pairs in packages:
-        own = Counter[str]()
-        for pair in pairs:
-            for text in (pair.text, pair.path, pair.head, pair.code):
-                own.update(words_of(text))
+    for own in packages:
         often.update(own)
         spread.update(own.keys())
     return often, spread

@@ -35,6 +35,16 @@ def test_a_name_is_paired_with_its_body_without_the_name():
     assert "take_over" not in pair.code and pair.head == "" and pair.path == ""
 
 
+def test_a_title_is_a_name_with_the_doc_comment_and_the_body_and_only_where_there_is_one():
+    (pair,) = of_kind("title")
+    assert pair.text == "take over" and pair.head == "" and pair.path == ""
+    assert pair.code.startswith("Take the lease") and "waiting =" in pair.code and "take_over" not in pair.code
+    assert (
+        of_kind("title", PYTHON.replace('"""Take the lease of a holder that died before it could give it back."""', ""))
+        == []
+    )
+
+
 def test_code_that_was_commented_out_and_orders_to_tools_are_no_prose():
     assert is_prose("Returns the first element that fits")
     for text in (

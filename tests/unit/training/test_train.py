@@ -1,12 +1,18 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from codequarry.shared.embedding.vocabulary import Vocabulary
+from training.augmentation import Augmentation, bag
 from training.dataset import Dataset, encode
+from training.learn import learn
+from training.merge import merge
 from training.pairs import Pair
 from training.questions import FORMS, question_tokens
-from training.train import Recipe, Weights, bag, batches, loss_and_gradient, train
+from training.recipe import Course, Recipe
+from training.train import Weights, batches, begin, loss_and_gradient, train
 
 WORDS = [f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"] + [
     f"code{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"
@@ -24,6 +30,29 @@ def synthetic(number, packages=4):
             text, code = (" ".join(kind + one for one in letters) for kind in ("word", "code"))
             pairs.append(Pair("doc", "python", "", text, "", code))
         yield pairs
+
+
+# Without chances: what is learned is in the pairs.
+PLAIN = Recipe(
+    dimension=32, batch=128, block=8, code_dropout=0.0, doc_share=0.0, question_share=0.0, short_share=0.0, members=3
+)
+
+
+def every(packages):
+    return Dataset.join([encode(pairs, VOCABULARY) for pairs in packages])
+
+
+def learned(data, recipe, course, seed, told=lambda *_: None):
+    tokens = len(VOCABULARY.tokens)
+    weights = begin(data, tokens, recipe, seed)
+    train(data, weights, Augmentation(recipe, question_tokens(VOCABULARY), ((),), tokens), course, seed, told)
+    return weights
+
+
+def found(weights):
+    """Tell how many of the words have their own code nearest."""
+    unit = weights.rows / np.linalg.norm(weights.rows, axis=1, keepdims=True)
+    return ((unit[:26] @ unit[26:52].T).argmax(axis=1) == np.arange(26)).mean()
 
 
 def test_the_gradient_is_that_of_the_loss():
@@ -62,42 +91,56 @@ def test_the_gradient_is_that_of_the_loss():
 
 
 def test_what_belongs_together_is_found_after_training_and_not_before(tmp_path):
-    data = encode(synthetic(2_000), VOCABULARY)
+    data = every(synthetic(2_000))
     data.write(tmp_path / "train.npz")
     data = Dataset.read(tmp_path / "train.npz")
-    recipe = Recipe(
-        dimension=32,
-        epochs=12,
-        batch=128,
-        block=8,
-        code_dropout=0.0,
-        doc_share=0.0,
-        question_share=0.0,
-        short_share=0.0,
-    )
     told = []
-    weights = train(
-        data, len(VOCABULARY.tokens), question_tokens(VOCABULARY), ((),), recipe, 1, lambda *said: told.append(said)
-    )
-    unit = weights.rows / np.linalg.norm(weights.rows, axis=1, keepdims=True)
-    nearest = (unit[:26] @ unit[26:52].T).argmax(axis=1)
-    assert (nearest == np.arange(26)).mean() > 0.9
+    weights = learned(data, PLAIN, Course(12, 0.01), 1, lambda *said: told.append(said))
+    assert found(weights) > 0.9
     assert told[-1][1] < told[0][1] and 0 < told[-1][0] <= 1
 
 
 def test_the_same_seed_gives_the_same_model():
-    data = encode(synthetic(400), VOCABULARY)
-    recipe = Recipe(dimension=8, epochs=1, batch=64, block=8)
-    first, second, other = (
-        train(data, len(VOCABULARY.tokens), question_tokens(VOCABULARY), ((),), recipe, seed, lambda *_: None)
-        for seed in (1, 1, 2)
-    )
+    data = every(synthetic(400))
+    recipe = Recipe(dimension=8, batch=64, block=8)
+    first, second, other = (learned(data, recipe, Course(1, 0.01), seed) for seed in (1, 1, 2))
     assert np.array_equal(first.rows, second.rows) and not np.array_equal(first.rows, other.rows)
     assert np.array_equal(first.log_query, second.log_query)
 
 
+def test_tables_that_learned_apart_agree_in_one_as_wide_as_each():
+    data = every(synthetic(1_000))
+    tables = [learned(data, PLAIN, Course(6, 0.01), seed) for seed in (1, 2, 3)]
+    occurrences = np.bincount(
+        np.concatenate([one.flat for one in data.parts.values()]), minlength=len(VOCABULARY.tokens)
+    )
+    merged = merge(tables, occurrences)
+    assert merged.rows.shape == tables[0].rows.shape
+    assert found(merged) >= max(map(found, tables)) > 0.5
+    assert np.allclose(merged.log_query, np.mean([one.log_query for one in tables], axis=0))
+
+
+def test_one_table_merged_is_itself_but_for_a_rotation():
+    chance = np.random.default_rng(1)
+    table = Weights(chance.standard_normal((9, 4)).astype(np.float32), np.zeros(9, np.float32))
+    merged = merge([table], np.arange(9))
+    assert np.allclose(merged.rows @ merged.rows.T, table.rows @ table.rows.T, atol=1e-4)
+
+
+def test_a_model_goes_on_from_the_members_that_are_there(tmp_path):
+    every(synthetic(600)).write(tmp_path / "train.npz")
+    VOCABULARY.write(tmp_path / "vocabulary.txt")
+    recipe = replace(PLAIN, apart=Course(1, 0.01), merged=Course(1, 0.003), members=2)
+    _, first = learn(tmp_path, 7, recipe)
+    kept, other = tmp_path / "part-7-0.npz", tmp_path / "part-7-1.npz"
+    stamp = kept.stat().st_mtime_ns
+    other.unlink()
+    _, again = learn(tmp_path, 7, recipe)
+    assert kept.stat().st_mtime_ns == stamp and np.array_equal(first.rows, again.rows)
+
+
 def test_a_batch_is_made_of_blocks_of_one_package():
-    data = encode(synthetic(800), VOCABULARY)
+    data = every(synthetic(800))
     recipe = Recipe(batch=64, block=8)
     seen = []
     for which in batches(data, recipe, np.random.default_rng(1)):
@@ -114,7 +157,7 @@ def test_a_token_counts_with_the_square_root_of_how_often_it_occurs():
 
 def test_a_pair_that_comes_twice_counts_once():
     pair = Pair("doc", "go", "a.go", "Opens the archive", "", "func Open() {}")
-    data = encode([[pair, pair], [pair]], VOCABULARY)
+    data = every([[pair, pair], [pair]])
     assert len(data) == 1 and data.languages == ("go",)
 
 

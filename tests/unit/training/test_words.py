@@ -1,7 +1,7 @@
 from collections import Counter
 
 from training.pairs import Pair
-from training.words import choose_tokens, count_words
+from training.words import choose_tokens, count_words, sum_words
 
 
 def test_whole_words_come_first_and_pieces_save_the_most_for_the_others():
@@ -16,5 +16,5 @@ def test_whole_words_come_first_and_pieces_save_the_most_for_the_others():
 
 def test_words_are_counted_over_all_parts_of_a_pair_and_once_for_each_package():
     pair = Pair("doc", "python", "a/parse.py", "Parse the thing", "", "def parse_thing(): ...")
-    often, spread = count_words([[pair, pair], [pair]])
+    often, spread = sum_words([count_words([pair, pair]), count_words([pair])])
     assert often["parse"] == 9 and spread["parse"] == 2
