@@ -41,6 +41,7 @@ bench: $(VENV)/.test ## Measure speed on this machine (minutes); docs/measuremen
 	$(BIN)/python bench/demo.py --libraries-only
 	$(BIN)/python -m bench.acceptance.speed --repo .demo/libraries/.git
 	$(BIN)/python bench/embedded_store.py
+	$(BIN)/python bench/embedding_speed.py
 
 model: $(VENV)/.training ## Train the code-embedding model from scratch (needs npm, cargo, go and apt-get too; training/README.md).
 	$(BIN)/python -m training.make --work .model $(MODEL_OPTIONS)

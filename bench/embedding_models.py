@@ -1,6 +1,6 @@
 """Measure the embedding models that run on this machine: opening, texts a second, one query.
 
-``python bench/embedding_models.py [--models wordllama minilm] [--folder FOLDER] [--seconds 5]``
+``python bench/embedding_models.py [--models codequarry-1 minilm] [--folder FOLDER] [--seconds 5]``
 
 Short texts are one-line functions, chunks are 1,200 characters of the standard library's source. MiniLM is installed
 into the folder (a scratch one if none is named) when it is not there yet. Every text is new to the model: no cache.
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.install import install_model
-from codequarry.shared.embedding.known import find_model
+from codequarry.shared.embedding.known import DEFAULT, find_model
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.settings.config import EmbeddingSettings
 
@@ -33,7 +33,7 @@ ROW = "{:12}" + " {:>10}" * 6
 def main() -> None:
     """Measure each model and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", nargs="+", default=["wordllama", "minilm"])
+    parser.add_argument("--models", nargs="+", default=[DEFAULT, "minilm"])
     parser.add_argument("--folder", type=Path, help="models folder; a scratch one if not given")
     parser.add_argument("--seconds", type=float, default=5.0, help="how long each rate is measured")
     given = parser.parse_args()

@@ -106,24 +106,19 @@ def _availability(
 def _other_folders(models_folder: Path) -> Iterator[Path]:
     from codequarry.shared.embedding.factory import is_model_folder
     from codequarry.shared.embedding.known import find_model
+    from codequarry.shared.embedding.table_embedder import is_table_folder
 
     if models_folder.is_dir():
         for path in sorted(models_folder.iterdir()):
-            if is_model_folder(path) and find_model(path.name) is None:
+            if (is_model_folder(path) or is_table_folder(path)) and find_model(path.name) is None:
                 yield path
 
 
 def _placed(path: Path, settings: "EmbeddingSettings") -> dict[str, object]:
     """Describe a model that someone put into the models folder."""
-    from codequarry.shared.embedding.folder import read_folder
-
-    folder = read_folder(path)
     return {
         "name": path.name,
-        "dimension": folder.dimension,
-        "window": folder.max_tokens,
-        "query_prefix": folder.query_prefix,
-        "document_prefix": folder.document_prefix,
+        **_shape(path),
         "query_input_type": "",
         "document_input_type": "",
         "source": "folder",
@@ -131,6 +126,23 @@ def _placed(path: Path, settings: "EmbeddingSettings") -> dict[str, object]:
         "state": "ready",
         "in_use": settings.model == path.name,
         "how": f"in {path}",
+    }
+
+
+def _shape(path: Path) -> dict[str, object]:
+    from codequarry.shared.embedding.factory import is_model_folder
+    from codequarry.shared.embedding.folder import read_folder
+    from codequarry.shared.embedding.token_table import TokenTable
+
+    if not is_model_folder(path):
+        dimension = TokenTable.read(path).dimension
+        return {"dimension": dimension, "window": None, "query_prefix": "", "document_prefix": ""}
+    folder = read_folder(path)
+    return {
+        "dimension": folder.dimension,
+        "window": folder.max_tokens,
+        "query_prefix": folder.query_prefix,
+        "document_prefix": folder.document_prefix,
     }
 
 

@@ -22,6 +22,8 @@ def status(context: typer.Context, as_json: Json = False) -> None:
         return
     write(f"store         {body['store']['kind']}, {safe_line(body['store']['place'])}")
     write(f"model         {body['model']['name']}, {body['model']['dimension']} dimensions")
+    for one in body["degraded"]:
+        write(f"degraded      {safe_line(one)}")
     total = f"{count(body['files'], 'file')}, {count(body['chunks'], 'chunk')}"
     write(f"repositories  {len(body['repos'])}: {total}" if body["repos"] else "repositories  none")
     write(f"disk          {size(body['disk']['used'])} in {safe_line(body['home'])}, {size(body['disk']['free'])} free")
@@ -50,6 +52,7 @@ def _status(place: "Workplace") -> dict[str, Any]:
         "home": str(settings.home),
         "store": {"kind": settings.store, "place": where},
         "model": {"name": place.embedder.name, "dimension": place.embedder.dimension},
+        "degraded": list(place.degraded),
         "repos": repos,
         "files": sum(one["files"] for one in repos),
         "chunks": sum(one["chunks"] for one in repos),

@@ -24,8 +24,8 @@ from codequarry.search_api.signals import (
 from codequarry.shared.model import Candidate, Chunk, KindOfFile, SymbolType
 from codequarry.shared.store.port import Recall
 
-# Measured by bench/ranking.py with the default model, whose vectors are weaker than words alone; anything from 0.5 to
-# 0.65 for the words does about as well.
+# Measured by bench/ranking.py with wordllama, the default model then, whose vectors are weaker than words alone;
+# anything from 0.5 to 0.65 for the words did about as well.
 LEXICAL_WEIGHT = 0.55
 SEMANTIC_WEIGHT = 0.45
 # How much of what is missing to 1 a full signal closes. Who writes a name wants its definition: it must pass any use

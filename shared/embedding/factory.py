@@ -2,8 +2,18 @@
 
 from pathlib import Path
 
-from codequarry.shared.embedding.known import DEFAULT, MODEL_FILE, TOKENIZER_FILE, KnownModel, find_model, unknown_model
+from codequarry.shared.embedding.built_in import open_built_in
+from codequarry.shared.embedding.known import (
+    DEFAULT,
+    MODEL_FILE,
+    TOKENIZER_FILE,
+    KnownModel,
+    find_model,
+    is_gone,
+    unknown_model,
+)
 from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.embedding.table_embedder import TableEmbedder, is_table_folder
 from codequarry.shared.errors import EmbeddingError, UsageError
 from codequarry.shared.settings.config import EmbeddingSettings
 
@@ -12,16 +22,18 @@ def open_embedder(settings: EmbeddingSettings, models_folder: Path) -> Embedder:
     """Return the embedder that the settings name.
 
     Raise UnknownName for a model that is neither known nor a folder, EmbeddingError for a known one whose files are
-    not there, UsageError for settings that do not go together.
+    not there, UsageError for settings that do not go together and for a model that is gone.
     """
+    if is_gone(settings.model):
+        raise unknown_model(settings.model)
     known = find_model(settings.model)
     if settings.base_url or (known and known.api):
         return _server(settings, known)
     if known and known.name == DEFAULT:
-        from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
-
-        return WordLlamaEmbedder(settings)
+        return open_built_in(settings)
     folder = _folder(settings.model, known, models_folder)
+    if not is_model_folder(folder):
+        return TableEmbedder(folder, folder.resolve().name, settings, f"put its files into {folder} again")
     from codequarry.shared.embedding.folder import read_folder
     from codequarry.shared.embedding.onnx import OnnxEmbedder
 
@@ -48,7 +60,7 @@ def _folder(model: str, known: KnownModel | None, models_folder: Path) -> Path:
     """Return the folder of a model on this machine: a path, or a name in the models folder."""
     candidates = [models_folder / known.name] if known else [Path(model).expanduser(), models_folder / model]
     for folder in candidates:
-        if is_model_folder(folder):
+        if is_model_folder(folder) or (known is None and is_table_folder(folder)):
             return folder
     if known is None:
         present = next((folder for folder in candidates if folder.is_dir()), None)

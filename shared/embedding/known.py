@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from codequarry.shared.errors import UnknownName
+from codequarry.shared.errors import UnknownName, UsageError
 
 Source = Literal["built in", "install", "folder", "api"]
 Pooling = Literal["mean", "cls"]
@@ -66,7 +66,9 @@ class KnownReranker:
     repository: str
 
 
-DEFAULT = "wordllama"
+DEFAULT = "codequarry-1"
+# Built-in models of earlier releases, by all their names.
+GONE = frozenset({"wordllama", "dleemiller/word-llama-l2-supercat"})
 _OPENAI = Api(base_url="https://api.openai.com/v1")
 # Voyage takes only base64 or nothing as format, calls the dimension otherwise, and refuses larger requests.
 _VOYAGE = Api(
@@ -93,7 +95,7 @@ _MINILM_JAR = MavenJar(
 )
 
 EMBEDDERS: tuple[KnownModel, ...] = (
-    KnownModel(DEFAULT, 256, None, "built in", repository="dleemiller/word-llama-l2-supercat"),
+    KnownModel(DEFAULT, 256, None, "built in"),
     KnownModel(
         "minilm",
         384,
@@ -162,8 +164,18 @@ def known_names() -> Sequence[str]:
     return [model.name for model in EMBEDDERS]
 
 
-def unknown_model(name: str) -> UnknownName:
+def is_gone(name: str) -> bool:
+    """Tell whether a name is that of a model which was built in once."""
+    return name.casefold() in GONE
+
+
+def unknown_model(name: str) -> UsageError:
     """Return the error for a model that is neither known nor a folder."""
+    if is_gone(name):
+        return UsageError(
+            f"embedding model '{name}' is gone: set [embedding] model = \"{DEFAULT}\", the built-in one, and move "
+            f"an index that '{name}' made by `codequarry migrate --model {DEFAULT}`"
+        )
     return UnknownName("embedding model", name, [*known_names(), "or a folder with model.onnx and tokenizer.json"])
 
 

@@ -4,18 +4,23 @@ import importlib.util
 import threading
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from codequarry.shared.embedding.folder import ModelFolder
-from codequarry.shared.embedding.onnx_session import OnnxSession, load_session
 from codequarry.shared.embedding.port import Matrix, Vector, Window
 from codequarry.shared.embedding.strides import cut, stride_shape
 from codequarry.shared.embedding.vectors import document_suffix, normalised, well_formed
 from codequarry.shared.errors import EmbeddingError, UsageError
 from codequarry.shared.settings.config import EmbeddingSettings
 
+if TYPE_CHECKING:
+    from codequarry.shared.embedding.onnx_session import OnnxSession
+
 INSTALL_HINT = "pip install 'codequarry[onnx]'"
+# What that brings.
+_PACKAGES = ("onnxruntime", "tokenizers")
 
 
 class OnnxEmbedder:
@@ -25,8 +30,9 @@ class OnnxEmbedder:
     preferred_batch = 256
 
     def __init__(self, folder: ModelFolder, settings: EmbeddingSettings) -> None:
-        if importlib.util.find_spec("onnxruntime") is None:
-            raise EmbeddingError(f"model '{folder.name}' needs onnxruntime; run `{INSTALL_HINT}`")
+        for package in _PACKAGES:
+            if importlib.util.find_spec(package) is None:
+                raise EmbeddingError(f"model '{folder.name}' needs {package}; run `{INSTALL_HINT}`")
         limit = settings.context_window or folder.max_tokens
         if limit > folder.max_tokens:
             raise UsageError(
@@ -100,7 +106,9 @@ class OnnxEmbedder:
             rows[row] = vector
         return normalised(rows)
 
-    def _load(self) -> OnnxSession:
+    def _load(self) -> "OnnxSession":
+        from codequarry.shared.embedding.onnx_session import load_session
+
         with self._lock:
             if self._session is None:
                 self._session = load_session(self._folder, self._shape.limit)

@@ -57,7 +57,7 @@ class OpenSearchSettings(Section):
 class EmbeddingSettings(Section):
     """Which model, where it runs, and how much is sent to it at once."""
 
-    model: str = "wordllama"
+    model: str = "codequarry-1"
     base_url: str | None = Field(default=None, description="OpenAI-compatible server")
     api_key: SecretStr | None = None
     dimensions: int | None = Field(default=None, ge=1, le=16_000)

@@ -85,7 +85,7 @@ def from_pairs(pairs: Iterable[str], leaves: Leaves, source: str) -> list[Given]
     for pair in pairs:
         key, separator, text = pair.partition("=")
         if not separator:
-            raise UsageError(f"'{pair}' is no setting; write KEY=VALUE, as in embedding.model=wordllama")
+            raise UsageError(f"'{pair}' is no setting; write KEY=VALUE, as in embedding.model=minilm")
         if key not in leaves:
             raise _unknown(key, leaves, f"the {source}")
         given.append(Given(key, parse_text(text, leaves[key]), source))

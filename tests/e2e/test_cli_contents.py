@@ -204,8 +204,9 @@ def test_doctor_says_once_that_the_store_does_not_answer(workspace: Any) -> None
     assert "Traceback" not in outcome.err
 
 
-def test_another_model_is_refused_with_what_to_run(indexed: Any) -> None:
-    variables = {"CODEQUARRY_EMBEDDING__DIMENSIONS": "64"}
+def test_another_model_is_refused_with_what_to_run(indexed: Any, place_table: Any) -> None:
+    place_table(indexed.folder / "home" / "models" / "small", 64)
+    variables = {"CODEQUARRY_EMBEDDING__MODEL": "small"}
     outcome = indexed.run("index", "project", variables=variables)
     assert outcome.code == 1
     assert outcome.error.startswith("error: ")

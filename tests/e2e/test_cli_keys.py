@@ -24,7 +24,8 @@ def ask(url, path, key=None):
             return error.code, error.read().decode()
 
 
-def test_a_key_is_made_before_anything_is_indexed_and_stays_when_another_model_is(workspace):
+def test_a_key_is_made_before_anything_is_indexed_and_stays_when_another_model_is(workspace, place_table):
+    place_table(workspace.folder / "home" / "models" / "small", 64)
     made = workspace.run("keys", "create", "ci", "--repo", "team-*", "--scope", "index", "--scope", "search")
     assert made.code == 0, made.err
     key = made.out.strip()
@@ -33,7 +34,7 @@ def test_a_key_is_made_before_anything_is_indexed_and_stays_when_another_model_i
     assert [(one["name"], one["scopes"], one["state"]) for one in listed] == [("ci", ["search", "index"], "active")]
     assert key.rpartition("_")[2] not in workspace.run("keys", "list", "--json").out
     repository = workspace.repository("project", {"a.py": "x = 1\n"})
-    smaller = {"CODEQUARRY_EMBEDDING__DIMENSIONS": "64"}
+    smaller = {"CODEQUARRY_EMBEDDING__MODEL": "small"}
     assert workspace.run("index", repository.folder, variables=smaller).code == 0
     assert [one["name"] for one in workspace.run("keys", "list", "--json").json["keys"]] == ["ci"]
 

@@ -143,10 +143,10 @@ def test_without_network_the_failure_says_what_to_check(tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     ("name", "error", "said"),
     [
-        ("wordllama", UsageError, "is built in; there is nothing to install"),
+        ("codequarry-1", UsageError, "is built in; there is nothing to install"),
         ("bge-small", UsageError, r"put model\.onnx and tokenizer\.json of BAAI/bge-small-en-v1\.5 into"),
         ("voyage-code-3", UsageError, "is an API; set .* CODEQUARRY_EMBEDDING__API_KEY"),
-        ("word2vec", UnknownName, "unknown embedding model 'word2vec'; known: wordllama"),
+        ("word2vec", UnknownName, "unknown embedding model 'word2vec'; known: codequarry-1"),
     ],
 )
 def test_what_cannot_be_installed_says_how_it_is_had(

@@ -57,7 +57,7 @@ def test_the_json_has_everything_that_the_table_has(call: Call, home: Path) -> N
     assert (nomic["dimension"], nomic["window"], nomic["document_prefix"]) == (768, 8192, "search_document: ")
     assert nomic["state"] == "missing"
     assert nomic["how"].endswith(f"into {home / 'models' / 'nomic-embed-text-v1.5'}")
-    assert [name for name, one in models.items() if one["in_use"]] == ["wordllama"]
+    assert [name for name, one in models.items() if one["in_use"]] == ["codequarry-1"]
     assert [one["name"] for one in json.loads(out)["rerankers"]] == [one.name for one in RERANKERS]
 
 
@@ -79,6 +79,16 @@ def test_a_model_that_someone_put_there_is_listed_as_ready(call: Call, home: Pat
     shutil.rmtree(home)
 
 
+def test_a_token_table_that_someone_put_there_is_listed_as_ready(
+    call: Call, home: Path, place_table: Callable[[Path, int], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place_table(home / "models" / "ours", 32)
+    monkeypatch.setenv("CODEQUARRY_EMBEDDING__MODEL", "ours")
+    ours = models_of(call("models", "--json")[1])["ours"]
+    assert (ours["dimension"], ours["window"], ours["state"], ours["in_use"]) == (32, None, "ready", True)
+    assert "folder, ready, in use" in call("models")[1]
+
+
 def test_an_api_with_its_key_is_ready_and_the_key_is_not_shown(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CODEQUARRY_EMBEDDING__MODEL", "voyage-code-3")
     monkeypatch.setenv("CODEQUARRY_EMBEDDING__API_KEY", "sk-secret")
@@ -91,8 +101,9 @@ def test_an_api_with_its_key_is_ready_and_the_key_is_not_shown(call: Call, monke
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("word2vec", "error: unknown embedding model 'word2vec'; known: wordllama"),
-        ("wordllama", "error: 'wordllama' is built in; there is nothing to install"),
+        ("word2vec", "error: unknown embedding model 'word2vec'; known: codequarry-1"),
+        ("codequarry-1", "error: 'codequarry-1' is built in; there is nothing to install"),
+        ("wordllama", "error: embedding model 'wordllama' is gone: set [embedding] model = \"codequarry-1\""),
         ("jina-code", "error: 'jina-embeddings-v2-base-code' cannot be installed from here; put model.onnx"),
     ],
 )

@@ -162,7 +162,7 @@ def test_another_model_is_refused_with_what_to_do(make_repository, make_workshop
             return getattr(workshop.embedder, name)
 
     with pytest.raises(
-        ModelMismatch, match=r"this index was made with model 'wordllama.*`codequarry migrate --model wordllama`"
+        ModelMismatch, match=r"this index was made with model 'codequarry-1-.*`codequarry migrate --model codequarry-1`"
     ):
         index_repository(IndexRequest("."), replace(workshop, embedder=Other()))
 

@@ -19,7 +19,13 @@ FILES = {
     "net/server.py": "def serve(port):\n    return open_socket(port)\n",
     "long.py": "def long():\n" + "".join(f"    value_{line} = compute_something({line})\n" for line in range(120)),
 }
-SMALL = "--set=embedding.dimensions=64"
+SMALL = "--set=embedding.model=small"
+
+
+@pytest.fixture(autouse=True)
+def small_model(workspace, place_table):
+    """Put another model into the data folder."""
+    place_table(workspace.folder / "home" / "models" / "small", 64)
 
 
 def edit_identity(home: Path, **changes: object) -> None:
@@ -38,9 +44,9 @@ def test_it_moves_the_index_and_says_what_that_took_and_what_to_set(workspace):
     assert (estimate["files"], estimate["dimension"]) == (3, 64)
     assert estimate["texts"] == estimate["chunks"] > 3
     assert workspace.run("status", "--json").json["migrations"] == []
-    told = workspace.run(SMALL, "migrate", "--model", "wordllama")
+    told = workspace.run("migrate", "--model", "small")
     assert told.code == 0
-    assert told.out.startswith("moved to wordllama-l2-64-")
+    assert told.out.startswith("moved to small-")
     assert f"copied      3 files, {estimate['chunks']} chunks" in told.out
     assert workspace.run("status", "--json").json["model"]["dimension"] == 64
     hit = workspace.run("search", "how long do we wait after a failure", "--json").json["results"][0]
@@ -53,7 +59,7 @@ def test_index_with_another_model_is_refused_and_names_the_command(workspace):
     repository = workspace.indexed("project", FILES)
     told = workspace.run(SMALL, "index", repository.folder)
     assert told.code == 1
-    assert "run `codequarry migrate --model wordllama` to change the index's model" in told.error
+    assert "run `codequarry migrate --model small` to change the index's model" in told.error
     findings = {one["name"]: one for one in workspace.run(SMALL, "doctor", "--json").json["checks"]}
     assert findings["identity"]["state"] == "warn"
     assert "codequarry migrate" in findings["identity"]["message"]
@@ -67,7 +73,7 @@ def test_index_migrates_first_where_the_settings_ask_for_it(workspace):
     assert "codequarry migrate" in workspace.run(*given, "--dry-run").error, "a dry run changes nothing"
     outcome = workspace.run(*given, "--json")
     assert outcome.json["files_changed"] == 1
-    assert "to wordllama: copying" in outcome.err
+    assert "to small: copying" in outcome.err
     assert workspace.run("status", "--json").json["model"]["dimension"] == 64
 
 
@@ -79,10 +85,11 @@ def test_a_model_that_does_not_exist_is_wrong_use(workspace):
     ("made_with", "why"),
     [
         ({"setting": "minilm", "model": "minilm-1234abcd"}, "model 'minilm' is not installed"),
-        ({"model": "wordllama-l2-256-00000000"}, "'wordllama' is now wordllama-l2-256-"),
+        ({"model": "codequarry-1-00000000"}, "'codequarry-1' is now codequarry-1-"),
+        ({"setting": "wordllama", "model": "wordllama-l2-256-f32d296c"}, "embedding model 'wordllama' is gone"),
         ({"setting": "text-embedding-3-small", "model": "text-embedding-3-small-1536"}, "needs a key"),
     ],
-    ids=["a package left", "another release's weights", "a server without its key"],
+    ids=["a package left", "another release's weights", "a model that is gone", "a server without its key"],
 )
 def test_an_index_of_an_older_default_model_answers_by_words_and_names_migrate(workspace, made_with, why):
     workspace.indexed("project", FILES)
@@ -93,9 +100,9 @@ def test_an_index_of_an_older_default_model_answers_by_words_and_names_migrate(w
     (said,) = answer["degraded"]
     assert said.startswith("embedding: answers are by words alone")
     assert why in said
-    assert "run `codequarry migrate --model wordllama`" in said
+    assert "run `codequarry migrate --model codequarry-1`" in said
     person = workspace.run("search", "backoff attempt")
-    assert "codequarry migrate --model wordllama" in person.err
+    assert "codequarry migrate --model codequarry-1" in person.err
     client = create_app(SettingsModel(home=workspace.folder / "home")).test_client()
     assert client.post("/search-code", json={"query": "backoff"}).get_json()["degraded"] == [said]
     assert 'stage="embedding"' in client.get("/metrics").get_data(as_text=True)
@@ -130,5 +137,5 @@ def test_from_the_built_in_model_to_a_transformer_and_its_strides(
     hits = workspace.run("search", "how long do we wait after a failure", "--json").json["results"]
     assert hits[0]["path"] == "net/retry.py"
     told = workspace.run("index", workspace.folder / "project")
-    assert "set CODEQUARRY_EMBEDDING__MODEL=minilm, or run `codequarry migrate --model wordllama`" in told.error
+    assert "set CODEQUARRY_EMBEDDING__MODEL=minilm, or run `codequarry migrate --model codequarry-1`" in told.error
     assert workspace.run("--set=embedding.model=minilm", "index", workspace.folder / "project").code == 0

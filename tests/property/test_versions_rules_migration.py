@@ -18,7 +18,7 @@ from codequarry.ingest.migration import migrate as migration
 from codequarry.ingest.migration import note as migration_note
 from codequarry.ingest.migration import switch as migration_switch
 from codequarry.ingest.migration.leftovers import remove_left_editions
-from codequarry.ingest.migration.migrate import migrate
+from codequarry.ingest.migration.migrate import MigrationReport, migrate
 from codequarry.ingest.migration.note import unfinished_migrations
 from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.removal import remove_repository
@@ -26,7 +26,7 @@ from codequarry.ingest.report import IndexReport, IndexRequest, Workshop
 from codequarry.search_api.backend import Backend
 from codequarry.search_api.request import SearchRequest
 from codequarry.shared.access.grants import OWNER
-from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
+from codequarry.shared.embedding.table_embedder import TableEmbedder
 from codequarry.shared.errors import IndexMoved, LeaseHeld, ModelMismatch, TextsRefused
 from codequarry.shared.opening import OpenIndex, open_index, open_index_to_write
 from codequarry.shared.settings.config import SettingsModel
@@ -41,11 +41,12 @@ from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import version_snapshot
 from codequarry.shared.versions.transactions import begin, check_held, publish, raise_floor
 
-# The same weights cut to other lengths are other models, and quick ones.
-OLD: dict[str, Any] = {"dimensions": 128}
-NEW: dict[str, Any] = {"dimensions": 64}
-WINDOWED: dict[str, Any] = {"dimensions": 64, "context_window": 64}
-MODEL = "wordllama"
+# The same weights cut to other lengths are other models, and quick ones: `Place` puts them into its home.
+TABLES = {"large": 128, "small": 64}
+OLD: dict[str, Any] = {"model": "large"}
+NEW: dict[str, Any] = {"model": "small"}
+WINDOWED: dict[str, Any] = {"model": "small", "context_window": 64}
+BUILT_IN: dict[str, Any] = {"model": "codequarry-1"}
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,10 @@ class Place:
         with closing(editions_of(settings)) as editions, closing(open_index(settings, editions)) as index:
             yield index
 
+    def migrate(self, embedding: dict[str, Any]) -> MigrationReport:
+        """Move the index to the model of an [embedding] section."""
+        return migrate(self.settings(embedding), embedding["model"])
+
     def search(self, query: str, embedding: dict[str, Any] = OLD, **request: Any) -> dict[str, Any]:
         """Search as a service that has just started does."""
         with closing(Backend(self.settings(embedding))) as backend:
@@ -83,20 +88,32 @@ class Place:
 
 
 @pytest.fixture
-def embedded_place(tmp_path: Path) -> Callable[[str], Place]:
-    """Give a function that makes an embedded place."""
-    return lambda name: Place(tmp_path / name, {})
+def make_home(tmp_path: Path, place_table: Callable[[Path, int], Path]) -> Callable[[str], Path]:
+    """Give a function that makes a data folder with the models in it."""
+
+    def make(name: str) -> Path:
+        for model, dimension in TABLES.items():
+            place_table(tmp_path / name / "models" / model, dimension)
+        return tmp_path / name
+
+    return make
 
 
 @pytest.fixture
-def opensearch_place(tmp_path: Path, opensearch_node: Any) -> Iterator[Callable[[str], Place]]:
+def embedded_place(make_home: Callable[[str], Path]) -> Callable[[str], Place]:
+    """Give a function that makes an embedded place."""
+    return lambda name: Place(make_home(name), {})
+
+
+@pytest.fixture
+def opensearch_place(make_home: Callable[[str], Path], opensearch_node: Any) -> Iterator[Callable[[str], Place]]:
     """Give a function that makes a place in the cluster; its indices are deleted at the end."""
     made: list[Place] = []
 
     def make(name: str) -> Place:
         index = f"test-move-{uuid.uuid4().hex[:12]}"
         section = {"urls": (opensearch_node.url,), "index": index}
-        made.append(Place(tmp_path / name, {"store": "opensearch", "opensearch": section}))
+        made.append(Place(make_home(name), {"store": "opensearch", "opensearch": section}))
         return made[-1]
 
     yield make
@@ -231,7 +248,7 @@ def test_rule_17_a_moved_index_is_what_a_fresh_one_of_that_model_would_be(make_r
     repository = grown(make_repository, place)
     with place.opened() as index:
         before = lives(index)
-    report = migrate(place.settings(target), MODEL)
+    report = place.migrate(target)
     assert (report.moved, report.dimension, report.resumed, report.refused) == (True, 64, False, ())
     assert report.embedded + report.reused_embeddings >= report.chunks >= 10
     other = fresh(make_place, place, repository, target)
@@ -247,7 +264,7 @@ def test_strides_are_made_whole_again_for_a_model_that_reads_any_length(make_rep
     place = make_place("windowed")
     repository = make_repository("project", FILES)
     place.index(repository.origin, WINDOWED)
-    migrate(place.settings(OLD), MODEL)
+    place.migrate(OLD)
     other = make_place("fresh")
     other.index(repository.origin, OLD)
     with place.opened() as moved, other.opened() as made:
@@ -260,8 +277,8 @@ def test_an_index_moves_again_and_back(make_repository, place):
     place.index(repository.origin)
     with place.opened() as index:
         before = described(index)
-    migrate(place.settings(NEW), MODEL)
-    report = migrate(place.settings(OLD), MODEL)
+    place.migrate(NEW)
+    report = place.migrate(OLD)
     assert (report.moved, report.edition) == (True, 3)
     with place.opened() as index:
         assert described(index) == before
@@ -286,7 +303,7 @@ def test_a_service_that_indexes_after_the_move_leaves_the_model_as_it_was_chosen
     """Its settings still name the old model; it indexes with that of the index."""
     repository = make_repository("project", FILES)
     here.index(repository.origin)
-    migrate(here.settings(NEW), MODEL)
+    here.migrate(NEW)
     repository.write("new.py", "x = 1\n")
     repository.commit("new")
     with here.opened(OLD) as index:
@@ -299,7 +316,7 @@ def test_a_service_that_indexes_after_the_move_leaves_the_model_as_it_was_chosen
 
 def test_a_left_edition_is_kept_for_its_grace_and_deleted_then(make_repository, here):
     here.index(make_repository("project", FILES).origin)
-    migrate(here.settings(NEW), MODEL)
+    here.migrate(NEW)
     with closing(editions_of(here.settings())) as editions:
         assert remove_left_editions(editions, grace_seconds=60) == []
         assert editions.present() == [1, 2]
@@ -308,22 +325,22 @@ def test_a_left_edition_is_kept_for_its_grace_and_deleted_then(make_repository, 
 
 
 def test_nothing_is_moved_where_nothing_is_to_be(make_repository, here):
-    assert not migrate(here.settings(NEW), MODEL).moved
+    assert not here.migrate(NEW).moved
     here.index(make_repository("project", FILES).origin)
-    assert not migrate(here.settings(OLD), MODEL).moved
+    assert not here.migrate(OLD).moved
     with closing(editions_of(here.settings())) as editions:
         assert editions.present() == [1]
 
 
 def test_imports_go_on_in_the_new_edition_and_pay_for_nothing_twice(make_repository, here):
     repository = grown(make_repository, here)
-    migrate(here.settings(NEW), MODEL)
+    here.migrate(NEW)
     assert here.index(repository.origin, NEW).changed is False
     repository.write("app/new.py", "def fresh_function():\n    return 1\n")
     repository.commit("after the move")
     report = here.index(repository.origin, NEW)
     assert (report.files_changed, report.embedded) == (1, 1)
-    with pytest.raises(ModelMismatch, match="codequarry migrate --model wordllama"):
+    with pytest.raises(ModelMismatch, match="codequarry migrate --model large"):
         here.index(repository.origin, OLD)
 
 
@@ -331,7 +348,7 @@ def test_a_file_that_the_new_model_refuses_is_listed_and_the_others_move(make_re
     files = {f"f{number}.py": f"def f{number}():\n    pass\n" for number in range(6)}
     repository = make_repository("project", files | {"bad.py": "def poison():\n    pass\n"})
     here.index(repository.origin)
-    embed = WordLlamaEmbedder.embed_documents
+    embed = TableEmbedder.embed_documents
 
     def refusing(self, texts):
         vectors = embed(self, texts)
@@ -340,8 +357,8 @@ def test_a_file_that_the_new_model_refuses_is_listed_and_the_others_move(make_re
             raise TextsRefused(refused, {at: row for at, row in enumerate(vectors) if at not in refused})
         return vectors
 
-    monkeypatch.setattr(WordLlamaEmbedder, "embed_documents", refusing)
-    report = migrate(here.settings(NEW), MODEL)
+    monkeypatch.setattr(TableEmbedder, "embed_documents", refusing)
+    report = here.migrate(NEW)
     assert report.refused == (("bad.py", "not such words"),)
     with here.opened(NEW) as index:
         (version,) = described(index).values()
@@ -385,19 +402,18 @@ def test_a_migration_that_dies_at_any_write_is_resumed_by_the_next(make_reposito
     repository = grown(make_repository, place)
     with place.opened() as index:
         before, first = described(index), lives(index)
-    settings = place.settings(NEW)
     chance = random.Random(7)
     for _ in range(60):
         with monkeypatch.context() as patch:
-            dying = Dying(patch, KINDS[settings.store], chance.randrange(0, 45))
+            dying = Dying(patch, KINDS[place.settings().store], chance.randrange(0, 45))
             with suppress(Killed):
-                migrate(settings, MODEL)
+                place.migrate(NEW)
         with place.opened(NEW) as index:
             assert described(index) == before or index.edition > 1
             assert index.degraded == ()
             if index.edition > 1 and not dying.dead:
                 break
-    report = migrate(settings, MODEL)
+    report = place.migrate(NEW)
     assert not report.moved
     other = fresh(make_place, place, repository, NEW)
     with place.opened(NEW) as moved, other.opened(NEW) as made:
@@ -422,14 +438,14 @@ def test_a_death_around_the_switch_leaves_one_of_the_two_whole(make_repository, 
 
         patch.setattr(migration_switch, "hold_still", hold_then_die)
         with suppress(Killed):
-            migrate(place.settings(NEW), MODEL)
+            place.migrate(NEW)
     repository.write("later.py", "def written_later():\n    return 1\n")
     repository.commit("later")
     with place.opened() as index:
         current = OLD if index.edition == 1 else NEW
     report = place.index(repository.origin, current)
     assert (report.changed, report.files_changed) == (True, 1)
-    migrate(place.settings(NEW), MODEL)
+    place.migrate(NEW)
     assert place.search("written_later", NEW)["results"][0]["path"] == "later.py"
     with place.opened(NEW) as index:
         assert len(described(index)) == 2
@@ -437,8 +453,7 @@ def test_a_death_around_the_switch_leaves_one_of_the_two_whole(make_repository, 
 
 def test_the_pointer_is_set_right_after_a_death_behind_the_switch(make_repository, place, monkeypatch):
     place.index(make_repository("project", FILES).origin)
-    settings = place.settings(NEW)
-    with closing(editions_of(settings)) as editions:
+    with closing(editions_of(place.settings())) as editions:
         kind = type(editions)
 
         def die(*_):
@@ -447,7 +462,7 @@ def test_the_pointer_is_set_right_after_a_death_behind_the_switch(make_repositor
         with monkeypatch.context() as patch:
             patch.setattr(kind, "activate", die)
             with pytest.raises(Killed):
-                migrate(settings, MODEL)
+                place.migrate(NEW)
         assert editions.active() == 1
         with place.opened() as index:
             assert index.edition == 2
@@ -461,10 +476,10 @@ def test_a_writer_that_comes_late_writes_nothing_that_anyone_sees(make_repositor
     with closing(editions_of(settings)) as editions:
         late = open_index_to_write(settings, editions)
     with closing(late):
-        migrate(here.settings(NEW), MODEL)
+        here.migrate(NEW)
         repository.write("late.py", "def late():\n    pass\n")
         repository.commit("late")
-        with pytest.raises(IndexMoved, match="moved to model 'wordllama'"):
+        with pytest.raises(IndexMoved, match="moved to model 'small'"):
             index_repository(IndexRequest(repository.origin), Workshop(late.store, late.embedder, settings))
     assert here.search("late.py", NEW)["results"][0]["path"] != "late.py"
     assert here.index(repository.origin, NEW).files_changed == 1
@@ -480,7 +495,7 @@ def test_an_import_under_way_at_the_switch_is_told_and_begins_anew(make_reposito
     with closing(editions_of(settings)) as editions, closing(open_index_to_write(settings, editions)) as index:
         timeline = read_head(index.store).defaults["project"]
         number = change_head(index.store, lambda head: begin(head, timeline, "somebody"))
-        migrate(here.settings(NEW), MODEL)
+        here.migrate(NEW)
         with pytest.raises(IndexMoved):
             check_held(read_head(index.store), timeline, "somebody", number)
         with pytest.raises(IndexMoved):
@@ -506,14 +521,14 @@ def test_two_migrations_at_once_are_one(make_repository, here, monkeypatch):
     monkeypatch.setattr(migration, "_fill", slowly)
     monkeypatch.setattr(migration_note, "BEAT_SECONDS", 0.1)
     with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(migrate, here.settings(NEW), MODEL)
+        first = pool.submit(here.migrate, NEW)
         assert begun.wait(60)
         with closing(editions_of(here.settings())) as editions:
             (running,) = unfinished_migrations(editions)
-            assert (running.edition, running.note.setting, running.is_running) == (2, MODEL, True)
-        for other in (NEW, WINDOWED | {"dimensions": 256}):
-            with pytest.raises(LeaseHeld, match="a migration to 'wordllama' runs in process"):
-                migrate(here.settings(other), MODEL)
+            assert (running.edition, running.note.setting, running.is_running) == (2, "small", True)
+        for other in (NEW, BUILT_IN):
+            with pytest.raises(LeaseHeld, match="a migration to 'small' runs in process"):
+                here.migrate(other)
         go_on.set()
         assert first.result().moved
     with closing(editions_of(here.settings())) as editions:
@@ -525,11 +540,11 @@ def test_what_a_migration_to_a_third_model_left_behind_is_deleted(make_repositor
     with monkeypatch.context() as patch:
         patch.setattr(migration, "switch", lambda *_: (_ for _ in ()).throw(Killed()))
         with pytest.raises(Killed):
-            migrate(here.settings({"dimensions": 256}), MODEL)
+            here.migrate(BUILT_IN)
     with closing(editions_of(here.settings())) as editions:
         (left,) = unfinished_migrations(editions)
         assert (left.edition, left.is_running) == (2, False)
-        assert migrate(here.settings(NEW), MODEL).edition == 3
+        assert here.migrate(NEW).edition == 3
         assert editions.dimension(2) is None
 
 
@@ -604,7 +619,7 @@ def test_no_search_fails_or_mixes_models_while_writers_and_a_migration_run(
         for _ in range(2):
             readers.start(lambda: backend.search(request, OWNER).to_json())
         readers.start(lambda: place.search("where is the port opened"))
-        migrating = pool.submit(migrate, place.settings(NEW), MODEL)
+        migrating = pool.submit(place.migrate, NEW)
         published_before = write_on(repository, place)
         assert migrating.result().moved
         place.index(repository.origin, NEW)
@@ -650,7 +665,7 @@ def test_what_was_collected_while_it_was_copied_is_not_alive_in_the_copy(make_re
             yield stored
 
     monkeypatch.setattr(EmbeddedStore, "history", disturbed)
-    migrate(place.settings(NEW), MODEL)
+    place.migrate(NEW)
     monkeypatch.undo()
     other = embedded_place("fresh")
     other.index(repository.origin, NEW)

@@ -2,17 +2,25 @@
 
 import ast
 import importlib
+import shutil
+import subprocess
+import sys
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from codequarry.shared.embedding.token_table import FILES
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
 FOLDERS: dict[str, Path] = {name: ROOT / folder for name, folder in SETUPTOOLS["package-dir"].items()}
 BARE_NAMES = {folder.name for folder in FOLDERS.values()}
+UNBUILT = shutil.ignore_patterns("__pycache__")
 
 
 def python_files() -> list[Path]:
@@ -51,6 +59,36 @@ def test_every_file_beside_the_code_is_package_data() -> None:
         if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts
     }
     assert sorted(str(path.relative_to(ROOT)) for path in beside - listed) == []
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Build a source distribution and a wheel of a copy of the work tree; give the names of the files in each."""
+    tree, target = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("dist")
+    for name in (*BARE_NAMES, "pyproject.toml", "README.md", "LICENSE"):
+        place = ROOT / name
+        shutil.copytree(place, tree / name, ignore=UNBUILT) if place.is_dir() else shutil.copy(place, tree / name)
+    # The backend sets sys.argv anew.
+    code = (
+        "import sys; from setuptools import build_meta as backend; target = sys.argv[1]; "
+        "backend.build_sdist(target); backend.build_wheel(target)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(target)], cwd=tree, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (archive,), (wheel,) = target.glob("*.tar.gz"), target.glob("*.whl")
+    with tarfile.open(archive) as packed, zipfile.ZipFile(wheel) as zipped:
+        return {"sdist": packed.getnames(), "wheel": zipped.namelist()}
+
+
+@pytest.mark.parametrize("kind", ["sdist", "wheel"])
+def test_what_is_distributed_has_the_models_files(distributions: dict[str, list[str]], kind: str) -> None:
+    for name in FILES:
+        assert [one for one in distributions[kind] if one.endswith(f"shared/embedding/codequarry-1/{name}")], name
+
+
+def test_no_package_of_another_model_is_needed() -> None:
+    needed = " ".join(PROJECT["project"]["dependencies"])
+    assert not [one for one in ("wordllama", "tokenizers", "safetensors", "onnx", "torch") if one in needed]
 
 
 def test_there_is_no_folder_that_would_hide_the_installed_package() -> None:

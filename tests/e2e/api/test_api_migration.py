@@ -23,11 +23,14 @@ from codequarry.shared.store.factory import editions_of
 FINAL = ("done", "failed", "cancelled")
 
 
-def test_what_is_asked_for_while_the_index_moves_is_done_where_it_is_then(tmp_path, make_repository, monkeypatch):
+def test_what_is_asked_for_while_the_index_moves_is_done_where_it_is_then(
+    tmp_path, make_repository, place_table, monkeypatch
+):
     repository = make_repository("project", {"a.py": "x = 1\n"})
+    place_table(tmp_path / "home" / "models" / "small", 64)
     sections = {"indexing": {"processes": 0, "grace_seconds": 0}, "retention": {"grace_seconds": 60}}
     api = {"local_roots": (repository.folder.parent,)}
-    settings = SettingsModel(home=tmp_path / "home", embedding={"dimensions": 128}, api=api, **sections)
+    settings = SettingsModel(home=tmp_path / "home", api=api, **sections)
     with closing(editions_of(settings)) as editions, closing(open_index_to_write(settings, editions)) as index:
         index_repository(IndexRequest(repository.origin), Workshop(index.store, index.embedder, settings))
         # Whoever runs it can publish nothing any more once the index has moved.
@@ -48,8 +51,7 @@ def test_what_is_asked_for_while_the_index_moves_is_done_where_it_is_then(tmp_pa
         assert asking.is_alive(), "who asks waits for the end of the migration"
 
     monkeypatch.setattr(switch, "copy_documents", copy_while_somebody_asks)
-    smaller = settings.embedding.model_copy(update={"dimensions": 64})
-    assert migrate(settings.model_copy(update={"embedding": smaller}), "wordllama").moved
+    assert migrate(settings, "small").moved
     asking.join()
     assert answers[0].status_code == 202, answers[0].text
     deadline = time.monotonic() + 60

@@ -15,7 +15,7 @@ from codequarry.search_api.backend import RETRY_SECONDS, Backend
 from codequarry.search_api.request import SearchRequest
 from codequarry.shared.access.grants import OWNER
 from codequarry.shared.errors import IndexMoved, StoreUnavailable
-from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.embedded.editions import EmbeddedEditions
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.identity import IDENTITY_KEY
@@ -37,8 +37,9 @@ def clock():
 
 
 @pytest.fixture
-def settings(make_repository, make_workshop):
-    workshop = make_workshop(embedding={"dimensions": 256})
+def settings(make_repository, make_workshop, place_table):
+    workshop = make_workshop()
+    place_table(workshop.settings.home / "models" / "small", 64)
     repository = make_repository(files={"server.py": "def serve(port):\n    return open_socket(port)\n"})
     index_repository(IndexRequest(repository.origin), workshop)
     return workshop.settings
@@ -51,8 +52,7 @@ def backend(settings, clock):
 
 
 def move(settings: SettingsModel) -> None:
-    target = settings.model_copy(update={"embedding": EmbeddingSettings(dimensions=64)})
-    assert migrate(target, "wordllama").moved
+    assert migrate(settings, "small").moved
 
 
 def test_the_next_request_opens_the_new_edition_and_running_ones_end_on_the_old(backend, settings, clock):

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from codequarry.shared.embedding.built_in import open_built_in
 from codequarry.shared.embedding.cache import embed_with_cache, vector_key
 from codequarry.shared.embedding.tokens import count_tokens
-from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
 from codequarry.shared.errors import EmbeddingError, TextsRefused
 from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.store.factory import open_store
@@ -38,7 +38,7 @@ def test_a_key_tells_models_and_texts_apart() -> None:
 
 
 def test_what_was_embedded_is_not_embedded_again(open_cache: Callable[[int], Store]) -> None:
-    store, model = open_cache(256), WordLlamaEmbedder(EmbeddingSettings())
+    store, model = open_cache(256), open_built_in(EmbeddingSettings())
     first = embed_with_cache(["one", "two"], model, store)
     assert (first.reused, first.embedded) == (0, 2)
     second = embed_with_cache(["two", "three", "one"], model, store)
@@ -65,8 +65,8 @@ def test_no_texts_ask_nobody(open_cache: Callable[[int], Store], server: Any, co
 
 def test_another_document_prefix_is_another_entry(open_cache: Callable[[int], Store]) -> None:
     store = open_cache(256)
-    embed_with_cache(["one"], WordLlamaEmbedder(EmbeddingSettings()), store)
-    prefixed = embed_with_cache(["one"], WordLlamaEmbedder(EmbeddingSettings(document_prefix="text: ")), store)
+    embed_with_cache(["one"], open_built_in(EmbeddingSettings()), store)
+    prefixed = embed_with_cache(["one"], open_built_in(EmbeddingSettings(document_prefix="text: ")), store)
     assert prefixed.embedded == 1
 
 

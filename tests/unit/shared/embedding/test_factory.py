@@ -9,20 +9,45 @@ from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.known import EMBEDDERS, RERANKERS, find_model
 from codequarry.shared.embedding.onnx import OnnxEmbedder
 from codequarry.shared.embedding.openai_compatible import OpenAICompatibleEmbedder
-from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
+from codequarry.shared.embedding.table_embedder import TableEmbedder
 from codequarry.shared.errors import EmbeddingError, UnknownName, UsageError
 from codequarry.shared.settings.config import EmbeddingSettings
 
 
 def test_the_default_is_built_in_and_needs_no_folder(tmp_path: Path) -> None:
     embedder = open_embedder(EmbeddingSettings(), tmp_path / "nowhere")
-    assert isinstance(embedder, WordLlamaEmbedder)
+    assert isinstance(embedder, TableEmbedder)
+    assert embedder.name.startswith("codequarry-1-")
     assert embedder.dimension == 256
 
 
 def test_an_unknown_model_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="unknown embedding model 'word2vec'; known: wordllama, minilm, nomic"):
+    with pytest.raises(UnknownName, match="unknown embedding model 'word2vec'; known: codequarry-1, minilm, nomic"):
         open_embedder(EmbeddingSettings(model="word2vec"), tmp_path)
+
+
+@pytest.mark.parametrize("settings", [{}, {"base_url": "http://127.0.0.1:9/v1"}], ids=["here", "at a server"])
+@pytest.mark.parametrize("name", ["wordllama", "WordLlama", "dleemiller/word-llama-l2-supercat"])
+def test_a_built_in_model_of_an_earlier_release_says_in_a_line_what_to_do(
+    name: str, settings: dict[str, str], tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        open_embedder(EmbeddingSettings(model=name, **settings), tmp_path)
+    assert str(caught.value) == (
+        f"embedding model '{name}' is gone: set [embedding] model = \"codequarry-1\", the built-in one, and move "
+        f"an index that '{name}' made by `codequarry migrate --model codequarry-1`"
+    )
+
+
+def test_a_token_table_is_a_model_by_its_path_and_by_its_name(
+    place_table: Callable[[Path, int], Path], tmp_path: Path
+) -> None:
+    folder = place_table(tmp_path / "models" / "mine", 32)
+    by_path = open_embedder(EmbeddingSettings(model=str(folder)), tmp_path / "nowhere")
+    by_name = open_embedder(EmbeddingSettings(model="mine"), tmp_path / "models")
+    assert by_path.name == by_name.name
+    assert by_path.name.startswith("mine-")
+    assert (by_path.dimension, by_path.embed_query("x").shape) == (32, (32,))
 
 
 def test_a_model_that_is_not_installed_names_the_command(tmp_path: Path) -> None:
@@ -74,21 +99,22 @@ def test_any_model_name_goes_to_a_server(tmp_path: Path) -> None:
 
 
 def test_a_server_for_the_built_in_model_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="base_url is set, but model = 'wordllama' runs on this machine"):
+    with pytest.raises(UsageError, match="base_url is set, but model = 'codequarry-1' runs on this machine"):
         open_embedder(EmbeddingSettings(base_url="http://127.0.0.1:9/v1"), tmp_path)
 
 
-def test_without_onnxruntime_the_extra_is_named(
-    make_tiny_model: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("package", ["onnxruntime", "tokenizers"])
+def test_without_what_the_extra_brings_it_is_named(
+    package: str, make_tiny_model: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(EmbeddingError, match=r"pip install 'codequarry\[onnx\]'"):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(EmbeddingError, match=rf"needs {package}; run `pip install 'codequarry\[onnx\]'`"):
         open_embedder(EmbeddingSettings(model=str(make_tiny_model().folder)), tmp_path)
 
 
 def test_the_table_of_models_is_whole() -> None:
     assert {model.name for model in EMBEDDERS} >= {
-        "wordllama",
+        "codequarry-1",
         "minilm",
         "nomic-embed-text-v1.5",
         "jina-embeddings-v2-base-code",

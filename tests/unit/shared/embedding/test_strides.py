@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codequarry.shared.embedding.built_in import open_built_in
 from codequarry.shared.embedding.port import Embedder, Window
 from codequarry.shared.embedding.strides import StrideShape, cut, spans, stride_shape, strides
 from codequarry.shared.embedding.tokens import pieces
-from codequarry.shared.embedding.wordllama import WordLlamaEmbedder
 from codequarry.shared.errors import UsageError
 from codequarry.shared.settings.config import EmbeddingSettings
 
@@ -87,7 +87,7 @@ def test_windows_together_hold_every_character(text: str, limit: int) -> None:
 @pytest.fixture
 def narrow() -> Embedder:
     """Give a real model that reads 32 tokens."""
-    return WordLlamaEmbedder(EmbeddingSettings(context_window=32))
+    return open_built_in(EmbeddingSettings(context_window=32))
 
 
 def test_the_head_is_repeated_before_every_stride(narrow: Embedder) -> None:
@@ -107,6 +107,6 @@ def test_a_head_too_long_for_the_free_part_is_not_repeated(narrow: Embedder) -> 
 
 def test_a_model_that_reads_any_length_gets_one_window() -> None:
     text = "word " * 10_000
-    [window] = strides(text, WordLlamaEmbedder(EmbeddingSettings()), head="a.py\n")
+    [window] = strides(text, open_built_in(EmbeddingSettings()), head="a.py\n")
     assert window.text == "a.py\n" + text
     assert isinstance(window, Window)

@@ -1,0 +1,32 @@
+"""Text of which the default model knows no token: no store takes a vector of zeros, a sum over nothing."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+FILES = {
+    "说明": "重试之间等待几秒。\n",
+    "src/server.go": "package server\n\n// Serve answers requests.\nfunc Serve(port int) error {\n\treturn nil\n}\n",
+}
+
+
+@pytest.fixture(scope="module")
+def indexed(new_workspace: Callable[[], Any]) -> Any:
+    """Give a workspace with one repository, for tests that only look."""
+    place = new_workspace()
+    place.indexed("manual", FILES)
+    return place
+
+
+@pytest.mark.parametrize("query", ["等待几秒", "→ ()", "¿"])
+def test_it_is_indexed_and_asked_for(indexed: Any, query: str) -> None:
+    body = indexed.run("search", query, "--json").json
+    assert body["reason"] is None
+    assert body["results"][0]["path"] == "说明"
+    assert {hit["path"] for hit in body["results"]} == set(FILES)
+
+
+def test_it_is_like_other_text_without_tokens_alone(indexed: Any) -> None:
+    outcome = indexed.run("embed-check", "→", "¿")
+    assert "1.00" in outcome.out
