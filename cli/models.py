@@ -116,16 +116,24 @@ def _other_folders(models_folder: Path) -> Iterator[Path]:
 
 def _placed(path: Path, settings: "EmbeddingSettings") -> dict[str, object]:
     """Describe a model that someone put into the models folder."""
+    from codequarry.shared.errors import EmbeddingError
+
+    shape: dict[str, object] = {"dimension": None, "window": None, "query_prefix": "", "document_prefix": ""}
+    state, how = "ready", f"in {path}"
+    try:
+        shape = _shape(path)
+    except EmbeddingError as error:
+        state, how = "damaged", str(error)
     return {
         "name": path.name,
-        **_shape(path),
+        **shape,
         "query_input_type": "",
         "document_input_type": "",
         "source": "folder",
         "repository": "",
-        "state": "ready",
+        "state": state,
         "in_use": settings.model == path.name,
-        "how": f"in {path}",
+        "how": how,
     }
 
 

@@ -8,7 +8,7 @@ from codequarry.shared.settings.config import EmbeddingSettings
 
 # Beside this file: rows can only be mapped from real files.
 FOLDER = Path(__file__).with_name(DEFAULT)
-_MEND = "run `pip install --force-reinstall --no-deps codequarry`"
+_MEND = "install codequarry again (in a clone: `pip install --force-reinstall --no-deps .`)"
 
 
 def open_built_in(settings: EmbeddingSettings) -> TableEmbedder:

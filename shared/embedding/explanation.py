@@ -61,7 +61,7 @@ class Parts(Generic[Part]):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A similarity taken apart, in three ways that each add up to it.
+    """A similarity taken apart, in three ways that each add up to it; a text without any token has nothing to add.
 
     By pairs: ``shared`` are tokens that both texts have, ``related`` different ones that add something, ``opposed``
     those that take away. By the tokens of the query, and by those of the document.
@@ -82,6 +82,6 @@ class Explaining(Protocol):
     def explain(self, query: str, document: str, most: int) -> Explanation:
         """Take apart the similarity of a query and a document, with the ``most`` largest contributions of each kind.
 
-        It is the cosine of ``embed_query`` and ``embed_documents`` of the two; 0 where one of them has no token.
+        It is the cosine of ``embed_query`` and ``embed_documents`` of the two.
         """
         ...

@@ -14,6 +14,7 @@ from codequarry.shared.embedding.known import (
 )
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.table_embedder import TableEmbedder, is_table_folder
+from codequarry.shared.embedding.token_table import FILES
 from codequarry.shared.errors import EmbeddingError, UsageError
 from codequarry.shared.settings.config import EmbeddingSettings
 
@@ -81,5 +82,7 @@ def how_to_place(known: KnownModel, models_folder: Path) -> str:
 
 
 def _incomplete(folder: Path) -> EmbeddingError:
-    missing = [name for name in (MODEL_FILE, TOKENIZER_FILE) if not (folder / name).is_file()]
+    is_table = any((folder / name).is_file() for name in FILES)
+    needed = FILES if is_table else (MODEL_FILE, TOKENIZER_FILE)
+    missing = [name for name in needed if not (folder / name).is_file()]
     return EmbeddingError(f"{folder} is no embedding model: it has no {' and no '.join(missing)}")

@@ -176,7 +176,11 @@ def unknown_model(name: str) -> UsageError:
             f"embedding model '{name}' is gone: set [embedding] model = \"{DEFAULT}\", the built-in one, and move "
             f"an index that '{name}' made by `codequarry migrate --model {DEFAULT}`"
         )
-    return UnknownName("embedding model", name, [*known_names(), "or a folder with model.onnx and tokenizer.json"])
+    return UnknownName(
+        "embedding model",
+        name,
+        [*known_names(), "or a folder with model.onnx and tokenizer.json, or with a token table"],
+    )
 
 
 def _names(model: KnownModel) -> set[str]:

@@ -35,7 +35,9 @@ class TableEmbedder:
         self._lock = threading.Lock()
         self._loaded: TokenTable | None = None
         if settings.dimensions and settings.dimensions != self.dimension:
-            raise UsageError(f"[embedding] dimensions = {settings.dimensions}: '{model}' has {self.dimension}")
+            raise UsageError(
+                f"[embedding] dimensions = {settings.dimensions}: '{model}' has {self.dimension}; unset it"
+            )
 
     @cached_property
     def name(self) -> str:

@@ -28,6 +28,8 @@ _LEVELS = 127
 # are blotted out there, .484, .478, .471, .469, .454 (mean reciprocal ranks). A table does not learn with it: one that
 # did was as good without it, and gained .005 by it instead of .019.
 DECLARED = 2
+# Counted up with every change of how a text is cut into tokens and names: the same files then make other vectors.
+_RULES = 1
 # Rows summed at once: bounds the memory that one very long text needs to 8 MB.
 _ROWS_AT_ONCE = 8192
 # Texts whose tokens are counted at once: enough that the calls do not count, few enough to stay in the cache.
@@ -104,7 +106,7 @@ class TokenTable:
         tokens = "\n".join(self.vocabulary.tokens).encode()
         arrays = (self.scales, self.query_scales, self.rows)
         return fingerprint(
-            (tokens, bytes([self.declared]), *(np.ascontiguousarray(one).data.cast("B") for one in arrays))
+            (tokens, bytes([self.declared, _RULES]), *(np.ascontiguousarray(one).data.cast("B") for one in arrays))
         )
 
     def embed(self, texts: Sequence[str]) -> Matrix:

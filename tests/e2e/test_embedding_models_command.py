@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from codequarry.cli.main import run
+from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.known import EMBEDDERS, RERANKERS
+from codequarry.shared.errors import EmbeddingError
+from codequarry.shared.settings.config import EmbeddingSettings
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -112,3 +115,22 @@ def test_installing_what_cannot_be_installed_is_wrong_use(call: Call, name: str,
     assert (code, out) == (2, "")
     assert err.startswith(said)
     assert err.count("\n") == 1
+
+
+def test_a_damaged_table_is_listed_as_such_and_hides_no_other(
+    call: Call, home: Path, place_table: Callable[[Path, int], Path]
+) -> None:
+    folder = place_table(home / "models" / "mine", 64)
+    (folder / "scales.npy").write_bytes(b"")
+    code, out, _ = call("models", "--json")
+    listed = models_of(out)
+    assert code == 0 and listed["codequarry-1"]["state"] == "ready"
+    assert (listed["mine"]["state"], listed["mine"]["dimension"]) == ("damaged", None)
+    assert "is damaged" in listed["mine"]["how"]
+
+
+def test_a_table_that_lacks_a_file_says_which(call: Call, home: Path, place_table: Callable[[Path, int], Path]) -> None:
+    folder = place_table(home / "models" / "mine", 64)
+    (folder / "vocabulary.txt").unlink()
+    with pytest.raises(EmbeddingError, match=r"mine is no embedding model: it has no vocabulary.txt$"):
+        open_embedder(EmbeddingSettings(model="mine"), home / "models")

@@ -118,4 +118,4 @@ def test_whose_settings_still_name_it_is_told_in_a_line_what_to_set(old):
 
 def test_settings_with_a_dimension_of_that_model_are_refused_in_a_line(old):
     told = old.run("index", old.folder / "project", variables={"CODEQUARRY_EMBEDDING__DIMENSIONS": "64"})
-    assert told.error == "error: [embedding] dimensions = 64: 'codequarry-1' has 256"
+    assert told.error == "error: [embedding] dimensions = 64: 'codequarry-1' has 256; unset it"

@@ -69,12 +69,12 @@ def test_names_are_read_by_their_words(model: Embedder) -> None:
 
 def test_missing_files_name_the_command_that_brings_them_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(built_in, "FOLDER", tmp_path / "gone")
-    with pytest.raises(EmbeddingError, match=r"rows.npy is missing\); run `pip install --force-reinstall --no-deps c"):
+    with pytest.raises(EmbeddingError, match=r"rows.npy is missing\); install codequarry again"):
         open_embedder(EmbeddingSettings(), tmp_path).embed_query("x")
 
 
 def test_other_dimensions_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="dimensions = 64: 'codequarry-1' has 256"):
+    with pytest.raises(UsageError, match="dimensions = 64: 'codequarry-1' has 256; unset it"):
         open_embedder(EmbeddingSettings(dimensions=64), tmp_path)
 
 
