@@ -1,13 +1,14 @@
 """A text's vector as the sum of its tokens' rows: what the built-in model does."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from tokenize import TokenError
+from typing import Any
 
 import numpy as np
-from numpy.lib.format import open_memmap
+from numpy.lib.format import read_magic
 from numpy.typing import NDArray
 
 from codequarry.shared.embedding.declared import declared_names
@@ -21,6 +22,9 @@ SCALES = "scales.npy"
 QUERY_SCALES = "query-scales.npy"
 VOCABULARY = "vocabulary.txt"
 FILES = (ROWS, SCALES, QUERY_SCALES, VOCABULARY)
+_HEADER = re.compile(
+    rb"\{'descr': '(?P<type>[|<][a-z]\d)', 'fortran_order': False, 'shape': \((?P<shape>\d+,(?: \d+)?)\), \}\s*"
+)
 # An int8 holds this much on either side of zero.
 _LEVELS = 127
 # So many times more the words of a declared name count. Without it CoSQA's development half gives .438, with one .453,
@@ -70,13 +74,13 @@ class TokenTable:
         Raise EmbeddingError where a file is missing, damaged, or not of the same model as the others.
         """
         try:
-            rows = open_memmap(folder / ROWS, mode="r")
-            scales, query_scales = (np.array(open_memmap(folder / name, mode="r")) for name in (SCALES, QUERY_SCALES))
+            rows = _mapped(folder / ROWS)
+            scales, query_scales = (np.array(_mapped(folder / name)) for name in (SCALES, QUERY_SCALES))
             vocabulary = Vocabulary.read(folder / VOCABULARY)
         except FileNotFoundError as error:
             raise EmbeddingError(f"{error.filename} is missing") from error
         # So numpy calls a file that is cut off or not its own; text that is not UTF-8 is a ValueError too.
-        except (OSError, ValueError, EOFError, TokenError) as error:
+        except (OSError, ValueError) as error:
             raise EmbeddingError(f"a file in {folder} is damaged: {error}") from error
         shapes = {rows.shape[:1], scales.shape, query_scales.shape, (len(vocabulary.tokens),)}
         if rows.ndim != 2 or len(shapes) > 1 or rows.dtype != np.int8:
@@ -151,6 +155,22 @@ class TokenTable:
         rows = np.asarray(self.rows)
         for first, end in pairwise(ends):
             yield _sum(rows, tokens[first:end], weights[first:end])
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    """Map an array of a .npy file; ValueError for what is none of one or two dimensions.
+
+    numpy's own reader makes a syntax tree of the header, and in Python 3.11 two threads that make one at once fail
+    (cpython issue 106905).
+    """
+    with path.open("rb") as file:
+        read_magic(file)
+        found = _HEADER.fullmatch(file.read(int.from_bytes(file.read(2), "little")))
+        offset = file.tell()
+    if found is None:
+        raise ValueError("its header is none of a table's array")
+    shape = tuple(int(number) for number in found["shape"].split(b",") if number.strip())
+    return np.memmap(path, dtype=found["type"].decode(), mode="r", offset=offset, shape=shape)
 
 
 def _sum(rows: NDArray[np.int8], tokens: NDArray[np.int64], weights: Vector) -> Vector:
