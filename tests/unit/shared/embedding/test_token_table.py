@@ -143,3 +143,16 @@ def test_neither_many_names_nor_long_ones_fill_the_memory(monkeypatch):
     assert len(vocabulary._names) <= 10
     vocabulary.ids("user" * 1000)
     assert max(map(len, vocabulary._names)) < 100
+
+
+def test_no_syntax_tree_is_made_while_a_table_is_read(table, tmp_path, monkeypatch):
+    """Threads read tables, and in Python 3.11 two that make a syntax tree at once fail."""
+    table.write(tmp_path)
+
+    def fail(*_):
+        raise AssertionError("a syntax tree was made")
+
+    monkeypatch.setattr("ast.literal_eval", fail)
+    monkeypatch.setattr("ast.parse", fail)
+    again = TokenTable.read(tmp_path)
+    assert np.array_equal(again.rows, table.rows) and np.array_equal(again.query_scales, table.query_scales)
