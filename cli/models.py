@@ -114,11 +114,15 @@ def _other_folders(models_folder: Path) -> Iterator[Path]:
                 yield path
 
 
+# A model of which nothing is known: one that reads any length and wants nothing before its texts.
+_PLAIN: dict[str, object] = {"dimension": None, "window": None, "query_prefix": "", "document_prefix": ""}
+
+
 def _placed(path: Path, settings: "EmbeddingSettings") -> dict[str, object]:
     """Describe a model that someone put into the models folder."""
     from codequarry.shared.errors import EmbeddingError
 
-    shape: dict[str, object] = {"dimension": None, "window": None, "query_prefix": "", "document_prefix": ""}
+    shape = _PLAIN
     state, how = "ready", f"in {path}"
     try:
         shape = _shape(path)
@@ -143,8 +147,7 @@ def _shape(path: Path) -> dict[str, object]:
     from codequarry.shared.embedding.token_table import TokenTable
 
     if not is_model_folder(path):
-        dimension = TokenTable.read(path).dimension
-        return {"dimension": dimension, "window": None, "query_prefix": "", "document_prefix": ""}
+        return {**_PLAIN, "dimension": TokenTable.read(path).dimension}
     folder = read_folder(path)
     return {
         "dimension": folder.dimension,

@@ -66,18 +66,19 @@ def pairs_of(path: str, language: str, text: str, is_kept_apart: Callable[[str],
 
 def _pairs_of_chunk(chunk: Chunk, bare: str, with_name: bool) -> Iterator[Pair]:
     if chunk.symbol_type in _DECLARED:
-        yield from _documented(chunk, bare)
-        yield from _named(chunk, bare, with_name)
+        about = summary(chunk.doc, limit=400)
+        about = about if is_prose(about) else ""
+        yield from _documented(chunk, bare, about)
+        yield from _named(chunk, bare, with_name, with_title=bool(about))
     yield from _commented(chunk)
 
 
-def _documented(chunk: Chunk, bare: str) -> Iterator[Pair]:
-    about = summary(chunk.doc, limit=400)
-    if is_prose(about) and len(bare.strip()) >= LEAST_CODE:
+def _documented(chunk: Chunk, bare: str, about: str) -> Iterator[Pair]:
+    if about and len(bare.strip()) >= LEAST_CODE:
         yield Pair("doc", chunk.language, chunk.path, about, head_of(chunk), bare[:MOST_CODE])
 
 
-def _named(chunk: Chunk, bare: str, with_name: bool) -> Iterator[Pair]:
+def _named(chunk: Chunk, bare: str, with_name: bool, with_title: bool) -> Iterator[Pair]:
     """Pair a name with the body without it, and where there is a doc comment, with comment and body: its title."""
     name = chunk.symbol_name or ""
     words = split_identifier(name)
@@ -86,7 +87,7 @@ def _named(chunk: Chunk, bare: str, with_name: bool) -> Iterator[Pair]:
     text, code = " ".join(words), re.sub(rf"\b{re.escape(name)}\b", "", bare)
     if with_name:
         yield Pair("name", chunk.language, "", text, "", code[:MOST_CODE])
-    if is_prose(summary(chunk.doc, limit=400)):
+    if with_title:
         yield Pair("title", chunk.language, "", text, "", f"{chunk.doc[:_MOST_DOC]}\n{code}"[:MOST_CODE])
 
 
