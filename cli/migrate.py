@@ -9,6 +9,7 @@ from codequarry.cli import progress
 from codequarry.cli.console import count, duration, note, safe_line, write, write_json
 from codequarry.cli.failures import INTERRUPTED
 from codequarry.cli.invocation import Json, load
+from codequarry.shared.embedding.known import whole_name
 
 if TYPE_CHECKING:
     from codequarry.ingest.migration.estimate import MigrationEstimate
@@ -34,7 +35,7 @@ def migrate(
     the new one takes over when it is complete. Stopped at any moment, the same command goes on where it was.
     """
     settings = load(context).settings
-    wanted = model or settings.embedding.model
+    wanted = whole_name(model) if model else settings.embedding.model
     if dry_run:
         _estimate(settings, wanted, as_json)
         return

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from codequarry.shared.errors import UnknownName, UsageError
@@ -11,6 +12,7 @@ Pooling = Literal["mean", "cls"]
 
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
+ROWS_FILE = "rows.npy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,16 @@ def find_model(name: str) -> KnownModel | None:
     """Return the known model of that name, alias or author's repository, whatever the case."""
     wanted = name.casefold()
     return next((model for model in EMBEDDERS if wanted in _names(model)), None)
+
+
+def whole_name(name: str) -> str:
+    """Return the whole path of a model's folder that is named, any other name as it is.
+
+    An index remembers the name of its model, and the next command may run in another folder.
+    """
+    folder = Path(name).expanduser()
+    is_here = any((folder / file).is_file() for file in (MODEL_FILE, ROWS_FILE))
+    return str(folder.absolute()) if is_here and find_model(name) is None else name
 
 
 def known_names() -> Sequence[str]:

@@ -11,29 +11,30 @@ import numpy as np
 from numpy.lib.format import read_magic
 from numpy.typing import NDArray
 
-from codequarry.shared.embedding.declared import declared_names
+from codequarry.shared.embedding.declared import declared_names, summaries
+from codequarry.shared.embedding.known import ROWS_FILE
 from codequarry.shared.embedding.port import Matrix, Vector
 from codequarry.shared.embedding.vectors import fingerprint, normalised
 from codequarry.shared.embedding.vocabulary import Vocabulary
 from codequarry.shared.errors import EmbeddingError
 
-ROWS = "rows.npy"
 SCALES = "scales.npy"
 QUERY_SCALES = "query-scales.npy"
 VOCABULARY = "vocabulary.txt"
-FILES = (ROWS, SCALES, QUERY_SCALES, VOCABULARY)
+FILES = (ROWS_FILE, SCALES, QUERY_SCALES, VOCABULARY)
 _HEADER = re.compile(
     rb"\{'descr': '(?P<type>[|<][a-z]\d)', 'fortran_order': False, 'shape': \((?P<shape>\d+,(?: \d+)?)\), \}\s*"
 )
 # An int8 holds this much on either side of zero.
 _LEVELS = 127
-# So many times more the words of a declared name count. Without it CoSQA's development half gives .438, with one .453,
-# two .457, three .454, five .452; doc comments of held-out packages .667, .680, .686, .693, .701, their names, which
-# are blotted out there, .484, .478, .471, .469, .454 (mean reciprocal ranks). A table does not learn with it: one that
-# did was as good without it, and gained .005 by it instead of .019.
-DECLARED = 2
+# So many times more count the words of a declared name, and those of the first sentence that is said of it. CoSQA's
+# development half gives .448 without either, .463 with two and none, .474 with two and one, .478 with three and one,
+# .476 with four and one or two (mean of four tables). Of held-out packages, where that sentence is taken out and for
+# names the name, doc comments gain by names and names lose: .686 and .462 with two and one, .692 and .456 with three
+# and one, .697 and .450 with four (mean reciprocal ranks). A table does not learn with it: it would gain less by it.
+NAMES, SUMMARIES = 3, 1
 # Counted up with every change of how a text is cut into tokens and names: the same files then make other vectors.
-_RULES = 1
+_RULES = 2
 # Rows summed at once: bounds the memory that one very long text needs to 8 MB.
 _ROWS_AT_ONCE = 8192
 # Texts whose tokens are counted at once: enough that the calls do not count, few enough to stay in the cache.
@@ -47,14 +48,16 @@ class TokenTable:
     """``rows`` is int8 (tokens, dimension), ``scales`` float32 (tokens): a token's vector is its row times its scale.
 
     How long a token's vector is says how much it counts; ``query_scales`` are those of a query, in which other words
-    say little than in code. The words of a name that a text declares count ``declared`` times more; in a query, none.
+    say little than in code. The words of a name that a text declares count ``declared`` times more, those of the first
+    sentence that is said of it ``summarised`` times; in a query, none.
     """
 
     vocabulary: Vocabulary
     rows: NDArray[np.int8]
     scales: NDArray[np.float32]
     query_scales: NDArray[np.float32]
-    declared: int = DECLARED
+    declared: int = NAMES
+    summarised: int = SUMMARIES
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, weights: Matrix, in_queries: Vector | None = None) -> "TokenTable":
@@ -74,7 +77,7 @@ class TokenTable:
         Raise EmbeddingError where a file is missing, damaged, or not of the same model as the others.
         """
         try:
-            rows = _mapped(folder / ROWS)
+            rows = _mapped(folder / ROWS_FILE)
             scales, query_scales = (np.array(_mapped(folder / name)) for name in (SCALES, QUERY_SCALES))
             vocabulary = Vocabulary.read(folder / VOCABULARY)
         except FileNotFoundError as error:
@@ -90,7 +93,7 @@ class TokenTable:
     def write(self, folder: Path) -> None:
         """Write a model into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        np.save(folder / ROWS, self.rows)
+        np.save(folder / ROWS_FILE, self.rows)
         np.save(folder / SCALES, self.scales)
         np.save(folder / QUERY_SCALES, self.query_scales)
         self.vocabulary.write(folder / VOCABULARY)
@@ -103,14 +106,18 @@ class TokenTable:
     @property
     def asking(self) -> "TokenTable":
         """The same table for queries."""
-        return replace(self, scales=self.query_scales, declared=0)
+        return replace(self, scales=self.query_scales, declared=0, summarised=0)
 
     def fingerprint(self) -> str:
         """Return a short hash of all that decides the vectors."""
         tokens = "\n".join(self.vocabulary.tokens).encode()
         arrays = (self.scales, self.query_scales, self.rows)
         return fingerprint(
-            (tokens, bytes([self.declared, _RULES]), *(np.ascontiguousarray(one).data.cast("B") for one in arrays))
+            (
+                tokens,
+                bytes([self.declared, self.summarised, _RULES]),
+                *(np.ascontiguousarray(one).data.cast("B") for one in arrays),
+            )
         )
 
     def embed(self, texts: Sequence[str]) -> Matrix:
@@ -134,9 +141,10 @@ class TokenTable:
 
     def _packed(self, text: str) -> bytes:
         packed = self.vocabulary.packed(text)
-        if not self.declared:
-            return packed
-        return packed + self.declared * b"".join(map(self.vocabulary.packed, declared_names(text)))
+        for times, find in ((self.declared, declared_names), (self.summarised, summaries)):
+            if times:
+                packed += times * b"".join(map(self.vocabulary.packed, find(text)))
+        return packed
 
     def _weights(self, tokens: NDArray[np.integer], counts: NDArray[np.int64]) -> Vector:
         weights: Vector = np.sqrt(counts, dtype=np.float32) * self.scales[tokens]

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from codequarry.shared.embedding.factory import open_embedder
-from codequarry.shared.embedding.known import EMBEDDERS, RERANKERS, find_model
+from codequarry.shared.embedding.known import EMBEDDERS, RERANKERS, find_model, is_gone
+from codequarry.shared.embedding.table_embedder import TableEmbedder
 from codequarry.shared.errors import UsageError
 from codequarry.shared.reranking.embedding import EmbeddingReranker
 from codequarry.shared.reranking.port import Reranker
@@ -20,10 +21,15 @@ def open_reranker(settings: RerankingSettings, models_folder: Path) -> Reranker:
     name = settings.model
     if any(name.casefold() in (one.name.casefold(), one.repository.casefold()) for one in RERANKERS):
         raise UsageError(f"[reranking] model = '{name}' is a cross-encoder, which is not served yet; {_instead()}")
+    if is_gone(name):
+        raise UsageError(f"[reranking] model = '{name}' is gone; {_instead()}")
     known = find_model(name)
     if known and known.source in ("built in", "api"):
         raise UsageError(f"[reranking] model = '{name}' is no ONNX model of this machine; {_instead()}")
-    return EmbeddingReranker(open_embedder(EmbeddingSettings(model=name), models_folder))
+    embedder = open_embedder(EmbeddingSettings(model=name), models_folder)
+    if isinstance(embedder, TableEmbedder):
+        raise UsageError(f"[reranking] model = '{name}' is a token table, which knows words alone; {_instead()}")
+    return EmbeddingReranker(embedder)
 
 
 def _instead() -> str:

@@ -13,6 +13,7 @@ from typing import Literal, Self
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 
+from codequarry.shared.embedding.known import whole_name
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.settings.index import IndexingSettings, RetentionSettings
 from codequarry.shared.settings.queue import MetricsSettings, QueueSettings
@@ -81,6 +82,8 @@ class EmbeddingSettings(Section):
     document_input_type: str | None = None
     price_per_million_tokens: float | None = Field(default=None, ge=0, description="for the estimate of --dry-run")
     on_model_change: Literal["refuse", "migrate"] = "refuse"
+
+    _whole_model = field_validator("model")(whole_name)
 
 
 class ChunkingSettings(Section):

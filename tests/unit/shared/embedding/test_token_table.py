@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codequarry.shared.embedding import token_table
-from codequarry.shared.embedding.token_table import TokenTable
+from codequarry.shared.embedding.token_table import NAMES, SUMMARIES, TokenTable
 from codequarry.shared.embedding.vocabulary import Vocabulary
 from codequarry.shared.errors import EmbeddingError
 
@@ -80,16 +80,20 @@ def test_a_text_with_more_tokens_than_are_summed_at_once_is_read_to_its_end(tabl
     assert parts == pytest.approx(whole, abs=1e-6)
 
 
-def test_the_words_of_a_declared_name_count_more_but_not_in_a_query(table):
-    code = "def get_user(by):\n    by(id)"
-    declared, plain, asked = (
-        one.embed([code])[0] for one in (table, replace(table, declared=0), replace(table.asking, scales=table.scales))
+def test_the_words_of_a_name_and_of_what_is_said_of_it_count_more_but_not_in_a_query(table):
+    code = "# get id\ndef get_user(by):\n    by(id)"
+    unstressed = replace(table, declared=0, summarised=0)
+    stressed, plain, asked = (
+        one.embed([code])[0] for one in (table, unstressed, replace(table.asking, scales=table.scales))
     )
     rows = table.rows.astype(np.float32) * table.scales[:, None]
-    by_hand = rows[[0, 1, 2]].T @ np.sqrt([3, 3, 2]) + rows[3] + sum(map(rows.__getitem__, table.vocabulary.ids("def")))
-    assert declared == pytest.approx(by_hand / np.linalg.norm(by_hand), abs=1e-5)
-    assert plain == pytest.approx(asked) and plain != pytest.approx(declared, abs=1e-3)
-    assert table.fingerprint() != replace(table, declared=0).fingerprint()
+    # get: said, in the name; user: in the name; by: twice; id: said, in the code.
+    counts = [2 + NAMES + SUMMARIES, 1 + NAMES, 2, 2 + SUMMARIES]
+    by_hand = np.sqrt(counts) @ rows[:4] + sum(map(rows.__getitem__, table.vocabulary.ids("def")))
+    assert stressed == pytest.approx(by_hand / np.linalg.norm(by_hand), abs=1e-5)
+    assert plain == pytest.approx(asked) and plain != pytest.approx(stressed, abs=1e-3)
+    names = {one.fingerprint() for one in (table, unstressed, replace(table, declared=0), replace(table, summarised=0))}
+    assert len(names) == 4
 
 
 def test_more_texts_than_are_counted_at_once_keep_their_order(table):
@@ -118,7 +122,7 @@ def test_what_is_written_is_read_with_its_rows_mapped(table, tmp_path):
 )
 def test_a_file_that_is_damaged_or_something_else_is_an_error(table, tmp_path, damaged):
     table.write(tmp_path)
-    for name in (token_table.ROWS, token_table.SCALES, token_table.QUERY_SCALES):
+    for name in (token_table.ROWS_FILE, token_table.SCALES, token_table.QUERY_SCALES):
         whole = (tmp_path / name).read_bytes()
         (tmp_path / name).write_bytes(damaged)
         with pytest.raises(EmbeddingError, match="damaged"):

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from codequarry.shared.embedding.known import DEFAULT
+from codequarry.shared.embedding.token_table import FILES
 from codequarry.shared.errors import CodequarryError, EmbeddingError, UnknownName, UsageError
 from codequarry.shared.reranking.factory import open_reranker
 from codequarry.shared.settings.reranking import RerankingSettings
@@ -17,6 +18,7 @@ from codequarry.shared.settings.reranking import RerankingSettings
         ("Jina-Reranker-v1-turbo-en", UsageError, "is a cross-encoder"),
         (DEFAULT, UsageError, "is no ONNX model of this machine; set one of minilm, "),
         ("voyage-code-3", UsageError, "is no ONNX model of this machine"),
+        ("wordllama", UsageError, r"\[reranking\] model = 'wordllama' is gone; set one of minilm, "),
         ("no-such-model", UnknownName, "unknown embedding model 'no-such-model'"),
     ],
 )
@@ -25,3 +27,12 @@ def test_what_can_not_re_rank_is_refused_with_what_can(
 ) -> None:
     with pytest.raises(error, match=says):
         open_reranker(RerankingSettings(model=model), tmp_path)
+
+
+def test_a_token_table_is_no_second_stage(tmp_path: Path) -> None:
+    table = tmp_path / "table"
+    table.mkdir()
+    for name in FILES:
+        (table / name).touch()
+    with pytest.raises(UsageError, match="is a token table, which knows words alone; set one of minilm, "):
+        open_reranker(RerankingSettings(model=str(table)), tmp_path)

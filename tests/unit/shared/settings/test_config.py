@@ -150,6 +150,19 @@ def test_paths_count_from_the_file_or_the_working_folder(folder: Path) -> None:
     assert loaded.opensearch.ca_file == folder / "ca.pem"
 
 
+@pytest.mark.parametrize("section", ["embedding", "reranking"])
+def test_a_model_of_this_folder_is_named_by_its_whole_path_and_any_other_as_it_is(folder: Path, section: str) -> None:
+    def named(name: str) -> str:
+        return load(f"{section}.model={name}").settings.model_dump()[section]["model"]
+
+    for file in ("mine/rows.npy", "org/other/model.onnx", "minilm/model.onnx", "empty/notes.txt"):
+        (folder / file).parent.mkdir(parents=True)
+        (folder / file).touch()
+    assert named("mine") == named("./mine") == str(folder / "mine")
+    assert named("org/other") == str(folder / "org/other")
+    assert [named(one) for one in ("minilm", "empty", "org/none")] == ["minilm", "empty", "org/none"]
+
+
 def test_a_secret_is_read_from_the_file_that_a_variable_names(folder: Path) -> None:
     (folder / "key").write_text("s3cret\n")
     loaded = load(EMBEDDING__API_KEY_FILE="key")
