@@ -90,6 +90,17 @@ class Dataset:
             parts = {name: Ragged(stored[f"{name}_flat"], stored[f"{name}_starts"]) for name in FIELDS}
             return cls(parts, **{name: stored[name] for name in COLUMNS}, languages=tuple(stored["languages"].tolist()))
 
+    def only(self, which: NDArray[np.int64]) -> "Dataset":
+        """Return some of the pairs."""
+        columns = {name: getattr(self, name)[which] for name in COLUMNS}
+        parts = {field: part.only(which) for field, part in self.parts.items()}
+        return Dataset(parts, **columns, languages=self.languages)
+
+    def in_languages(self, names: Sequence[str]) -> "Dataset":
+        """Return the pairs whose code is in one of the languages; raise ValueError for a language of no pair."""
+        numbers = [self.languages.index(name) for name in names]
+        return self.only(np.flatnonzero(np.isin(self.language, numbers)))
+
     @classmethod
     def join(cls, packages: Sequence["Dataset"]) -> "Dataset":
         """Return the pairs of several packages, numbered in their order, each pair once."""

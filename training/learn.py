@@ -1,8 +1,9 @@
 """Learning one model: several tables apart from each other, a process each, then all of them merged into one."""
 
+import hashlib
 import multiprocessing
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,45 +43,41 @@ class Learning:
         questions, languages = question_tokens(vocabulary), language_tokens(vocabulary, data.languages)
         return cls(data, vocabulary, Augmentation(recipe, questions, languages, len(vocabulary.tokens)))
 
-    @property
-    def tokens(self) -> int:
-        """How many tokens there are."""
-        return len(self.vocabulary.tokens)
-
     def occurrences(self) -> NDArray[np.int64]:
         """Return how often each token stands in a text or code (tokens)."""
         parts = (self.data.parts["text"], self.data.parts["code"])
-        return np.sum([np.bincount(part.flat, minlength=self.tokens) for part in parts], axis=0)
+        return np.sum([np.bincount(part.flat, minlength=self.augmentation.tokens) for part in parts], axis=0)
+
+
+def made_of(work: Path, recipe: Recipe) -> str:
+    """Return a hash of all that decides what is learned, the code itself aside."""
+    told = hashlib.blake2b(repr(recipe).encode(), digest_size=16)
+    for name in (PAIRS, VOCABULARY):
+        with (work / name).open("rb") as file:
+            told.update(hashlib.file_digest(file, "blake2b").digest())
+    return told.hexdigest()
 
 
 def learn(work: Path, seed: int, recipe: Recipe) -> tuple[Vocabulary, Weights]:
     """Return what one seed learns; members that were learned before are taken as they are."""
-    parts = [work / f"part-{seed}-{number}.npz" for number in range(recipe.members)]
+    parts = [work / f"part-{seed}-{number}.npz" for number in range(len(recipe.members))]
     missing = [(number, part) for number, part in enumerate(parts) if not part.exists()]
     if missing:
         with _one_thread_each(), ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
             list(pool.map(partial(_learn_apart, work, seed, recipe), *zip(*missing, strict=True)))
     learning = Learning.read(work, recipe)
-    weights = merge([_read(part) for part in parts], learning.occurrences())
-    if recipe.merged.epochs:
-        told = reporting(f"seed {seed}, merged")
-        train(learning.data, weights, learning.augmentation, recipe.merged, _chance_of(seed, recipe.members), told)
-    return learning.vocabulary, weights
+    return learning.vocabulary, merge([_read(part) for part in parts], learning.occurrences())
 
 
 def _learn_apart(work: Path, seed: int, recipe: Recipe, number: int, part: Path) -> None:
-    learning = Learning.read(work, recipe)
-    chance = _chance_of(seed, number)
-    weights = begin(learning.data, learning.tokens, recipe, chance)
-    told = reporting(f"seed {seed}, member {number + 1} of {recipe.members}")
-    train(learning.data, weights, learning.augmentation, recipe.apart, chance, told)
+    learning, member, chance = Learning.read(work, recipe), recipe.members[number], (seed, number)
+    data = learning.data.in_languages(member.languages) if member.languages else learning.data
+    weights = begin(data, learning.augmentation.tokens, recipe, chance)
+    told = reporting(f"seed {seed}, member {number + 1} of {len(recipe.members)}")
+    train(data, weights, learning.augmentation, member.course, chance, told)
     fresh = part.with_suffix(".new.npz")
     np.savez(fresh, rows=weights.rows, log_query=weights.log_query)
     fresh.replace(part)
-
-
-def _chance_of(seed: int, number: int) -> Sequence[int]:
-    return (seed, number)
 
 
 def _read(part: Path) -> Weights:

@@ -28,7 +28,7 @@ from training.clients import Fetched, NotFetched, fetch
 from training.dataset import Dataset, encode, held_out
 from training.extract import KeptApart, extract_all, read_pairs
 from training.fingerprint import FILES, FUNCTIONS
-from training.learn import PAIRS, VOCABULARY, learn
+from training.learn import PAIRS, VOCABULARY, learn, made_of
 from training.metadata import licence_of
 from training.packages import Package, read_packages
 from training.recipe import Recipe
@@ -41,6 +41,7 @@ HELD_OUT = 40
 AT_ONCE = 6
 # More packages than this must not be missing, or the model is another one.
 _MOST_MISSING = 0.02
+_LEARNED, _MADE_OF = ("part-*", "model-*"), "learned-from"
 
 
 def bring(packages: Sequence[Package], folder: Path) -> list[Fetched]:
@@ -100,6 +101,16 @@ def _encode(folder: Path, vocabulary: Vocabulary, key: str) -> Dataset:
     return encode(read_pairs(folder, key), vocabulary)
 
 
+def forget_other(work: Path, recipe: Recipe) -> None:
+    """Remove what was learned by another recipe, or from other pairs."""
+    place, wanted = work / _MADE_OF, made_of(work, recipe)
+    learned = [one for pattern in _LEARNED for one in work.glob(pattern)]
+    if learned and (not place.exists() or place.read_text() != wanted):
+        say("train: the recipe or the pairs are not those of what is learned here; it is learned anew")
+        forget(work, "train")
+    place.write_text(wanted)
+
+
 def make_model(work: Path, seed: int) -> None:
     """Train one model and write it."""
     vocabulary, weights = learn(work, seed, Recipe())
@@ -131,7 +142,7 @@ def forget(work: Path, stage: str) -> None:
         "packages": ["packages"],
         "pairs": ["pairs"],
         "tokens": [PAIRS, VOCABULARY],
-        "train": [one.name for pattern in ("part-*", "model-*") for one in work.glob(pattern)],
+        "train": [one.name for pattern in _LEARNED for one in work.glob(pattern)],
         "measure": ["figures.json"],
     }
     for later in STAGES[STAGES.index(stage) :]:
@@ -158,6 +169,7 @@ def main() -> None:
     present = [key for key in keys if (work / "pairs" / f"{key}.jsonl.gz").exists()]
     learned = [key for key in present if key not in apart]
     _unless((work / VOCABULARY).exists(), lambda: make_tokens(work, learned))
+    forget_other(work, Recipe())
     for seed in options.seeds:
         _unless(model_folder(work, seed).exists(), lambda seed=seed: make_model(work, seed))
     measured = [key for key in present if key in apart]

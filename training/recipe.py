@@ -19,14 +19,21 @@ class Course:
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """One of the tables that are learned apart: from all pairs, or from those of some ``languages`` alone."""
+
+    course: Course = Course(epochs=1, rate=0.01)
+    languages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """What decides the model beside the data. Shares are probabilities."""
 
     dimension: int = 256
-    # Tables that are learned apart from each other and then merged (training.merge).
-    members: int = 4
-    apart: Course = Course(epochs=1, rate=0.01)
-    merged: Course = Course(epochs=1, rate=0.003)
+    # Tables that are learned apart from each other and then merged (training.merge). Python has pairs enough for one
+    # that knows it better, which the merged one gains by and the other languages do not lose by (README.md).
+    members: tuple[Member, ...] = (Member(), Member(), Member(), Member(Course(epochs=2, rate=0.01), ("python",)))
     batch: int = 2_048
     # Pairs of one package that stand together: each is a hard negative of the others.
     block: int = 8

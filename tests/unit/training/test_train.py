@@ -1,4 +1,5 @@
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,11 +8,12 @@ from scipy import sparse
 from codequarry.shared.embedding.vocabulary import Vocabulary
 from training.augmentation import Augmentation, bag
 from training.dataset import Dataset, encode
-from training.learn import learn
+from training.learn import learn, made_of
+from training.make import forget_other
 from training.merge import merge
 from training.pairs import Pair
 from training.questions import FORMS, question_tokens
-from training.recipe import Course, Recipe
+from training.recipe import Course, Member, Recipe
 from training.train import Weights, batches, begin, loss_and_gradient, train
 
 WORDS = [f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"] + [
@@ -33,9 +35,7 @@ def synthetic(number, packages=4):
 
 
 # Without chances: what is learned is in the pairs.
-PLAIN = Recipe(
-    dimension=32, batch=128, block=8, code_dropout=0.0, doc_share=0.0, question_share=0.0, short_share=0.0, members=3
-)
+PLAIN = Recipe(dimension=32, batch=128, block=8, code_dropout=0.0, doc_share=0.0, question_share=0.0, short_share=0.0)
 
 
 def every(packages):
@@ -127,16 +127,52 @@ def test_one_table_merged_is_itself_but_for_a_rotation():
     assert np.allclose(merged.rows @ merged.rows.T, table.rows @ table.rows.T, atol=1e-4)
 
 
+def stage_to_learn(folder: Path, packages):
+    every(packages).write(folder / "train.npz")
+    VOCABULARY.write(folder / "vocabulary.txt")
+
+
+TWO = replace(PLAIN, members=(Member(), Member(Course(2, 0.01), ("python",))))
+
+
 def test_a_model_goes_on_from_the_members_that_are_there(tmp_path):
-    every(synthetic(600)).write(tmp_path / "train.npz")
-    VOCABULARY.write(tmp_path / "vocabulary.txt")
-    recipe = replace(PLAIN, apart=Course(1, 0.01), merged=Course(1, 0.003), members=2)
-    _, first = learn(tmp_path, 7, recipe)
+    stage_to_learn(tmp_path, synthetic(600))
+    _, first = learn(tmp_path, 7, TWO)
     kept, other = tmp_path / "part-7-0.npz", tmp_path / "part-7-1.npz"
     stamp = kept.stat().st_mtime_ns
     other.unlink()
-    _, again = learn(tmp_path, 7, recipe)
+    _, again = learn(tmp_path, 7, TWO)
     assert kept.stat().st_mtime_ns == stamp and np.array_equal(first.rows, again.rows)
+
+
+def test_a_member_of_one_language_learns_from_no_other(tmp_path):
+    mixed = [[replace(pair, language="go", code=f"{pair.code} go") for pair in one] for one in synthetic(600)]
+    data = every([*synthetic(600), *mixed])
+    python = data.in_languages(("python",))
+    assert len(python) == len(every(synthetic(600))) < len(data)
+    assert {python.languages[number] for number in python.language} == {"python"}
+    with pytest.raises(ValueError, match="not in"):
+        data.in_languages(("cobol",))
+
+
+def test_what_was_learned_by_another_recipe_or_from_other_pairs_is_learned_anew(tmp_path):
+    stage_to_learn(tmp_path, synthetic(600))
+    part, model = tmp_path / "part-7-0.npz", tmp_path / "model-7"
+
+    def lay(recipe):
+        forget_other(tmp_path, recipe)
+        left = part.exists(), model.exists()
+        part.touch()
+        model.mkdir(exist_ok=True)
+        return left
+
+    assert lay(TWO) == (False, False) and lay(TWO) == (True, True)
+    assert lay(replace(TWO, scale=9.0)) == (False, False)
+    stage_to_learn(tmp_path, synthetic(400))
+    assert lay(replace(TWO, scale=9.0)) == (False, False) and lay(replace(TWO, scale=9.0)) == (True, True)
+    (tmp_path / "learned-from").unlink()
+    assert lay(replace(TWO, scale=9.0)) == (False, False), "nobody knows what it was learned from"
+    assert made_of(tmp_path, TWO) != made_of(tmp_path, PLAIN)
 
 
 def test_a_batch_is_made_of_blocks_of_one_package():
