@@ -1,6 +1,7 @@
 """What a text declares, and what it says of that first: a few words that say more of code than all the others."""
 
 import re
+from collections.abc import Iterator
 
 # One keyword for each of them: what a name is, most languages say right before it. C, and methods in Java, do not; an
 # index puts such a name before the code by itself. A prose line seldom has one of these as its first or sixth word.
@@ -15,20 +16,15 @@ _DECLARATION = re.compile(f"^{_DECLARED}", re.MULTILINE)
 
 # A first sentence is rarely longer; what is longer is cut.
 _MOST_CHARACTERS = 300
-_END = r"[.!?]\s"
-
-
-def _commented(opening: str, ends: str) -> re.Pattern[str]:
-    """Return what finds the first sentence after an opening, up to what ends it."""
-    most = _MOST_CHARACTERS - 1
-    return re.compile(rf"(?:{opening})(?P<said>[^\s*\"'](?:.{{,{most}}}?(?={ends}|{_END}|\Z)|.{{{most}}}))", re.DOTALL)
-
-
-_COMMENTED = (
-    # A string right after the colon of a `def` or `class`, or at the start.
-    _commented(r"(?:\A|:[ \t]*(?:#[^\n]*)?\n)\s*[rRuU]?(?:\"{3}|'{3})\s*", r"\n[ \t]*[\n:@]|\"{3}|'{3}"),
-    _commented(r"/\*\*[\s*]*", r"\n[ \t*]*[\n@\\]|\*/"),
-)
+_QUOTES = ('"""', "'''")
+# What stands before the quotes of a doc string: nothing, or the colon of a `def` or `class` and perhaps a comment.
+_OPENS = re.compile(r"(?:\A|:[ \t]*(?:#[^\n]*)?\n)\s*(?:#[^\n]*\n\s*)?[rRuU]?\Z")
+_LONGEST_OPENING = 300
+_DOC_COMMENT = re.compile(r"/\*\*(.*?)(?:\*/|\Z)", re.DOTALL)
+# What a comment may begin with beside its words.
+_SIGNS = " \t\n*\"'"
+# A sentence's end, an empty line, or a parameter.
+_END = re.compile(r"[.!?]\s|\n[ \t*]*[\n:@\\]")
 _LINE = r"[ \t]*(?://[/!]?|#(?!\[))[ \t]?"
 # Found first and judged by what follows: to look on from each of its lines would take the square of their number.
 _LINES = re.compile(rf"^{_LINE}(?P<said>[^\s/#!].*(?:\n{_LINE}\S.*)*+)\n", re.MULTILINE)
@@ -45,8 +41,24 @@ def summaries(text: str) -> list[str]:
 
     Lines of comment are one where a declaration follows.
     """
-    found = [match["said"] for pattern in _COMMENTED for match in pattern.finditer(text)]
-    for lines in _LINES.finditer(text):
-        if _BEFORE_DECLARATION.match(text, lines.end()):
-            found.append(re.split(_END, lines["said"], maxsplit=1)[0][:_MOST_CHARACTERS])
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(filter(None, map(_first_sentence, _comments(text)))))
+
+
+def _comments(text: str) -> Iterator[str]:
+    # To cut at the quotes and look back is half as long as to look for what opens them.
+    for quotes in _QUOTES:
+        if quotes in text:
+            parts = text.split(quotes)
+            for before, said in zip(parts[::2], parts[1::2], strict=False):
+                if _OPENS.search(before, max(0, len(before) - _LONGEST_OPENING)):
+                    yield said
+    if "/**" in text:
+        yield from _DOC_COMMENT.findall(text)
+    if "//" in text or "#" in text:
+        yield from (one["said"] for one in _LINES.finditer(text) if _BEFORE_DECLARATION.match(text, one.end()))
+
+
+def _first_sentence(comment: str) -> str:
+    said = comment.lstrip(_SIGNS)[:_MOST_CHARACTERS]
+    end = _END.search(said)
+    return said[: end.start()] if end else said
