@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from training.poms import parent_of
 TIMEOUT_SECONDS = 600
 # Licences are inherited; no project has more ancestors than this.
 _MOST_PARENTS = 6
+# Many packages have one ancestor, and jgo fails where two threads bring the same file.
+_ANCESTORS = threading.Lock()
 
 
 class NotFetched(Exception):
@@ -38,6 +41,8 @@ def fetch(package: Package, folder: Path) -> Fetched:
 
     Raise NotFetched where its client is not installed, fails, or has no such package.
     """
+    # Clients run elsewhere, and some take no relative path.
+    folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     return _CLIENTS[package.registry](package, folder)
 
@@ -101,10 +106,11 @@ def _maven(package: Package, folder: Path) -> Fetched:
             project.update()
         component = project.at_version(package.version or project.release)
         archive = Path(component.artifact(classifier="sources").resolve())
-        poms = [Path(component.artifact(packaging="pom").resolve())]
-        while len(poms) < _MOST_PARENTS and (parent := parent_of(poms[-1])):
-            above = context.project(parent[0], parent[1]).at_version(parent[2])
-            poms.append(Path(above.artifact(packaging="pom").resolve()))
+        with _ANCESTORS:
+            poms = [Path(component.artifact(packaging="pom").resolve())]
+            while len(poms) < _MOST_PARENTS and (parent := parent_of(poms[-1])):
+                above = context.project(parent[0], parent[1]).at_version(parent[2])
+                poms.append(Path(above.artifact(packaging="pom").resolve()))
     except Exception as error:
         # jgo lets through whatever its HTTP client and its parsers raise.
         raise NotFetched(f"{package.key}: {type(error).__name__} {error}") from error
