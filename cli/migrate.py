@@ -1,6 +1,7 @@
 """`codequarry migrate`: the index goes on with another embedding model."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -35,7 +36,9 @@ def migrate(
     the new one takes over when it is complete. Stopped at any moment, the same command goes on where it was.
     """
     settings = load(context).settings
-    wanted = whole_name(model) if model else settings.embedding.model
+    wanted = model or settings.embedding.model
+    if model and not settings.embedding.base_url:
+        wanted = whole_name(model, Path.cwd())
     if dry_run:
         _estimate(settings, wanted, as_json)
         return

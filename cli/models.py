@@ -136,7 +136,7 @@ def _placed(path: Path, settings: "EmbeddingSettings") -> dict[str, object]:
         "source": "folder",
         "repository": "",
         "state": state,
-        "in_use": settings.model == path.name,
+        "in_use": settings.model in (path.name, str(path)),
         "how": how,
     }
 

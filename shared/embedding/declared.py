@@ -3,32 +3,36 @@
 import re
 from collections.abc import Iterator
 
-# One keyword for each of them: what a name is, most languages say right before it. C, and methods in Java, do not; an
-# index puts such a name before the code by itself. A prose line seldom has one of these as its first or sixth word.
-_KEYWORDS = "def|class|func|fn|function|fun|struct|interface|trait|enum|type|module|object"
-# What stands after such a word where no name does: `for module in modules`, `enum class Colour`, "type of the key".
-_NO_NAME = rf"(?:{_KEYWORDS}|in|is|of|as|and|or|to|for|from|that|extends|implements|where)\b"
-_DECLARED = (
-    rf"[ \t]*(?:[a-z@][\w()]*[ \t]+){{0,5}}?(?:{_KEYWORDS})(?:[ \t]+\*?|\*[ \t]*)(?:\([^)\n]*\)[ \t]*)?"
-    rf"(?!{_NO_NAME})([^\W\d]\w*)"
-)
+# What a name is, most languages say right before it. C, and methods in Java, do not; an index puts such a name before
+# the code by itself.
+_FUNCTIONS = r"(?:def|fn|fun|func)[ \t]+(?:\([^)\n]*\)[ \t]*)?"
+# These are words of prose and of other statements too: "type of the key", `for module in modules`, `enum class Colour`.
+_WORDS = "function|class|struct|interface|trait|enum|type|module|object"
+_NO_NAME = rf"(?:{_WORDS}|in|is|of|as|and|or|to|for|from|that|extends|implements|where)\b"
+_OTHERS = rf"(?:(?:{_WORDS})[ \t]+|function[ \t]*\*[ \t]*)(?!{_NO_NAME})"
+# Up to five words may stand before, as `public static`; a prose line seldom has one of these words among its first six.
+_DECLARED = rf"[ \t]*(?:[a-z@][\w()]*[ \t]+){{0,5}}?(?:{_FUNCTIONS}|{_OTHERS})(?:\w+\.)*([^\W\d]\w*)"
 _DECLARATION = re.compile(f"^{_DECLARED}", re.MULTILINE)
 
 # A first sentence is rarely longer; what is longer is cut.
 _MOST_CHARACTERS = 300
 _QUOTES = ('"""', "'''")
-# What stands before the quotes of a doc string: nothing, or the colon of a `def` or `class` and perhaps a comment.
-_OPENS = re.compile(r"(?:\A|:[ \t]*(?:#[^\n]*)?\n)\s*(?:#[^\n]*\n\s*)?[rRuU]?\Z")
+# What stands before the quotes of a doc string: the colon of a `def` or `class`, perhaps with a comment; before the
+# first ones of a text, a new line is enough, since a module has nothing there but what an index puts before it.
+_OPENS = re.compile(r":[ \t]*(?:#[^\n]*)?\n\s*(?:#[^\n]*\n\s*)?[rRuU]?\Z")
+_OPENS_FIRST = re.compile(r"(?:^|:[ \t]*(?:#[^\n]*)?\n\s*(?:#[^\n]*\n\s*)?)[rRuU]?\Z", re.MULTILINE)
 _LONGEST_OPENING = 300
-_DOC_COMMENT = re.compile(r"/\*\*(.*?)(?:\*/|\Z)", re.DOTALL)
+# Not the end of a path's pattern, as in src/**/*.py, and no empty comment.
+_DOC_COMMENT = re.compile(r"(?<![^\s;{}(,])/\*\*(?=\s)(.*?)(?:\*/|\Z)", re.DOTALL)
+# `#` alone: #include, #[inline] and #!/bin/sh are no comments.
+_MARK = r"[ \t]*(?://[/!]?|#(?=[ \t\n]|\Z))"
+# Found whole and judged by what follows: to look on from each of its lines would take the square of their number.
+_LINES = re.compile(rf"^{_MARK}[ \t]*(?P<said>[^\s/].*(?:\n{_MARK}.*)*+)(?:\n|\Z)", re.MULTILINE)
+_BEFORE_DECLARATION = re.compile(rf"(?:[ \t]*(?:@|#\[).*\n){{,8}}{_DECLARED}")
 # What a comment may begin with beside its words.
 _SIGNS = " \t\n*\"'"
 # A sentence's end, an empty line, or a parameter.
-_END = re.compile(r"[.!?]\s|\n[ \t*]*[\n:@\\]")
-_LINE = r"[ \t]*(?://[/!]?|#(?!\[))[ \t]?"
-# Found first and judged by what follows: to look on from each of its lines would take the square of their number.
-_LINES = re.compile(rf"^{_LINE}(?P<said>[^\s/#!].*(?:\n{_LINE}\S.*)*+)\n", re.MULTILINE)
-_BEFORE_DECLARATION = re.compile(rf"(?:[ \t]*(?:@|#\[).*\n){{,8}}{_DECLARED}")
+_END = re.compile(r"[.!?]\s|\n[ \t*/#!]*[\n:@\\]")
 
 
 def declared_names(text: str) -> list[str]:
@@ -41,17 +45,19 @@ def summaries(text: str) -> list[str]:
 
     Lines of comment are one where a declaration follows.
     """
-    return list(dict.fromkeys(filter(None, map(_first_sentence, _comments(text)))))
+    plain = text.replace("\r\n", "\n") if "\r" in text else text
+    return list(dict.fromkeys(filter(None, map(_first_sentence, _comments(plain)))))
 
 
 def _comments(text: str) -> Iterator[str]:
-    # To cut at the quotes and look back is half as long as to look for what opens them.
+    # To cut at the quotes and look back takes half as long as to look for what opens them.
     for quotes in _QUOTES:
         if quotes in text:
-            parts = text.split(quotes)
+            parts, opens = text.split(quotes), _OPENS_FIRST
             for before, said in zip(parts[::2], parts[1::2], strict=False):
-                if _OPENS.search(before, max(0, len(before) - _LONGEST_OPENING)):
+                if opens.search(before, max(0, len(before) - _LONGEST_OPENING)):
                     yield said
+                opens = _OPENS
     if "/**" in text:
         yield from _DOC_COMMENT.findall(text)
     if "//" in text or "#" in text:

@@ -6,6 +6,8 @@ from codequarry.shared.embedding.built_in import open_built_in
 from codequarry.shared.embedding.known import (
     DEFAULT,
     MODEL_FILE,
+    ONNX_FILES,
+    TABLE_FILES,
     TOKENIZER_FILE,
     KnownModel,
     find_model,
@@ -14,7 +16,6 @@ from codequarry.shared.embedding.known import (
 )
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.table_embedder import TableEmbedder, is_table_folder
-from codequarry.shared.embedding.token_table import FILES
 from codequarry.shared.errors import EmbeddingError, UsageError
 from codequarry.shared.settings.config import EmbeddingSettings
 
@@ -73,7 +74,7 @@ def _folder(model: str, known: KnownModel | None, models_folder: Path) -> Path:
 
 def is_model_folder(folder: Path) -> bool:
     """Tell whether a folder has the files of a model."""
-    return (folder / MODEL_FILE).is_file() and (folder / TOKENIZER_FILE).is_file()
+    return all((folder / name).is_file() for name in ONNX_FILES)
 
 
 def how_to_place(known: KnownModel, models_folder: Path) -> str:
@@ -82,7 +83,7 @@ def how_to_place(known: KnownModel, models_folder: Path) -> str:
 
 
 def _incomplete(folder: Path) -> EmbeddingError:
-    is_table = any((folder / name).is_file() for name in FILES)
-    needed = FILES if is_table else (MODEL_FILE, TOKENIZER_FILE)
+    is_table = any((folder / name).is_file() for name in TABLE_FILES)
+    needed = TABLE_FILES if is_table else ONNX_FILES
     missing = [name for name in needed if not (folder / name).is_file()]
     return EmbeddingError(f"{folder} is no embedding model: it has no {' and no '.join(missing)}")

@@ -12,7 +12,9 @@ Pooling = Literal["mean", "cls"]
 
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
-ROWS_FILE = "rows.npy"
+ONNX_FILES = (MODEL_FILE, TOKENIZER_FILE)
+# The files of a token table: its rows, their scales, those of queries, the tokens.
+TABLE_FILES = ("rows.npy", "scales.npy", "query-scales.npy", "vocabulary.txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +163,19 @@ def find_model(name: str) -> KnownModel | None:
     return next((model for model in EMBEDDERS if wanted in _names(model)), None)
 
 
-def whole_name(name: str) -> str:
-    """Return the whole path of a model's folder that is named, any other name as it is.
+def whole_name(name: str, folder: Path) -> str:
+    """Return the whole path of a model's folder that is named as from ``folder``, any other name as it is.
 
     An index remembers the name of its model, and the next command may run in another folder.
     """
-    folder = Path(name).expanduser()
-    is_here = any((folder / file).is_file() for file in (MODEL_FILE, ROWS_FILE))
-    return str(folder.absolute()) if is_here and find_model(name) is None else name
+    if find_model(name) is not None:
+        return name
+    try:
+        place = folder / Path(name).expanduser()
+        is_here = any(all((place / file).is_file() for file in files) for files in (ONNX_FILES, TABLE_FILES))
+    except (OSError, RuntimeError):  # a folder that may not be looked into, the home of nobody: opening it says so
+        return name
+    return str(place) if is_here else name
 
 
 def known_names() -> Sequence[str]:

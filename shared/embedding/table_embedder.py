@@ -6,10 +6,11 @@ from functools import cached_property
 from pathlib import Path
 
 from codequarry.shared.embedding.explanation import Explanation
+from codequarry.shared.embedding.known import TABLE_FILES
 from codequarry.shared.embedding.port import Matrix, Vector, Window
 from codequarry.shared.embedding.strides import cut, stride_shape
 from codequarry.shared.embedding.token_pairs import explain_by_tokens
-from codequarry.shared.embedding.token_table import FILES, TokenTable
+from codequarry.shared.embedding.token_table import TokenTable
 from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.embedding.vectors import document_suffix
 from codequarry.shared.errors import EmbeddingError, UsageError
@@ -18,7 +19,7 @@ from codequarry.shared.settings.config import EmbeddingSettings
 
 def is_table_folder(folder: Path) -> bool:
     """Tell whether a folder has the files of a token table."""
-    return all((folder / name).is_file() for name in FILES)
+    return all((folder / name).is_file() for name in TABLE_FILES)
 
 
 class TableEmbedder:

@@ -12,16 +12,13 @@ from numpy.lib.format import read_magic
 from numpy.typing import NDArray
 
 from codequarry.shared.embedding.declared import declared_names, summaries
-from codequarry.shared.embedding.known import ROWS_FILE
+from codequarry.shared.embedding.known import TABLE_FILES
 from codequarry.shared.embedding.port import Matrix, Vector
 from codequarry.shared.embedding.vectors import fingerprint, normalised
 from codequarry.shared.embedding.vocabulary import Vocabulary
 from codequarry.shared.errors import EmbeddingError
 
-SCALES = "scales.npy"
-QUERY_SCALES = "query-scales.npy"
-VOCABULARY = "vocabulary.txt"
-FILES = (ROWS_FILE, SCALES, QUERY_SCALES, VOCABULARY)
+ROWS, SCALES, QUERY_SCALES, VOCABULARY = TABLE_FILES
 _HEADER = re.compile(
     rb"\{'descr': '(?P<type>[|<][a-z]\d)', 'fortran_order': False, 'shape': \((?P<shape>\d+,(?: \d+)?)\), \}\s*"
 )
@@ -77,7 +74,7 @@ class TokenTable:
         Raise EmbeddingError where a file is missing, damaged, or not of the same model as the others.
         """
         try:
-            rows = _mapped(folder / ROWS_FILE)
+            rows = _mapped(folder / ROWS)
             scales, query_scales = (np.array(_mapped(folder / name)) for name in (SCALES, QUERY_SCALES))
             vocabulary = Vocabulary.read(folder / VOCABULARY)
         except FileNotFoundError as error:
@@ -93,7 +90,7 @@ class TokenTable:
     def write(self, folder: Path) -> None:
         """Write a model into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        np.save(folder / ROWS_FILE, self.rows)
+        np.save(folder / ROWS, self.rows)
         np.save(folder / SCALES, self.scales)
         np.save(folder / QUERY_SCALES, self.query_scales)
         self.vocabulary.write(folder / VOCABULARY)

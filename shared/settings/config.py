@@ -83,8 +83,6 @@ class EmbeddingSettings(Section):
     price_per_million_tokens: float | None = Field(default=None, ge=0, description="for the estimate of --dry-run")
     on_model_change: Literal["refuse", "migrate"] = "refuse"
 
-    _whole_model = field_validator("model")(whole_name)
-
 
 class ChunkingSettings(Section):
     """Chunk sizes, in tokens of the one model-independent counter."""
@@ -220,8 +218,21 @@ def load_settings(
     except ValidationError as error:
         # Not chained: pydantic's own message shows the input, and that may be a secret.
         raise _explained(error, given) from None
-    home = settings.home.expanduser().absolute()
-    return LoadedSettings(settings.model_copy(update={"home": home}), {one.key: one.source for one in given}, file)
+    sources = {one.key: one.source for one in given}
+    places = {"home": settings.home.expanduser().absolute(), **_with_whole_names(settings, sources, file)}
+    return LoadedSettings(settings.model_copy(update=places), sources, file)
+
+
+def _with_whole_names(settings: SettingsModel, sources: Mapping[str, str], file: Path | None) -> dict[str, Section]:
+    """Return the sections that name a model, folders by their whole paths: relative ones count as all paths do."""
+    found: dict[str, Section] = {}
+    for name in ("embedding", "reranking"):
+        section: EmbeddingSettings | RerankingSettings = getattr(settings, name)
+        folder = file.parent if file and sources.get(f"{name}.model") == str(file) else Path.cwd()
+        # A server's models are not here, whatever they are called.
+        if not getattr(section, "base_url", None):
+            found[name] = section.model_copy(update={"model": whole_name(section.model, folder)})
+    return found
 
 
 def _flags(overrides: Mapping[str, object]) -> list[Given]:

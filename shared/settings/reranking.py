@@ -1,8 +1,7 @@
 """The settings of the second stage of a search."""
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from codequarry.shared.embedding.known import whole_name
 from codequarry.shared.settings.section import Section
 
 # Each candidate is a run of a transformer, and its score is carried by the cursor of the next page.
@@ -22,5 +21,3 @@ class RerankingSettings(Section):
     final_count: int = Field(default=10, ge=1, le=200, description="top_k of requests that name none")
     weight: float = Field(default=0.5, ge=0, le=1, description="share of the model's score in the score of a hit")
     timeout_seconds: float = Field(default=1.0, gt=0, le=30)
-
-    _whole_model = field_validator("model")(whole_name)

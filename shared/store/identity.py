@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
+from codequarry.shared.embedding.known import whole_name
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import Conflict, ModelMismatch
 from codequarry.shared.settings.config import EmbeddingSettings
@@ -82,5 +84,7 @@ def _mismatch(known: Identity, embedder: Embedder, setting: str) -> str:
     made = f"this index was made with model '{known.model}' ({known.dimension} dimensions)"
     now = f"the settings choose '{embedder.name}' ({embedder.dimension})"
     same = "restore the [embedding] settings and the model's files as they were"
-    back = f"set CODEQUARRY_EMBEDDING__MODEL={known.setting}" if known.setting != setting else same
+    # Older indexes have a folder as it was written: the same one would be the way back to itself.
+    is_other = whole_name(known.setting, Path.cwd()) != setting
+    back = f"set CODEQUARRY_EMBEDDING__MODEL={known.setting}" if is_other else same
     return f"{made}, but {now}: {back}, or run `codequarry migrate --model {setting}` to change the index's model"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from codequarry.shared.embedding.token_table import FILES
+from codequarry.shared.embedding.known import TABLE_FILES
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -82,7 +82,7 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[st
 
 @pytest.mark.parametrize("kind", ["sdist", "wheel"])
 def test_what_is_distributed_has_the_models_files(distributions: dict[str, list[str]], kind: str) -> None:
-    for name in FILES:
+    for name in TABLE_FILES:
         assert [one for one in distributions[kind] if one.endswith(f"shared/embedding/codequarry-1/{name}")], name
 
 

@@ -23,6 +23,10 @@ from codequarry.shared.embedding.declared import declared_names, summaries
         ("func größe() {", ["größe"]),
         ("enum class Colour {", ["Colour"]),
         ("for module in modules:\ntype of the object\nexport default class extends Base {", []),
+        ("fn from(x: X)\nfun to(x)\ndef is\ndef type", ["from", "to", "is", "type"]),
+        ("this function is used where a type that is", []),
+        ("def self.read\nfun String.words()\nfunction page.close()", ["read", "words", "close"]),
+        ("object* page = open();\nmodule *m;", []),
         ("", []),
     ],
 )
@@ -48,8 +52,17 @@ def test_the_names_that_lines_declare(text, names):
         ("// ReadPage reads\n// a page. It closes it.\nfunc ReadPage() {", ["ReadPage reads\n// a page"]),
         ("/// Reads a page\n#[inline]\npub fn read() {", ["Reads a page"]),
         ("# Reads a page\ndef read", ["Reads a page"]),
+        ("// ReadPage reads a page\n//\n// It panics.\nfunc ReadPage() {", ["ReadPage reads a page"]),
+        ("#\n# Reads a page\n#\n# page - the page\ndef read(page)", ["Reads a page"]),
+        ("// Reads a page\n// @param page the page\nfunction read(page) {", ["Reads a page"]),
         ("# Reads a page\n\nx = 1\n// A page\ny = 2\n#!/bin/sh\nfunction read {", []),
-        ('query = """SELECT page"""\nread("""a page""")', []),
+        ("#include <page.h>\nstruct page {\n#endif\nclass Page {\n#pragma pack(1)\nstruct other {", []),
+        ('{"include": ["src/**/*.ts", "test/**/*.ts"]}', []),
+        ("- src/**\n- 'lib/**'\njobs: read\nint f(/**/) { return page; }", []),
+        ('query = """SELECT page"""\nread("""a page""")\nx = """a""" """b"""', []),
+        ('src/pages.py\npages\n"""Reads pages."""\nimport os', ["Reads pages."]),
+        ('def read(self):\r\n    """Read a page.\r\n\r\n    More."""', ["Read a page"]),
+        ("/**\r\n * Reads a page\r\n *\r\n * More\r\n */", ["Reads a page"]),
         ("", []),
     ],
 )
@@ -61,9 +74,27 @@ def test_a_sentence_without_end_is_cut():
     assert len(summaries('"""' + "page " * 200)[0]) == len(summaries("// " + "page " * 200 + "\nfn f() {}")[0]) == 300
 
 
+@pytest.mark.parametrize("end", ["", "x", "\n"])
 @pytest.mark.parametrize(
-    "part", ["a ", "\t", "\n", "# a\n", "// a\n", "/** ", '"""', ":\n", '"""a ', ":\n '''b", "@a\n", "fn "]
+    "part",
+    [
+        "a ",
+        "\t",
+        "\n",
+        "# a\n",
+        "#\n",
+        "// a\n",
+        "/** ",
+        "/**\n",
+        '"""',
+        ":\n",
+        '"""a ',
+        ":\n '''b",
+        "@a\n",
+        "fn ",
+        "a.",
+    ],
 )
-def test_a_long_text_without_end_is_read_in_no_time(part):
-    text = part * (200_000 // len(part))
-    assert declared_names(text) == [] and len(summaries(text)) <= len(text) // 300 + 1
+def test_a_long_text_without_end_is_read_in_no_time(part, end):
+    text = part * (200_000 // len(part)) + end
+    assert len(declared_names(text)) <= 1 and len(summaries(text)) <= len(text) // 300 + 1

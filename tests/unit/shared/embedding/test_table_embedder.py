@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from codequarry.shared.embedding.comparison import explains
+from codequarry.shared.embedding.known import TABLE_FILES
 from codequarry.shared.embedding.table_embedder import TableEmbedder, is_table_folder
-from codequarry.shared.embedding.token_table import FILES, SCALES, TokenTable
+from codequarry.shared.embedding.token_table import SCALES, TokenTable
 from codequarry.shared.embedding.vocabulary import Vocabulary
 from codequarry.shared.errors import EmbeddingError, UsageError
 from codequarry.shared.settings.config import EmbeddingSettings
@@ -154,7 +155,7 @@ def test_it_can_be_used_again_after_being_closed(make: Make) -> None:
     np.testing.assert_array_equal(model.embed_query("user"), before)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", TABLE_FILES)
 def test_a_missing_file_is_named_with_what_to_do(make: Make, folder: Path, name: str) -> None:
     assert is_table_folder(folder)
     (folder / name).unlink()
@@ -163,7 +164,7 @@ def test_a_missing_file_is_named_with_what_to_do(make: Make, folder: Path, name:
         make().embed_query("x")
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", TABLE_FILES)
 @pytest.mark.parametrize(
     "damage",
     [lambda content: content[:-7], lambda content: b"", lambda content: b"\xff\xfe" * 40],

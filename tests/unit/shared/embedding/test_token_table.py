@@ -122,7 +122,7 @@ def test_what_is_written_is_read_with_its_rows_mapped(table, tmp_path):
 )
 def test_a_file_that_is_damaged_or_something_else_is_an_error(table, tmp_path, damaged):
     table.write(tmp_path)
-    for name in (token_table.ROWS_FILE, token_table.SCALES, token_table.QUERY_SCALES):
+    for name in (token_table.ROWS, token_table.SCALES, token_table.QUERY_SCALES):
         whole = (tmp_path / name).read_bytes()
         (tmp_path / name).write_bytes(damaged)
         with pytest.raises(EmbeddingError, match="damaged"):

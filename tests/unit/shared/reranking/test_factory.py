@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from codequarry.shared.embedding.known import DEFAULT
-from codequarry.shared.embedding.token_table import FILES
+from codequarry.shared.embedding.known import DEFAULT, TABLE_FILES
 from codequarry.shared.errors import CodequarryError, EmbeddingError, UnknownName, UsageError
 from codequarry.shared.reranking.factory import open_reranker
 from codequarry.shared.settings.reranking import RerankingSettings
@@ -32,7 +31,7 @@ def test_what_can_not_re_rank_is_refused_with_what_can(
 def test_a_token_table_is_no_second_stage(tmp_path: Path) -> None:
     table = tmp_path / "table"
     table.mkdir()
-    for name in FILES:
+    for name in TABLE_FILES:
         (table / name).touch()
     with pytest.raises(UsageError, match="is a token table, which knows words alone; set one of minilm, "):
         open_reranker(RerankingSettings(model=str(table)), tmp_path)

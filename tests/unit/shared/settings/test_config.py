@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from codequarry.shared.embedding.known import ONNX_FILES, TABLE_FILES
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.settings.config import LEAVES, LoadedSettings, SettingsModel, load_settings
 from codequarry.shared.settings.sources import variable_of, without_accounts
@@ -150,17 +151,35 @@ def test_paths_count_from_the_file_or_the_working_folder(folder: Path) -> None:
     assert loaded.opensearch.ca_file == folder / "ca.pem"
 
 
+def lay_model(folder: Path, *files: str) -> Path:
+    folder.mkdir(parents=True)
+    for file in files:
+        (folder / file).touch()
+    return folder
+
+
 @pytest.mark.parametrize("section", ["embedding", "reranking"])
 def test_a_model_of_this_folder_is_named_by_its_whole_path_and_any_other_as_it_is(folder: Path, section: str) -> None:
     def named(name: str) -> str:
         return load(f"{section}.model={name}").settings.model_dump()[section]["model"]
 
-    for file in ("mine/rows.npy", "org/other/model.onnx", "minilm/model.onnx", "empty/notes.txt"):
-        (folder / file).parent.mkdir(parents=True)
-        (folder / file).touch()
-    assert named("mine") == named("./mine") == str(folder / "mine")
-    assert named("org/other") == str(folder / "org/other")
-    assert [named(one) for one in ("minilm", "empty", "org/none")] == ["minilm", "empty", "org/none"]
+    mine = lay_model(folder / "mine", *TABLE_FILES)
+    other = lay_model(folder / "org/other", *ONNX_FILES)
+    own = lay_model(folder / "user/own", *ONNX_FILES)
+    lay_model(folder / "minilm", *ONNX_FILES)
+    lay_model(folder / "part", *ONNX_FILES[:1])
+    assert [named(one) for one in ("mine", "./mine", "org/other", "~/own")] == [*map(str, (mine, mine, other, own))]
+    for name in ("minilm", "part", "org/none", "~nobody-here/x", "x" * 300):
+        assert named(name) == name
+
+
+def test_a_model_in_a_settings_file_counts_from_the_file_and_one_of_a_server_is_not_looked_for(folder: Path) -> None:
+    mine = lay_model(folder / "conf/mine", *TABLE_FILES)
+    lay_model(folder / "mine", *TABLE_FILES)
+    file = folder / "conf/settings.toml"
+    file.write_text('[embedding]\nmodel = "mine"\n')
+    assert load(CONFIG=str(file)).settings.embedding.model == str(mine)
+    assert load(CONFIG=str(file), EMBEDDING__BASE_URL="http://127.0.0.1:9/v1").settings.embedding.model == "mine"
 
 
 def test_a_secret_is_read_from_the_file_that_a_variable_names(folder: Path) -> None:

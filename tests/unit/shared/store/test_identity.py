@@ -2,6 +2,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from codequarry.shared.embedding.known import TABLE_FILES
 from codequarry.shared.errors import ModelMismatch, StoreUnavailable
 from codequarry.shared.settings.config import EmbeddingSettings, OpenSearchSettings, SettingsModel
 from codequarry.shared.store.factory import open_store
@@ -44,6 +45,15 @@ def test_another_model_or_dimension_is_refused_with_what_to_do(store, other):
             attempt(store, other, "new")
     with pytest.raises(ModelMismatch, match=r"restore the \[embedding\] settings"):
         check_identity(store, other, "old")
+
+
+def test_the_same_folder_by_another_name_is_not_the_way_back(store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in TABLE_FILES:
+        (tmp_path / name).touch()
+    claim_identity(store, Model(), EmbeddingSettings(model="."), "1")
+    with pytest.raises(ModelMismatch, match=r"restore the \[embedding\] settings"):
+        check_identity(store, Model("two"), str(tmp_path))
 
 
 def test_a_new_chunker_is_no_other_index(store):
