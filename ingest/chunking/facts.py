@@ -75,8 +75,9 @@ class Facts:
         first, last = (bisect_left(self.imports, at, key=lambda one: one.start) for at in (start, end))
         written = list(self.imports[first:last])
         used: dict[tuple[int, str], Import] = {}
-        for name in sorted(self.importing.keys() & set(_WORD.findall(text)), key=text.find):
-            for one in self.importing[name]:
+        # In the order of the text, which is the same in every process: a set's is not, and a chunk's context says it.
+        for name in dict.fromkeys(_WORD.findall(text)):
+            for one in self.importing.get(name, ()):
                 if not start <= one.start < end and one.scope[0] < end and start < one.scope[1]:
                     known = used.get((one.start, one.module))
                     used[one.start, one.module] = replace(one, names=(*known.names, name) if known else (name,))

@@ -4,6 +4,8 @@ import ast
 
 import pytest
 
+from codequarry.shared.settings.config import ChunkingSettings
+
 
 def test_functions_methods_and_classes_are_chunks_with_exact_names(sample):
     names = sample("invoice.py").names
@@ -118,3 +120,15 @@ def test_escapes_in_a_doc_string_are_resolved_as_python_does(chunked, written):
 def test_a_doc_string_with_a_broken_escape_or_none_is_kept_as_written(chunked, written):
     found = chunked("b.py", f"def f(a):\n    {written}\n    b = a\n    return b\n").named("f")
     assert found.doc == written.lstrip("rbf").strip('"')
+
+
+def test_the_imports_of_a_chunk_stand_in_the_order_of_its_text(chunked):
+    names = [f"{stem}{end}" for stem in ("Code", "Name", "Page") for end in ("Gen", "", "r")]
+    lines = "".join(f"    {name.lower()} = {name}(pages, first=1, last=2, every=3)\n" for name in names)
+    used = "\n\n".join(f"def {name}(pages):\n{lines}    return pages\n" for name in ("read", "write"))
+    chunks = chunked(
+        "a.py",
+        f"from .codes import {', '.join(sorted(names))}\n\n\n{used}",
+        ChunkingSettings(target_tokens=60, max_tokens=400, overlap_tokens=20),
+    )
+    assert chunks.named("write").context == f"uses {', '.join(names)} from .codes"
