@@ -242,7 +242,7 @@ def test_a_chunk_whose_vector_is_of_other_text_is_not_explained(versioned_index:
     """As in an index of another version; here the vector is of the lines alone, without the path before them."""
     model = TableEmbedder(table_of(WORDS, embedder.dimension))
     index = type(versioned_index)(versioned_index.store, model)
-    index.publish(index.add("project"), "c" * 40, {"src/retry.py": "def retry_delay(): ...\n"})
+    index.publish(index.add("project"), "c" * 40, {"src/backoff/delay.py": "def retry_delay(): ...\n"})
     body = neighbours(index.store, model, "retry delay")
     assert [hit["explanation"] for hit in body["results"]] == [None]
     (remark,) = nearness.remarks(body)
