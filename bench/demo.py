@@ -50,7 +50,7 @@ def main() -> None:
     step("A name: its definition comes first, before the places that use it")
     codequarry("search", "parse_options_header", "--top-k", "3")
     step("Our own code, asked about itself")
-    codequarry("search", "take over the lease of a dead process", "--repo", "codequarry", "--top-k", "3")
+    codequarry("search", "delete the rows that nobody needs any more", "--repo", "codequarry", "--top-k", "3")
     how_to_go_on(time.monotonic() - started)
 
 
