@@ -1,6 +1,7 @@
 """Editions of an index: one beside the other, one of them active, switched in one step."""
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import numpy as np
@@ -91,3 +92,10 @@ def test_an_index_from_before_there_were_editions_becomes_the_first(opensearch_e
         put(store, make_row, "more", 4)
         store.client.indices.refresh(index=alias_of("chunks", settings))
         assert store.client.count(index=alias_of("chunks", settings))["count"] == 2
+
+
+def test_several_may_set_the_pointer_at_once(embedded_editions, tmp_path):
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: embedded_editions.activate(2), range(400)))
+    assert embedded_editions.active() == 2
+    assert [path.name for path in tmp_path.iterdir()] == [POINTER]

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import threading
 from pathlib import Path
 
 import apsw
@@ -63,7 +64,8 @@ class EmbeddedEditions:
 
     def activate(self, edition: int) -> None:
         """Replace the pointer."""
-        fresh = self._home / f"{POINTER}.new"
+        # Whoever opens an index that a migration has just moved sets the pointer right: several may at once.
+        fresh = self._home / f"{POINTER}.{os.getpid()}-{threading.get_ident()}.new"
         with fresh.open("w", encoding="ascii") as file:
             file.write(str(edition))
             file.flush()
