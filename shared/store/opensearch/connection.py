@@ -60,10 +60,9 @@ class Serializer(JSONSerializer):
 
 def connect(settings: OpenSearchSettings) -> OpenSearch:
     """Return a client; nothing is sent yet."""
-    # The client logs each failed request as a warning; the exception that follows says it better, and once.
-    client_log = logging.getLogger("opensearch")
-    client_log.addHandler(logging.NullHandler())
-    client_log.propagate = False
+    # The client logs each failed request as a warning with a traceback; the exception that follows says it better, and
+    # once. A silent node would have two a second. By the level, so that none is made for a handler that wants all.
+    logging.getLogger("opensearch").setLevel(logging.CRITICAL)
     tls: dict[str, Any] = {}
     if any(url.startswith("https:") for url in settings.urls):
         tls = {"verify_certs": settings.verify_certificates, "ssl_show_warn": False}

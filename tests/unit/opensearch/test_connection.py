@@ -1,6 +1,7 @@
 """Every way in which a cluster can fail a caller, told as one of our errors, in words that help and hide secrets."""
 
 import json
+import logging
 import socket
 from collections.abc import Iterator
 
@@ -140,3 +141,14 @@ def test_the_innermost_reason_is_told_in_one_line() -> None:
     assert reason_of({"error": {"type": "t", "reason": "r", "root_cause": [{"type": "t", "reason": "r"}]}}) == "t: r"
     assert reason_of({"error": "no handler"}) == "no handler"
     assert reason_of(None) == ""
+
+
+def test_the_client_s_own_log_says_nothing_not_even_to_who_listens_to_it(caplog) -> None:
+    """It would make a traceback of each failed request, twice a second as long as a node is silent."""
+    client_log = logging.getLogger("opensearch")
+    client_log.addHandler(caplog.handler)
+    try:
+        failure_of(store_at("http://127.0.0.1:9"))
+    finally:
+        client_log.removeHandler(caplog.handler)
+    assert not caplog.records
