@@ -1,5 +1,6 @@
 """`codequarry search`: a question, and the places in the code that answer it."""
 
+import logging
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -106,6 +107,16 @@ def _ask(context: typer.Context, body: dict[str, Any], *, for_person: bool) -> d
         second = second_stage(settings)
         if second is not None:
             stack.callback(second.close)
+            _log_nothing_twice()
         engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded, second)
         answer: dict[str, Any] = engine.search(request).to_json()
     return answer
+
+
+def _log_nothing_twice() -> None:
+    """Log to stderr, but not what a second stage could not do: the answer says so; only what nobody foresaw."""
+    from codequarry.search_api.second import LOGGER
+    from codequarry.shared.telemetry.logs import configure_logs
+
+    configure_logs("warning", as_json=False)
+    logging.getLogger(LOGGER).setLevel(logging.ERROR)

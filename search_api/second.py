@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
 
 STAGE = "reranking"
+LOGGER = "codequarry.reranking"
 # A model that can't be opened is looked for again after so long: it was installed, or mended.
 RETRY_SECONDS = 30.0
 # One that has scored nothing in time is left alone for so long, so that searches don't wait for it in vain one by one.
@@ -172,4 +173,4 @@ def second_stage(settings: SettingsModel) -> SecondStage | None:
 def _log() -> "BoundLogger":
     from codequarry.shared.telemetry.logs import logger  # every search loads this file, and few load what logs take
 
-    return logger("codequarry.reranking")
+    return logger(LOGGER)

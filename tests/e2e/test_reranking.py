@@ -14,8 +14,10 @@ QUESTION = "how long is the pause before trying again"
 def test_a_search_and_the_doctor_say_what_is_missing_and_then_use_it(workspace: Any, models_folder: Path) -> None:
     workspace.indexed("core", FILES)
     without = workspace.run("search", "--rerank", QUESTION)
-    assert without.code == 0
+    assert (without.code, without.err.count("models install")) == (0, 1), "said once, not logged besides"
     assert "answered without reranking: " in without.err
+    (told,) = workspace.run("search", "--rerank", "--json", QUESTION).json["degraded"]
+    assert "is not installed" in told
     assert "run `codequarry models install minilm`" in without.err
     switched_on = {"CODEQUARRY_RERANKING__ENABLED": "true", "CODEQUARRY_RERANKING__TIMEOUT_SECONDS": "30"}
     assert "is not installed" in workspace.run("doctor", variables=switched_on).out
