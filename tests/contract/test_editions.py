@@ -80,6 +80,13 @@ def test_a_damaged_pointer_is_an_error_and_not_the_first_edition(embedded_editio
         embedded_editions.active()
 
 
+def test_a_pointer_that_cannot_be_written_is_an_error_of_the_store_and_leaves_nothing(embedded_editions, tmp_path):
+    (tmp_path / POINTER).mkdir()
+    with pytest.raises(StoreUnavailable, match=r"store\.edition can't be written \(Is a directory\)"):
+        embedded_editions.activate(2)
+    assert [path.name for path in tmp_path.iterdir()] == [POINTER]
+
+
 @pytest.mark.opensearch
 def test_an_index_from_before_there_were_editions_becomes_the_first(opensearch_editions, opensearch_node, make_row):
     settings = opensearch_editions._settings

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -63,14 +64,19 @@ class EmbeddedEditions:
         return EmbeddedStore(self._folder(edition), dimension)
 
     def activate(self, edition: int) -> None:
-        """Replace the pointer."""
+        """Replace the pointer; StoreUnavailable where it can't be written."""
         # Whoever opens an index that a migration has just moved sets the pointer right: several may at once.
         fresh = self._home / f"{POINTER}.{os.getpid()}-{threading.get_ident()}.new"
-        with fresh.open("w", encoding="ascii") as file:
-            file.write(str(edition))
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self._home / POINTER)
+        try:
+            with fresh.open("w", encoding="ascii") as file:
+                file.write(str(edition))
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(self._home / POINTER)
+        except OSError as error:
+            with suppress(OSError):
+                fresh.unlink(missing_ok=True)
+            raise StoreUnavailable(f"{self._home / POINTER} can't be written ({error.strerror})") from None
 
     def remove(self, edition: int) -> None:
         """Delete the folder; who still has it open keeps what the system holds for them."""
