@@ -139,3 +139,14 @@ def test_from_the_built_in_model_to_a_transformer_and_its_strides(
     told = workspace.run("index", workspace.folder / "project")
     assert "set CODEQUARRY_EMBEDDING__MODEL=minilm, or run `codequarry migrate --model codequarry-1`" in told.error
     assert workspace.run("--set=embedding.model=minilm", "index", workspace.folder / "project").code == 0
+
+
+def test_a_model_named_by_a_relative_folder_is_known_by_its_whole_path(workspace):
+    repository = workspace.indexed("project", FILES)
+    told = workspace.run("migrate", "--model", "home/models/small")
+    assert told.code == 0
+    whole = str((workspace.folder / "home" / "models" / "small").resolve())
+    assert f'[embedding] model = "{whole}"' in told.err
+    repository.commit({"new.py": "def new():\n    pass\n"})
+    outcome = workspace.run(f"--set=embedding.model={whole}", "index", repository.folder, "--json")
+    assert outcome.json["files_changed"] == 1
