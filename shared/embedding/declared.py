@@ -21,9 +21,14 @@ _MOST_CHARACTERS = 300
 _QUOTES = ('"""', "'''")
 # What stands before the quotes of a doc string: the colon of a `def` or `class`, perhaps with a comment; before the
 # first ones of a text, a new line is enough, since a module has nothing there but what an index puts before it.
-_OPENS = re.compile(r":[ \t]*(?:#[^\n]*)?\n\s*(?:#[^\n]*\n\s*)?[rRuU]?\Z")
-_OPENS_FIRST = re.compile(r"(?:^|:[ \t]*(?:#[^\n]*)?\n\s*(?:#[^\n]*\n\s*)?)[rRuU]?\Z", re.MULTILINE)
+_AFTER_COLON = r":[ \t]*(?:#[^\n]*)?\n\s*(?:#[^\n]*\n\s*)?"
+_OPENS = re.compile(rf"{_AFTER_COLON}[rRuU]?\Z")
+_OPENS_FIRST = re.compile(rf"(?:^|{_AFTER_COLON})[rRuU]?\Z", re.MULTILINE)
 _LONGEST_OPENING = 300
+# What stands before the quotes of any other string that goes on until the next ones.
+_OPENS_STRING = re.compile(
+    r"(?:[=(,\[{+%]|\b(?:return|in|yield|and|or|not|else|if|assert|raise))[ \t\n\\]*[rRuUbBfF]{0,2}\Z"
+)
 # Not the end of a path's pattern, as in src/**/*.py, and no empty comment.
 _DOC_COMMENT = re.compile(r"(?<![^\s;{}(,])/\*\*(?=\s)(.*?)(?:\*/|\Z)", re.DOTALL)
 # `#` alone: #include, #[inline] and #!/bin/sh are no comments.
@@ -55,15 +60,24 @@ def _comments(text: str) -> Iterator[str]:
     # To cut at the quotes and look back takes half as long as to look for what opens them.
     for quotes in _QUOTES:
         if quotes in text:
-            parts, opens = text.split(quotes), _OPENS_FIRST
-            for before, said in zip(parts[::2], parts[1::2], strict=False):
-                if opens.search(before, max(0, len(before) - _LONGEST_OPENING)):
-                    yield said
-                opens = _OPENS
+            yield from _doc_strings(text.split(quotes))
     if "/**" in text:
         yield from _DOC_COMMENT.findall(text)
     if "//" in text or "#" in text:
         yield from (one["said"] for one in _LINES.finditer(text) if _BEFORE_DECLARATION.match(text, one.end()))
+
+
+def _doc_strings(parts: list[str]) -> Iterator[str]:
+    """Yield the doc strings of a text that was cut at its quotes."""
+    at, opens = 0, _OPENS_FIRST
+    while at + 1 < len(parts):
+        before, since = parts[at], max(0, len(parts[at]) - _LONGEST_OPENING)
+        is_doc = opens.search(before, since)
+        if is_doc:
+            yield parts[at + 1]
+        # Other quotes may close a string that begins before the text, or stand in a comment: to take them for the
+        # first of two would turn all that follow inside out.
+        at, opens = at + (2 if is_doc or _OPENS_STRING.search(before, since) else 1), _OPENS
 
 
 def _first_sentence(comment: str) -> str:

@@ -31,7 +31,7 @@ _LEVELS = 127
 # and one, .697 and .450 with four (mean reciprocal ranks). A table does not learn with it: it would gain less by it.
 NAMES, SUMMARIES = 3, 1
 # Counted up with every change of how a text is cut into tokens and names: the same files then make other vectors.
-_RULES = 2
+_RULES = 3
 # Rows summed at once: bounds the memory that one very long text needs to 8 MB.
 _ROWS_AT_ONCE = 8192
 # Texts whose tokens are counted at once: enough that the calls do not count, few enough to stay in the cache.

@@ -61,6 +61,13 @@ def test_the_names_that_lines_declare(text, names):
         ("- src/**\n- 'lib/**'\njobs: read\nint f(/**/) { return page; }", []),
         ('query = """SELECT page"""\nread("""a page""")\nx = """a""" """b"""', []),
         ('src/pages.py\npages\n"""Reads pages."""\nimport os', ["Reads pages."]),
+        ('    rest of it\n    """\n    x = 1\n\ndef read():\n    """Read a page"""\n', ["Read a page"]),
+        (
+            '# quotes like """ here\nx = 1\ndef read():\n    """Read a page"""\n    return \'\'\'a\'\'\'',
+            ["Read a page"],
+        ),
+        ('x = """a\nb"""\ndef read():\n    """Read a page"""\ny = """c"""', ["Read a page"]),
+        ('def f():\n    usage = """Usage:\n    """\n    x = run(usage)\n    y = """a"""\n    return r"""\nb:\n"""', []),
         ('def read(self):\r\n    """Read a page.\r\n\r\n    More."""', ["Read a page"]),
         ("/**\r\n * Reads a page\r\n *\r\n * More\r\n */", ["Reads a page"]),
         ("", []),
