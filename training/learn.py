@@ -20,10 +20,12 @@ from training.merge import merge
 from training.questions import language_tokens, question_tokens
 from training.recipe import Recipe
 from training.reporting import say
+from training.teacher import Teacher
 from training.train import Report, Weights, begin, train
 
 PAIRS = "train.npz"
 VOCABULARY = "vocabulary.txt"
+TEACHER = "teacher"
 # Each learning process multiplies with one thread: so many at once as there are cores, none waits for another's.
 _THREADS = "OPENBLAS_NUM_THREADS"
 
@@ -71,10 +73,10 @@ def learn(work: Path, seed: int, recipe: Recipe) -> tuple[Vocabulary, Weights]:
 
 def _learn_apart(work: Path, seed: int, recipe: Recipe, number: int, part: Path) -> None:
     learning, member, chance = Learning.read(work, recipe), recipe.members[number], (seed, number)
-    data = learning.data.in_languages(member.languages) if member.languages else learning.data
-    weights = begin(data, learning.augmentation.tokens, recipe, chance)
+    weights = begin(learning.data, learning.augmentation.tokens, recipe, chance)
     told = reporting(f"seed {seed}, member {number + 1} of {len(recipe.members)}")
-    train(data, weights, learning.augmentation, member.course, chance, told)
+    teacher = Teacher.read(recipe.teacher, learning.data, work / TEACHER) if member.taught else None
+    train(learning.data, weights, learning.augmentation, member.course, chance, told, teacher)
     fresh = part.with_suffix(".new.npz")
     np.savez(fresh, rows=weights.rows, log_query=weights.log_query)
     fresh.replace(part)

@@ -28,14 +28,15 @@ from training.clients import Fetched, NotFetched, fetch
 from training.dataset import Dataset, encode, held_out
 from training.extract import KeptApart, extract_all, read_pairs
 from training.fingerprint import FILES, FUNCTIONS
-from training.learn import PAIRS, VOCABULARY, learn, made_of
+from training.learn import PAIRS, TEACHER, VOCABULARY, Learning, learn, made_of
 from training.metadata import licence_of
 from training.packages import Package, read_packages
 from training.recipe import Recipe
 from training.reporting import say
+from training.teacher import ask_teacher
 from training.words import choose_tokens, count_words, sum_words
 
-STAGES = ("packages", "pairs", "tokens", "train", "measure")
+STAGES = ("packages", "pairs", "tokens", "teacher", "train", "measure")
 # Packages that are measured on and never learned from.
 HELD_OUT = 40
 AT_ONCE = 6
@@ -101,6 +102,12 @@ def _encode(folder: Path, vocabulary: Vocabulary, key: str) -> Dataset:
     return encode(read_pairs(folder, key), vocabulary)
 
 
+def hear_teacher(work: Path, recipe: Recipe) -> None:
+    """Let the teacher read the texts of the pairs."""
+    learning = Learning.read(work, recipe)
+    ask_teacher(recipe.teacher, learning.data, learning.vocabulary, work / TEACHER, work / "models")
+
+
 def forget_other(work: Path, recipe: Recipe) -> None:
     """Remove what was learned by another recipe, or from other pairs."""
     place, wanted = work / _MADE_OF, made_of(work, recipe)
@@ -142,6 +149,7 @@ def forget(work: Path, stage: str) -> None:
         "packages": ["packages"],
         "pairs": ["pairs"],
         "tokens": [PAIRS, VOCABULARY],
+        "teacher": [TEACHER],
         "train": [one.name for pattern in _LEARNED for one in work.glob(pattern)],
         "measure": ["figures.json"],
     }
@@ -170,6 +178,7 @@ def main() -> None:
     learned = [key for key in present if key not in apart]
     _unless((work / VOCABULARY).exists(), lambda: make_tokens(work, learned))
     forget_other(work, Recipe())
+    _unless(all(model_folder(work, seed).exists() for seed in options.seeds), lambda: hear_teacher(work, Recipe()))
     for seed in options.seeds:
         _unless(model_folder(work, seed).exists(), lambda seed=seed: make_model(work, seed))
     measured = [key for key in present if key in apart]

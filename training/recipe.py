@@ -20,10 +20,10 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One of the tables that are learned apart: from all pairs, or from those of some ``languages`` alone."""
+    """One of the tables that are learned apart: from the pairs alone, or ``taught`` besides (training.teacher)."""
 
     course: Course = Course(epochs=1, rate=0.01)
-    languages: tuple[str, ...] = ()
+    taught: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,18 @@ class Recipe:
     """What decides the model beside the data. Shares are probabilities."""
 
     dimension: int = 256
-    # Tables that are learned apart from each other and then merged (training.merge). Python has pairs enough for one
-    # that knows it better, which the merged one gains by and the other languages do not lose by (README.md).
-    members: tuple[Member, ...] = (Member(), Member(), Member(), Member(Course(epochs=2, rate=0.01), ("python",)))
+    # Tables that are learned apart from each other and then merged (training.merge). Those that were taught find more
+    # of what people ask, the others more of what comments say; merged, they do both (README.md).
+    members: tuple[Member, ...] = (Member(taught=True), Member(taught=True), Member(), Member())
     batch: int = 2_048
     # Pairs of one package that stand together: each is a hard negative of the others.
     block: int = 8
     scale: float = 20.0
+    # A model that says how near the texts of a batch are: how much that counts beside the pairs, and the scale of
+    # cosines. minilm is all-MiniLM-L6-v2, Apache-2.0, which `codequarry models install` brings as well.
+    teacher: str = "minilm"
+    teacher_weight: float = 1.0
+    teacher_scale: float = 20.0
     text_dropout: float = 0.1
     # Texts that are cut to a few of their first words: what people ask is shorter than what they write beside code.
     short_share: float = 0.3

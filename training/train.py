@@ -2,6 +2,7 @@
 
 Symmetric InfoNCE (van den Oord et al. 2018, as in CLIP, Radford et al. 2021) with a learned scale; a vector is the
 normalised sum of sqrt(tf) times the token's row, and its gradient is written out below, so that numpy and scipy do.
+Beside the pairs a table may learn from a teacher how near the texts of a batch are to each other (training.teacher).
 """
 
 import math
@@ -15,6 +16,7 @@ from scipy import sparse
 from training.augmentation import Augmentation
 from training.dataset import Dataset
 from training.recipe import Course, Recipe
+from training.teacher import Teacher
 
 Matrix = NDArray[np.float32]
 Report = Callable[[float, float], None]
@@ -76,7 +78,13 @@ def batches(data: Dataset, recipe: Recipe, chance: np.random.Generator) -> Itera
 
 
 def train(
-    data: Dataset, weights: Weights, augmentation: Augmentation, course: Course, seed: Seed, report: Report
+    data: Dataset,
+    weights: Weights,
+    augmentation: Augmentation,
+    course: Course,
+    seed: Seed,
+    report: Report,
+    teacher: Teacher | None = None,
 ) -> None:
     """Let ``weights`` learn in place; ``report`` is told the share that is done and the mean loss."""
     recipe, chance = augmentation.recipe, np.random.default_rng(seed)
@@ -90,7 +98,8 @@ def train(
             texts = augmentation.texts(data, which, chance)
             codes = augmentation.codes(data, which, chance)
             same = _same(data.code_key[which]) | _same(data.text_key[which])
-            loss, slope = loss_and_gradient(weights, texts, codes, float(np.exp(log_scale[0])), same)
+            taught = Taught.of(teacher.likeness(data.text_key[which]), recipe) if teacher else None
+            loss, slope = loss_and_gradient(weights, texts, codes, float(np.exp(log_scale[0])), same, taught)
             rate = course.rate_at(number, steps)
             adam.step(weights.rows, slope.tokens, slope.rows, rate, number)
             query_adam.step(weights.log_query, slope.tokens, slope.log_query, rate, number)
@@ -99,6 +108,32 @@ def train(
             losses.append(loss)
             if number % 50 == 0:
                 report(number / steps, float(np.mean(losses[-50:])))
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """What the teacher says of a batch: ``shares`` (texts, texts), how the others share in being near to each text.
+
+    Cosines are taken ``scale`` times before; beside the pairs it counts ``weight`` times.
+    """
+
+    shares: Matrix
+    scale: float
+    weight: float
+
+    @classmethod
+    def of(cls, cosines: Matrix, recipe: Recipe) -> "Taught":
+        """Take the teacher's cosines between the texts of a batch.
+
+        A copy of a text takes nearly all of its shares; to leave copies out changed nothing (README.md).
+        """
+        return cls(_among_others(recipe.teacher_scale * cosines), recipe.teacher_scale, recipe.teacher_weight)
+
+    def loss_and_slope(self, cosines: Matrix) -> tuple[float, Matrix]:
+        """Return the cross entropy of the table's own shares, and its slope by each of the cosines."""
+        own = _among_others(self.scale * cosines)
+        loss = -float((self.shares * np.log(own + 1e-12)).sum()) / len(own)
+        return self.weight * loss, (own - self.shares) * (self.weight * self.scale / len(own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +147,12 @@ class Gradient:
 
 
 def loss_and_gradient(
-    weights: Weights, texts: sparse.csr_matrix, codes: sparse.csr_matrix, scale: float, same: NDArray[np.bool_]
+    weights: Weights,
+    texts: sparse.csr_matrix,
+    codes: sparse.csr_matrix,
+    scale: float,
+    same: NDArray[np.bool_],
+    taught: Taught | None = None,
 ) -> tuple[float, Gradient]:
     """Return the loss and its gradient.
 
@@ -132,7 +172,11 @@ def loss_and_gradient(
     slope /= 2 * len(logits)
     of_scale = float((slope * cosines).sum()) * scale
     slope *= scale
-    back_to_texts = _through_unit(slope @ code_vectors, text_vectors, text_lengths)
+    towards_texts = slope @ code_vectors
+    if taught:
+        more, by_cosine = taught.loss_and_slope(text_vectors @ text_vectors.T)
+        loss, towards_texts = loss + more, towards_texts + (by_cosine + by_cosine.T) @ text_vectors
+    back_to_texts = _through_unit(towards_texts, text_vectors, text_lengths)
     back_to_codes = _through_unit(slope.T @ text_vectors, code_vectors, code_lengths)
     tokens = np.union1d(texts.indices, codes.indices).astype(np.int64)
     of_texts = asked.T.tocsr()[tokens] @ back_to_texts
@@ -154,6 +198,12 @@ def _through_unit(slope: Matrix, unit: Matrix, lengths: Matrix) -> Matrix:
 def _softmax(logits: Matrix, axis: int) -> Matrix:
     powers = np.exp(logits - logits.max(axis=axis, keepdims=True))
     return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def _among_others(logits: Matrix) -> Matrix:
+    others = logits.copy()
+    np.fill_diagonal(others, -np.inf)
+    return _softmax(others, axis=1)
 
 
 def _same(keys: NDArray[np.int64]) -> NDArray[np.bool_]:

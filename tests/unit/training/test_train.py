@@ -14,7 +14,7 @@ from training.merge import merge
 from training.pairs import Pair
 from training.questions import FORMS, question_tokens
 from training.recipe import Course, Member, Recipe
-from training.train import Weights, batches, begin, loss_and_gradient, train
+from training.train import Taught, Weights, batches, begin, loss_and_gradient, train
 
 WORDS = [f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"] + [
     f"code{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"
@@ -55,7 +55,13 @@ def found(weights):
     return ((unit[:26] @ unit[26:52].T).argmax(axis=1) == np.arange(26)).mean()
 
 
-def test_the_gradient_is_that_of_the_loss():
+SHARES = np.array(
+    [[0, 0.1, 0.2, 0.3, 0.4], [1, 0, 0, 0, 0], [0.5, 0.5, 0, 0, 0], [0.2] * 3 + [0, 0.4], [0.25] * 4 + [0]]
+)
+
+
+@pytest.mark.parametrize("taught", [None, Taught(SHARES, 5.0, 0.7)])
+def test_the_gradient_is_that_of_the_loss(taught):
     chance = np.random.default_rng(1)
     weights = Weights(chance.standard_normal((9, 4)), chance.standard_normal(9) / 4)
     texts, codes = (sparse.csr_matrix(np.maximum(chance.standard_normal((5, 9)), 0)) for _ in range(2))
@@ -68,7 +74,7 @@ def test_the_gradient_is_that_of_the_loss():
 
     def loss_at(change, by):
         moved = Weights(weights.rows.copy(), weights.log_query.copy())
-        return loss_and_gradient(moved, texts, codes, change(moved, by) or 3.0, same)[0]
+        return loss_and_gradient(moved, texts, codes, change(moved, by) or 3.0, same, taught)[0]
 
     def move_row(row, column):
         def change(moved, by):
@@ -82,7 +88,7 @@ def test_the_gradient_is_that_of_the_loss():
 
         return change
 
-    _, found = loss_and_gradient(weights, texts, codes, 3.0, same)
+    _, found = loss_and_gradient(weights, texts, codes, 3.0, same, taught)
     for at, row in enumerate(found.tokens):
         for column in range(4):
             assert found.rows[at, column] == pytest.approx(slope_of(move_row(row, column)), abs=1e-6)
@@ -132,7 +138,7 @@ def stage_to_learn(folder: Path, packages):
     VOCABULARY.write(folder / "vocabulary.txt")
 
 
-TWO = replace(PLAIN, members=(Member(), Member(Course(2, 0.01), ("python",))))
+TWO = replace(PLAIN, members=(Member(), Member(Course(2, 0.01))))
 
 
 def test_a_model_goes_on_from_the_members_that_are_there(tmp_path):
@@ -143,16 +149,6 @@ def test_a_model_goes_on_from_the_members_that_are_there(tmp_path):
     other.unlink()
     _, again = learn(tmp_path, 7, TWO)
     assert kept.stat().st_mtime_ns == stamp and np.array_equal(first.rows, again.rows)
-
-
-def test_a_member_of_one_language_learns_from_no_other(tmp_path):
-    mixed = [[replace(pair, language="go", code=f"{pair.code} go") for pair in one] for one in synthetic(600)]
-    data = every([*synthetic(600), *mixed])
-    python = data.in_languages(("python",))
-    assert len(python) == len(every(synthetic(600))) < len(data)
-    assert {python.languages[number] for number in python.language} == {"python"}
-    with pytest.raises(ValueError, match="not in"):
-        data.in_languages(("cobol",))
 
 
 def test_what_was_learned_by_another_recipe_or_from_other_pairs_is_learned_anew(tmp_path):

@@ -1,0 +1,127 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from codequarry.shared.embedding.vocabulary import Vocabulary
+from training import teacher
+from training.augmentation import Augmentation
+from training.dataset import Dataset, Ragged, encode
+from training.learn import PAIRS, TEACHER, learn
+from training.learn import VOCABULARY as VOCABULARY_FILE
+from training.pairs import Pair
+from training.recipe import Course, Member, Recipe
+from training.teacher import Teacher, ask_teacher
+from training.train import begin, train
+
+_NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
+WORDS = ["delete", "remove", "a", "the", "file", "folder", "open", "network", "socket", *_NUMBERS]
+VOCABULARY = Vocabulary([*WORDS, *(f"##{one}" for one in "abcdefghijklmnopqrstuvwxyz0123456789")])
+TEXTS = ("delete the file", "remove the file", "open a network socket", "unlink")
+
+
+@pytest.fixture
+def data():
+    return Dataset.join([encode([Pair("doc", "python", "", text, "", "one two") for text in TEXTS], VOCABULARY)])
+
+
+@pytest.fixture
+def heard(data, tmp_path, models_folder, monkeypatch):
+    monkeypatch.setattr(teacher, "_OF_A_FILE", 3)
+    ask_teacher("minilm", data, VOCABULARY, tmp_path / "teacher", models_folder)
+    return tmp_path / "teacher"
+
+
+def test_texts_are_near_by_what_they_mean_and_not_by_their_words(data, heard):
+    cosines = Teacher.read("minilm", data, heard).likeness(data.text_key)
+    assert np.allclose(np.diag(cosines), 1, atol=1e-3) and np.allclose(cosines, cosines.T)
+    delete, remove, socket, _ = range(4)
+    assert cosines[delete, remove] > 0.6 > 0.4 > cosines[delete, socket]
+
+
+def test_what_was_read_is_not_read_again_and_what_is_missing_is(data, heard, models_folder):
+    files = sorted(heard.iterdir())
+    assert len(files) == 2 and all(one.suffix == ".npy" for one in files)
+    before = Teacher.read("minilm", data, heard).vectors
+    files[0].unlink()
+    kept = files[1].stat().st_mtime_ns
+    ask_teacher("minilm", data, VOCABULARY, heard, models_folder)
+    assert files[1].stat().st_mtime_ns == kept
+    assert np.array_equal(Teacher.read("minilm", data, heard).vectors, before)
+
+
+def test_a_text_is_read_alike_whatever_stands_beside_it(tmp_path, models_folder):
+    """Texts are read by their length; each must come back to its own place."""
+    texts = [" ".join(WORDS[:length]) for length in (9, 2, 15, 1, 12, 4, 7, 17)] + ["remove one", "open two"]
+
+    def read(texts):
+        data = Dataset.join([encode([Pair("doc", "python", "", text, "", text) for text in texts], VOCABULARY)])
+        folder = tmp_path / str(len(texts)) / texts[0]
+        folder.parent.mkdir(exist_ok=True)
+        ask_teacher("minilm", data, VOCABULARY, folder, models_folder)
+        heard = Teacher.read("minilm", data, folder)
+        rows = heard.vectors[np.searchsorted(heard.keys, data.text_key)].astype(np.float32)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    together = read(texts)
+    alone = np.concatenate([read([text]) for text in texts[:4]])
+    assert np.all((together[:4] * alone).sum(axis=1) > 0.97)
+    assert np.all((together[:4] @ alone.T).argmax(axis=1) == np.arange(4))
+
+
+def test_a_long_text_is_read_as_far_as_it_may_be_and_a_piece_without_its_mark(data, monkeypatch):
+    monkeypatch.setattr(teacher, "_MOST_TOKENS", 2)
+    lists = Ragged.of([VOCABULARY.ids("delete the file"), VOCABULARY.ids("unlink")])
+    assert teacher._said(replace(data, parts={"text": lists}), VOCABULARY, np.arange(2)) == ["delete the", "un"]
+
+
+def test_what_is_left_of_other_texts_is_removed(data, heard, models_folder):
+    (heard / "minilm-old.npy").touch()
+    (heard / "minilm-one.5.new").touch()
+    ask_teacher("minilm", data, VOCABULARY, heard, models_folder)
+    assert len(list(heard.iterdir())) == 2
+
+
+def test_a_text_that_it_has_not_read_is_an_error(data, heard):
+    with pytest.raises(KeyError, match="has not read"):
+        Teacher.read("minilm", data, heard).likeness(np.array([5]))
+
+
+def test_a_table_learns_that_words_are_near_which_no_code_has_in_common():
+    """The pairs say nothing: each text has a code of its own. The teacher says that one and two are near."""
+    texts = [f"{one} {other}" for one in WORDS[9:13] for other in WORDS[13:]]
+    pairs = [Pair("doc", "python", "", text, "", " ".join(f"x{letter}" for letter in text)) for text in texts]
+    many = Dataset.join([encode(pairs, VOCABULARY)])
+    keys = np.unique(many.text_key)
+    by_first = {key: WORDS[9:13].index(text.split()[0]) // 2 for key, text in zip(many.text_key, texts, strict=True)}
+    says = Teacher(keys, np.array([[127, 0] if by_first[key] else [0, 127] for key in keys], np.int8))
+    recipe = Recipe(dimension=16, batch=16, block=4, text_dropout=0.0, short_share=0.0, question_share=0.0)
+
+    def cosine_of_one_and_two(weight, says):
+        given = replace(recipe, teacher_weight=weight)
+        weights = begin(many, len(VOCABULARY.tokens), given, 1)
+        train(
+            many, weights, Augmentation(given, ((),), ((),), len(VOCABULARY.tokens)), Course(60, 0.02), 1, print, says
+        )
+        one, two, three = weights.rows[9:12] / np.linalg.norm(weights.rows[9:12], axis=1, keepdims=True)
+        return one @ two - one @ three
+
+    assert cosine_of_one_and_two(1.0, says) > cosine_of_one_and_two(0.0, says) + 0.3
+
+
+def test_a_taught_member_learns_otherwise_than_one_that_is_not(data, tmp_path, models_folder):
+    data.write(tmp_path / PAIRS)
+    VOCABULARY.write(tmp_path / VOCABULARY_FILE)
+    ask_teacher("minilm", data, VOCABULARY, tmp_path / TEACHER, models_folder)
+
+    def learned(*members):
+        learn(tmp_path, 1, Recipe(dimension=8, batch=4, block=2, members=members))
+        rows = [np.load(tmp_path / f"part-1-{number}.npz")["rows"] for number in range(2)]
+        for number in range(2):
+            (tmp_path / f"part-1-{number}.npz").unlink()
+        return rows
+
+    course = Course(3, 0.01)
+    taught, plain = learned(Member(course, taught=True), Member(course)), learned(Member(course), Member(course))
+    assert not np.array_equal(taught[0], plain[0])
+    assert np.array_equal(taught[1], plain[1])

@@ -1,0 +1,147 @@
+"""The teacher: a sentence model that knows which texts are near to each other, whatever words they use.
+
+Pairs tell that "remove" is near "delete" only as far as both stand beside the same code. So each text of a batch
+learns, beside its own code, how near the other texts are by the teacher (similarity distillation: Fang et al. 2021,
+SEED). The teacher reads texts as their tokens give them back: lower case, names as words, at most the first 32.
+"""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codequarry.shared.embedding.install import install_model
+from codequarry.shared.embedding.onnx_session import Graph
+from codequarry.shared.embedding.port import Matrix
+from codequarry.shared.embedding.vectors import normalised
+from codequarry.shared.embedding.vocabulary import PIECE, Vocabulary
+from training.dataset import Dataset
+from training.reporting import say
+
+# A question is shorter, and the time goes with the length.
+_MOST_TOKENS = 32
+# Their pieces may be more; the rest is not read.
+_MOST_PIECES = 40
+# Texts of one file, so that a run that was stopped goes on, and of one call of the model.
+_OF_A_FILE, _AT_ONCE = 50_000, 64
+# Vectors are kept as int8, each as long as it may be: of a vector the direction alone counts.
+_LEVELS = 127
+
+
+@dataclass(frozen=True, slots=True)
+class Teacher:
+    """``keys`` of texts, ascending, and a vector of each (texts, dimension), int8, of any length."""
+
+    keys: NDArray[np.int64]
+    vectors: NDArray[np.int8]
+
+    def likeness(self, keys: NDArray[np.int64]) -> Matrix:
+        """Return the cosines between texts (keys, keys); raise KeyError for one that was not read."""
+        places = np.searchsorted(self.keys, keys)
+        if not np.array_equal(self.keys[np.minimum(places, len(self.keys) - 1)], keys):
+            raise KeyError("a text that the teacher has not read")
+        found = normalised(self.vectors[places])
+        cosines: Matrix = found @ found.T
+        return cosines
+
+    @classmethod
+    def read(cls, name: str, data: Dataset, folder: Path) -> "Teacher":
+        """Read what `ask_teacher` wrote of these pairs' texts."""
+        keys, first = _texts(data)
+        parts = [np.load(folder / _file(name, data, at), mmap_mode="r") for at in _parts(first)]
+        # Several processes hold this at once: laid out once, not twice for the time of joining.
+        vectors = np.empty((len(keys), parts[0].shape[1]), dtype=np.int8)
+        for number, part in enumerate(parts):
+            vectors[number * _OF_A_FILE :][: len(part)] = part
+        return cls(keys, vectors)
+
+
+def ask_teacher(name: str, data: Dataset, vocabulary: Vocabulary, folder: Path, models: Path) -> None:
+    """Let the teacher read texts, in a process a core; files of vectors that are in the folder are left as they are."""
+    _, first = _texts(data)
+    files = {folder / _file(name, data, at): at for at in _parts(first)}
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in set(folder.iterdir()) - set(files):
+        left.unlink()
+    missing = {place: at for place, at in files.items() if not place.exists()}
+    if not missing:
+        return
+    model = install_model(name, models, say)
+    texts = [_said(data, vocabulary, at) for at in missing.values()]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        done = len(files) - len(missing)
+        for number, _ in enumerate(pool.map(partial(_read, model), texts, missing), done + 1):
+            say(f"teacher: {min(number * _OF_A_FILE, len(first)):,} of {len(first):,} texts")
+
+
+def _texts(data: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the key of each text, ascending, and where it stands first."""
+    keys, first = np.unique(data.text_key, return_index=True)
+    return keys, first.astype(np.int64)
+
+
+def _parts(texts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    return [texts[at : at + _OF_A_FILE] for at in range(0, len(texts), _OF_A_FILE)]
+
+
+def _file(name: str, data: Dataset, which: NDArray[np.int64]) -> str:
+    """Name a file by what is read for it: of other texts, or of other tokens, there is another."""
+    told = hashlib.blake2b(f"{_MOST_TOKENS} {_MOST_PIECES}".encode(), digest_size=12)
+    for numbers in data.parts["text"].take(which):
+        told.update(numbers.tobytes())
+    return f"{name}-{told.hexdigest()}.npy"
+
+
+def _said(data: Dataset, vocabulary: Vocabulary, which: NDArray[np.int64]) -> list[str]:
+    """Return texts as their tokens give them back."""
+    texts = data.parts["text"]
+    lists = [texts.flat[texts.starts[one] : texts.starts[one + 1]][:_MOST_TOKENS] for one in which]
+    said = [" ".join(vocabulary.tokens[token] for token in tokens).replace(f" {PIECE}", "") for tokens in lists]
+    return [text.removeprefix(PIECE) for text in said]
+
+
+def _read(model: Path, texts: Sequence[str], place: Path) -> None:
+    """Write the vectors of texts, whole or not at all; those of like length together, so that little is padding."""
+    from tokenizers import Tokenizer
+
+    graph, tokenizer = _graph(model / "model.onnx"), Tokenizer.from_file(str(model / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(_MOST_PIECES)
+    ids = [one.ids for one in tokenizer.encode_batch_fast(list(texts))]
+    order = sorted(range(len(ids)), key=lambda one: len(ids[one]))
+    read = np.concatenate(
+        [_vectors(graph, [ids[one] for one in order[at : at + _AT_ONCE]]) for at in range(0, len(order), _AT_ONCE)]
+    )
+    vectors = np.empty_like(read)
+    vectors[order] = read
+    fresh = place.with_suffix(f".{os.getpid()}.new")
+    with fresh.open("wb") as file:
+        np.save(file, np.rint(vectors * (_LEVELS / np.abs(vectors).max(axis=1, keepdims=True))).astype(np.int8))
+    fresh.replace(place)
+
+
+def _graph(path: Path) -> Graph:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    graph: Graph = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return graph
+
+
+def _vectors(graph: Graph, texts: Sequence[Sequence[int]]) -> Matrix:
+    """Return the mean of each text's token vectors (texts, dimension)."""
+    ids = np.zeros((len(texts), max(map(len, texts))), dtype=np.int64)
+    is_token = np.zeros_like(ids)
+    for row, tokens in enumerate(texts):
+        ids[row, : len(tokens)], is_token[row, : len(tokens)] = tokens, 1
+    feed = {"input_ids": ids, "attention_mask": is_token, "token_type_ids": np.zeros_like(ids)}
+    (hidden,) = graph.run(None, {one.name: feed[one.name] for one in graph.get_inputs()})[:1]
+    result: Matrix = np.einsum("bth,bt->bh", hidden, is_token.astype(np.float32)) / is_token.sum(axis=1, keepdims=True)
+    return result
