@@ -3,12 +3,12 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -47,23 +47,108 @@ def fetch(package: Package, folder: Path) -> Fetched:
     return _CLIENTS[package.registry](package, folder)
 
 
-def _pypi(package: Package, folder: Path) -> Fetched:
-    wanted = f"{package.name}=={package.version}" if package.version else package.name
+@dataclass(frozen=True, slots=True)
+class _Downloader:
+    """A client that writes archives into the folder where it runs, one or several by one call.
+
+    ``says`` returns the name and the version that an archive's file name gives.
+    """
+
+    command: tuple[str, ...]
+    wanted: Callable[[Package], str]
+    says: Callable[[str], tuple[str, str]]
+    file_name: Callable[[str], str] = str
+
+    def download(self, packages: Sequence[Package], into: Path) -> list[Path]:
+        """Return what was brought; raise NotFetched if any of it can't be had."""
+        _run([*self.command, *map(self.wanted, packages)], cwd=into)
+        return sorted(into.iterdir())
+
+    def is_of(self, package: Package, file: str) -> bool:
+        """Tell whether a file is the archive of a pinned package."""
+        return self.says(file) == (self.file_name(package.name), package.version)
+
+
+def _wheel_says(file: str) -> tuple[str, str]:
+    name, version = file.split("-")[:2]
+    return _wheel_name(name), version
+
+
+def _wheel_name(name: str) -> str:
+    return re.sub(r"[-_.]+", "_", name).lower()
+
+
+def _tarball_says(file: str) -> tuple[str, str]:
+    # SCOPE-NAME-VERSION.tgz; only versions begin with a digit and a dot after a hyphen.
+    found = re.fullmatch(r"(.+?)-(\d+\.\d.*)\.tgz", file)
+    return (found[1], found[2]) if found else ("", "")
+
+
+def _deb_says(file: str) -> tuple[str, str]:
+    name, version = file.split("_")[:2]
+    return name, version.replace("%3a", ":")
+
+
+_DOWNLOADERS: Mapping[Registry, _Downloader] = {
     # Building a source package runs its code; a wheel is only unpacked.
-    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", wanted, "-d"]
-    return _one_file(folder, lambda into: _run([*command, into]), package, lambda file: file.split("-")[1])
+    "pypi": _Downloader(
+        (sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"),
+        lambda package: f"{package.name}=={package.version}" if package.version else package.name,
+        _wheel_says,
+        _wheel_name,
+    ),
+    "npm": _Downloader(
+        ("npm", "pack", "--silent"),
+        lambda package: f"{package.name}@{package.version or 'latest'}",
+        _tarball_says,
+        lambda name: name.removeprefix("@").replace("/", "-"),
+    ),
+    "debian": _Downloader(
+        ("apt-get", "download", "-qq"),
+        lambda package: f"{package.name}={package.version}" if package.version else package.name,
+        _deb_says,
+    ),
+}
 
 
-def _npm(package: Package, folder: Path) -> Fetched:
-    command = ["npm", "pack", f"{package.name}@{package.version or 'latest'}", "--silent", "--pack-destination"]
-    # The file is called SCOPE-NAME-VERSION.tgz; only versions begin with a digit and a dot after a hyphen.
-    version = re.compile(r"-(\d+\.\d.*)\.tgz$")
-    return _one_file(
-        folder,
-        lambda into: _run([*command, into]),
-        package,
-        lambda file: found[1] if (found := version.search(file)) else "",
-    )
+def fetch_together(packages: Sequence[Package], folder: Path) -> None:
+    """Bring packages that are missing by one call for all of a client, which takes a tenth of the time of single ones.
+
+    A call that fails brings nothing: which package it is that can't be had, `fetch` finds out.
+    """
+    folder = folder.absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    for registry, client in _DOWNLOADERS.items():
+        missing = [one for one in packages if one.registry == registry and not (folder / one.key).is_dir()]
+        if not missing:
+            continue
+        with tempfile.TemporaryDirectory(dir=folder) as into, suppress(NotFetched):
+            for file in client.download(missing, Path(into)):
+                for package in missing:
+                    if client.is_of(package, file.name):
+                        _keep(file, folder / package.key)
+
+
+def _download(package: Package, folder: Path) -> Fetched:
+    if package.version and (folder / package.key).is_dir():
+        return Fetched(package, next((folder / package.key).iterdir()))
+    client = _DOWNLOADERS[package.registry]
+    with tempfile.TemporaryDirectory(dir=folder) as into:
+        brought = client.download([package], Path(into))
+        if len(brought) != 1:
+            raise NotFetched(f"{package.key}: {len(brought)} files were brought instead of one")
+        found = replace(package, version=package.version or client.says(brought[0].name)[1])
+        return Fetched(found, _keep(brought[0], folder / found.key))
+
+
+def _keep(file: Path, place: Path) -> Path:
+    """Put a file into a folder of its own, whole or not at all, and return where it is."""
+    if not place.is_dir():
+        fresh = place.with_name(f"{place.name}.new")
+        fresh.mkdir(exist_ok=True)
+        file.replace(fresh / file.name)
+        fresh.replace(place)
+    return next(place.iterdir())
 
 
 def _crates(package: Package, folder: Path) -> Fetched:
@@ -117,44 +202,14 @@ def _maven(package: Package, folder: Path) -> Fetched:
     return Fetched(replace(package, version=archive.parent.name), archive, tuple(poms))
 
 
-def _debian(package: Package, folder: Path) -> Fetched:
-    wanted = f"{package.name}={package.version}" if package.version else package.name
-    return _one_file(
-        folder,
-        lambda into: _run(["apt-get", "download", "-qq", wanted], cwd=Path(into)),
-        package,
-        lambda file: file.split("_")[1].replace("%3a", ":"),
-    )
-
-
 _CLIENTS: Mapping[Registry, Callable[[Package, Path], Fetched]] = {
-    "pypi": _pypi,
-    "npm": _npm,
+    "pypi": _download,
+    "npm": _download,
     "crates": _crates,
     "go": _go,
     "maven": _maven,
-    "debian": _debian,
+    "debian": _download,
 }
-
-
-def _one_file(
-    folder: Path, download: Callable[[str], object], package: Package, version_of: Callable[[str], str]
-) -> Fetched:
-    """Return a package whose archive is the one file of a folder of its own, brought whole or not at all."""
-    if package.version and (folder / package.key).is_dir():
-        return Fetched(package, next((folder / package.key).iterdir()))
-    with tempfile.TemporaryDirectory(dir=folder) as into:
-        download(into)
-        brought = list(Path(into).iterdir())
-        if len(brought) != 1:
-            raise NotFetched(f"{package.key}: {len(brought)} files were brought instead of one")
-        found = replace(package, version=package.version or version_of(brought[0].name))
-        place = folder / found.key
-        if not place.is_dir():
-            Path(into).chmod(0o755)
-            shutil.copytree(into, place.with_suffix(".new"), dirs_exist_ok=True)
-            place.with_suffix(".new").replace(place)
-    return Fetched(found, next(place.iterdir()))
 
 
 def _run(command: list[str], environment: Mapping[str, str] | None = None, cwd: Path | None = None) -> str:

@@ -6,10 +6,11 @@ import json
 import random
 import tarfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from fnmatch import fnmatch
+from multiprocessing import get_context
 from pathlib import Path
 
 from codequarry.ingest.files.content import NotText, decode, generated_marker, is_minified
@@ -32,6 +33,7 @@ SUFFIXES = frozenset(
         ".cxx", ".hh", ".hpp", ".cs", ".rb", ".php", ".swift", ".sh",
     }
 )  # fmt: skip
+_FIELDS = tuple(field.name for field in fields(Pair))
 # What the registries put before a package's own paths.
 _PREFIXES = ("usr/share/php/", "usr/share/", "usr/lib/ruby/vendor_ruby/", "usr/lib/ruby/", "usr/lib/", "package/")
 
@@ -103,12 +105,17 @@ def own_path(path: str, fetched: Fetched) -> str:
     return next((path.removeprefix(one) for one in _PREFIXES if path.startswith(one)), path)
 
 
-def extract_all(fetched: Sequence[Fetched], folder: Path, kept_apart: KeptApart) -> Iterator[tuple[str, int]]:
-    """Write a file of pairs for each package that has none yet; yield its key and the number of pairs, as they end."""
+def extract_all(fetched: Iterable[Fetched], folder: Path, kept_apart: KeptApart) -> Iterator[tuple[str, int]]:
+    """Write a file of pairs for each package that has none yet; yield its key and the number of pairs, as they end.
+
+    Packages are cut while later ones are still being brought; none is yielded before all are there.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    waiting = [one for one in fetched if not _place(folder, one).exists()]
-    with ProcessPoolExecutor() as pool:
-        running = {pool.submit(_write, one, folder, kept_apart): one for one in waiting}
+    # Not by forking, since threads that bring packages run beside it.
+    with ProcessPoolExecutor(mp_context=get_context("forkserver")) as pool:
+        running = {
+            pool.submit(_write, one, folder, kept_apart): one for one in fetched if not _place(folder, one).exists()
+        }
         for done in as_completed(running):
             yield running[done].package.key, done.result()
 
@@ -121,7 +128,7 @@ def _write(fetched: Fetched, folder: Path, kept_apart: KeptApart) -> int:
     place = _place(folder, fetched)
     fresh = place.with_suffix(".new")
     with gzip.open(fresh, "wt", compresslevel=3) as file:
-        file.writelines(json.dumps(asdict(pair)) + "\n" for pair in pairs)
+        file.writelines(json.dumps({name: getattr(pair, name) for name in _FIELDS}) + "\n" for pair in pairs)
     fresh.replace(place)
     return len(pairs)
 

@@ -13,7 +13,7 @@ import json
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
@@ -24,7 +24,7 @@ import numpy as np
 from codequarry.shared.embedding.token_table import TokenTable
 from codequarry.shared.embedding.vocabulary import Vocabulary
 from training import figures
-from training.clients import Fetched, NotFetched, fetch
+from training.clients import Fetched, NotFetched, fetch, fetch_together
 from training.dataset import Dataset, encode, held_out
 from training.extract import KeptApart, extract_all, read_pairs
 from training.fingerprint import FILES, FUNCTIONS
@@ -39,25 +39,32 @@ from training.words import choose_tokens, count_words, sum_words
 STAGES = ("packages", "pairs", "tokens", "teacher", "train", "measure")
 # Packages that are measured on and never learned from.
 HELD_OUT = 40
-AT_ONCE = 6
+# Clients that run at once, and packages of one call.
+AT_ONCE, TOGETHER = 6, 20
 # More packages than this must not be missing, or the model is another one.
 _MOST_MISSING = 0.02
 _LEARNED, _MADE_OF = ("part-*", "model-*"), "learned-from"
 
 
-def bring(packages: Sequence[Package], folder: Path) -> list[Fetched]:
+def bring(packages: Sequence[Package], folder: Path) -> Iterator[Fetched]:
     """Bring every pinned package whose licence is still the one that was pinned; end where too many are missing."""
-    found, missing = [], []
+    missing: list[str] = []
+    batches = [packages[at : at + TOGETHER] for at in range(0, len(packages), TOGETHER)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for number, one in enumerate(pool.map(lambda package: _bring(package, folder), packages), 1):
-            (missing if isinstance(one, str) else found).append(one)
-            if number % 100 == 0 or number == len(packages):
-                say(f"packages: {number:,} of {len(packages):,}")
+        for number, batch in enumerate(pool.map(partial(_bring_batch, folder), batches), 1):
+            missing += [one for one in batch if isinstance(one, str)]
+            yield from (one for one in batch if isinstance(one, Fetched))
+            if number % 5 == 0 or number == len(batches):
+                say(f"packages: {min(number * TOGETHER, len(packages)):,} of {len(packages):,}")
     for reason in missing:
         say(f"left out: {reason}")
     if len(missing) > _MOST_MISSING * len(packages):
         raise SystemExit(f"{len(missing)} of {len(packages)} packages are missing; run it again when they can be had")
-    return [one for one in found if isinstance(one, Fetched)]
+
+
+def _bring_batch(folder: Path, packages: Sequence[Package]) -> list[Fetched | str]:
+    fetch_together(packages, folder)
+    return [_bring(one, folder) for one in packages]
 
 
 def _bring(package: Package, folder: Path) -> Fetched | str:
@@ -72,13 +79,13 @@ def _bring(package: Package, folder: Path) -> Fetched | str:
 
 
 def make_pairs(work: Path, packages: Sequence[Package]) -> None:
-    """Bring the packages and cut their pairs."""
+    """Bring the packages, and cut the pairs of each as soon as it is there."""
     fetched = bring(packages, work / "packages")
     total, began = 0, time.monotonic()
     for number, (_, count) in enumerate(extract_all(fetched, work / "pairs", KeptApart(FILES, FUNCTIONS)), 1):
         total += count
         if number % 100 == 0:
-            say(f"pairs: {number:,} of {len(fetched):,} packages, {total:,} pairs, {time.monotonic() - began:.0f} s")
+            say(f"pairs: {number:,} of {len(packages):,} packages, {total:,} pairs, {time.monotonic() - began:.0f} s")
 
 
 def make_tokens(work: Path, keys: Sequence[str]) -> None:

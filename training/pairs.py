@@ -82,7 +82,7 @@ def _named(chunk: Chunk, bare: str, with_name: bool, with_title: bool) -> Iterat
     """Pair a name with the body without it, and where there is a doc comment, with comment and body: its title."""
     name = chunk.symbol_name or ""
     words = split_identifier(name)
-    if len(words) < 2 or len(bare.strip()) < 2 * LEAST_CODE:
+    if not (with_name or with_title) or len(words) < 2 or len(bare.strip()) < 2 * LEAST_CODE:
         return
     text, code = " ".join(words), re.sub(rf"\b{re.escape(name)}\b", "", bare)
     if with_name:

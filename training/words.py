@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from codequarry.shared.embedding.vocabulary import LONGEST_PIECE, PIECE, words_of
+from codequarry.shared.embedding.vocabulary import LONGEST_PIECE, PIECE
+from codequarry.shared.identifiers import names_of, split_identifier
 from training.pairs import Pair
 
 ENTRIES = 31_000
@@ -16,10 +17,13 @@ _LONGEST_WORD = 32
 
 def count_words(pairs: Iterable[Pair]) -> Counter[str]:
     """Return how often each word occurs in the pairs of one package."""
+    names = Counter(
+        name for pair in pairs for text in (pair.text, pair.path, pair.head, pair.code) for name in names_of(text)
+    )
     own = Counter[str]()
-    for pair in pairs:
-        for text in (pair.text, pair.path, pair.head, pair.code):
-            own.update(words_of(text))
+    for name, count in names.items():
+        for word in split_identifier(name):
+            own[word] += count
     return own
 
 

@@ -93,9 +93,3 @@ class Vocabulary:
                     break
             else:
                 at += 1
-
-
-def words_of(text: str) -> Iterable[str]:
-    """Yield the words of a text as the vocabulary cuts them."""
-    for name in names_of(text):
-        yield from split_identifier(name)

@@ -1,9 +1,10 @@
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from training.clients import NotFetched, fetch
+from training.clients import _DOWNLOADERS, NotFetched, fetch
 from training.packages import Package
 
 CARGO = """#!/bin/sh
@@ -39,3 +40,20 @@ def test_what_was_brought_is_not_brought_again(cargo: Path) -> None:
     assert fetch(newest.package, Path("packages")) == newest
     with pytest.raises(NotFetched, match="cargo info --quiet"):
         fetch(Package("crates", "other", "1.0.0"), Path("packages"))
+
+
+@pytest.mark.parametrize(
+    ("package", "file"),
+    [
+        (Package("pypi", "zope.interface", "7.2"), "zope_interface-7.2-cp311-cp311-manylinux1_x86_64.whl"),
+        (Package("pypi", "ruamel.yaml", "0.18.6"), "ruamel.yaml-0.18.6-py3-none-any.whl"),
+        (Package("npm", "@types/node", "22.1.0-rc.1"), "types-node-22.1.0-rc.1.tgz"),
+        (Package("npm", "rxjs-7", "7.0.0"), "rxjs-7-7.0.0.tgz"),
+        (Package("debian", "php-twig", "1:3.5.1-1+deb12u1"), "php-twig_1%3a3.5.1-1+deb12u1_all.deb"),
+    ],
+)
+def test_an_archive_is_known_by_its_file_s_name(package: Package, file: str) -> None:
+    client = _DOWNLOADERS[package.registry]
+    assert client.is_of(package, file)
+    assert not client.is_of(replace(package, name=f"{package.name}x"), file)
+    assert not client.is_of(replace(package, version=f"{package.version}.1"), file)
