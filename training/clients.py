@@ -14,6 +14,7 @@ from pathlib import Path
 
 from training.packages import Package, Registry
 from training.poms import parent_of
+from training.writing import whole
 
 # A large archive over a slow line.
 TIMEOUT_SECONDS = 600
@@ -144,10 +145,9 @@ def _download(package: Package, folder: Path) -> Fetched:
 def _keep(file: Path, place: Path) -> Path:
     """Put a file into a folder of its own, whole or not at all, and return where it is."""
     if not place.is_dir():
-        fresh = place.with_name(f"{place.name}.new")
-        fresh.mkdir(exist_ok=True)
-        file.replace(fresh / file.name)
-        fresh.replace(place)
+        with whole(place) as fresh:
+            fresh.mkdir()
+            file.replace(fresh / file.name)
     return next(place.iterdir())
 
 

@@ -21,6 +21,7 @@ from training.clients import Fetched
 from training.metadata import refused_files
 from training.near_copies import Fingerprints
 from training.pairs import Pair, pairs_of
+from training.writing import whole
 
 # So many files and pairs of one package: one project's manner must not be what is learned.
 MOST_FILES = 1_000
@@ -125,11 +126,8 @@ def _write(fetched: Fetched, folder: Path, kept_apart: KeptApart) -> int:
         pairs = extract(fetched, kept_apart)
     except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
         raise RuntimeError(f"{fetched.archive} can't be read: {error}; delete it, and it is brought again") from error
-    place = _place(folder, fetched)
-    fresh = place.with_suffix(".new")
-    with gzip.open(fresh, "wt", compresslevel=3) as file:
+    with whole(_place(folder, fetched)) as fresh, gzip.open(fresh, "wt", compresslevel=3) as file:
         file.writelines(json.dumps({name: getattr(pair, name) for name in _FIELDS}) + "\n" for pair in pairs)
-    fresh.replace(place)
     return len(pairs)
 
 

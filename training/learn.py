@@ -22,6 +22,7 @@ from training.recipe import Recipe
 from training.reporting import say
 from training.teacher import Teacher
 from training.train import Report, Weights, begin, train
+from training.writing import whole
 
 PAIRS = "train.npz"
 VOCABULARY = "vocabulary.txt"
@@ -77,9 +78,8 @@ def _learn_apart(work: Path, seed: int, recipe: Recipe, number: int, part: Path)
     told = reporting(f"seed {seed}, member {number + 1} of {len(recipe.members)}")
     teacher = Teacher.read(recipe.teacher, learning.data, work / TEACHER) if member.taught else None
     train(learning.data, weights, learning.augmentation, member.course, chance, told, teacher)
-    fresh = part.with_suffix(".new.npz")
-    np.savez(fresh, rows=weights.rows, log_query=weights.log_query)
-    fresh.replace(part)
+    with whole(part) as fresh, fresh.open("wb") as file:
+        np.savez(file, rows=weights.rows, log_query=weights.log_query)
 
 
 def _read(part: Path) -> Weights:

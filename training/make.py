@@ -35,6 +35,7 @@ from training.recipe import Recipe
 from training.reporting import say
 from training.teacher import ask_teacher
 from training.words import choose_tokens, count_words, sum_words
+from training.writing import whole
 
 STAGES = ("packages", "pairs", "tokens", "teacher", "train", "measure")
 # Packages that are measured on and never learned from.
@@ -128,9 +129,8 @@ def forget_other(work: Path, recipe: Recipe) -> None:
 def make_model(work: Path, seed: int) -> None:
     """Train one model and write it."""
     vocabulary, weights = learn(work, seed, Recipe())
-    fresh = model_folder(work, seed).with_suffix(".new")
-    TokenTable.of(vocabulary, weights.rows, np.exp(weights.log_query)).write(fresh)
-    fresh.replace(model_folder(work, seed))
+    with whole(model_folder(work, seed)) as fresh:
+        TokenTable.of(vocabulary, weights.rows, np.exp(weights.log_query)).write(fresh)
 
 
 def measure(work: Path, seed: int, keys: Sequence[str], cosqa: Path | None) -> dict[str, dict[str, object]]:

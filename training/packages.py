@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from training.writing import whole
+
 Registry = Literal["pypi", "npm", "crates", "go", "maven", "debian"]
 REGISTRIES: tuple[Registry, ...] = get_args(Registry)
 
@@ -46,9 +48,7 @@ def _package(path: Path, number: int, row: list[str]) -> Package:
 
 def write_packages(packages: Iterable[Package], path: Path = LIST) -> None:
     """Write the pinned list, sorted, whole or not at all."""
-    fresh = path.with_suffix(".new")
-    with fresh.open("w", newline="") as file:
+    with whole(path) as fresh, fresh.open("w", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
         writer.writerow(_COLUMNS)
         writer.writerows((one.registry, one.name, one.version, one.licence) for one in sorted(packages))
-    fresh.replace(path)

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from codequarry.shared.embedding.install import install_model
 from codequarry.shared.embedding.onnx_session import Graph
 from codequarry.shared.embedding.port import Matrix
-from codequarry.shared.embedding.vectors import normalised
+from codequarry.shared.embedding.vectors import normalised, rounded
 from codequarry.shared.embedding.vocabulary import PIECE, Vocabulary
 from training.dataset import Dataset
 from training.reporting import say
+from training.writing import whole
 
 # A question is shorter, and the time goes with the length.
 _MOST_TOKENS = 32
@@ -30,13 +31,11 @@ _MOST_TOKENS = 32
 _MOST_PIECES = 40
 # Texts of one file, so that a run that was stopped goes on, and of one call of the model.
 _OF_A_FILE, _AT_ONCE = 50_000, 64
-# Vectors are kept as int8, each as long as it may be: of a vector the direction alone counts.
-_LEVELS = 127
 
 
 @dataclass(frozen=True, slots=True)
 class Teacher:
-    """``keys`` of texts, ascending, and a vector of each (texts, dimension), int8, of any length."""
+    """``keys`` of texts, ascending, and a vector of each (texts, dimension), rounded: its direction alone counts."""
 
     keys: NDArray[np.int64]
     vectors: NDArray[np.int8]
@@ -120,10 +119,8 @@ def _read(model: Path, texts: Sequence[str], place: Path) -> None:
     )
     vectors = np.empty_like(read)
     vectors[order] = read
-    fresh = place.with_suffix(f".{os.getpid()}.new")
-    with fresh.open("wb") as file:
-        np.save(file, np.rint(vectors * (_LEVELS / np.abs(vectors).max(axis=1, keepdims=True))).astype(np.int8))
-    fresh.replace(place)
+    with whole(place) as fresh, fresh.open("wb") as file:
+        np.save(file, rounded(vectors)[0])
 
 
 def _graph(path: Path) -> Graph:

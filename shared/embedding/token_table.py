@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from codequarry.shared.embedding.declared import declared_names, summaries
 from codequarry.shared.embedding.known import TABLE_FILES
 from codequarry.shared.embedding.port import Matrix, Vector
-from codequarry.shared.embedding.vectors import fingerprint, normalised
+from codequarry.shared.embedding.vectors import fingerprint, normalised, rounded
 from codequarry.shared.embedding.vocabulary import Vocabulary
 from codequarry.shared.errors import EmbeddingError
 
@@ -22,8 +22,6 @@ ROWS, SCALES, QUERY_SCALES, VOCABULARY = TABLE_FILES
 _HEADER = re.compile(
     rb"\{'descr': '(?P<type>[|<][a-z]\d)', 'fortran_order': False, 'shape': \((?P<shape>\d+,(?: \d+)?)\), \}\s*"
 )
-# An int8 holds this much on either side of zero.
-_LEVELS = 127
 # So many times more count the words of a declared name, and those of the first sentence that is said of it. CoSQA's
 # development half gives .449 without either, .463 with two and none, .474 with two and one, .478 with three and one,
 # .475 with four and one (mean of four tables). Of held-out packages, where that sentence is taken out and for
@@ -62,10 +60,9 @@ class TokenTable:
 
         ``in_queries`` is by what a token counts more in a query (tokens).
         """
-        scales = (np.abs(weights).max(axis=1) / _LEVELS).astype(np.float32)
-        scales[scales == 0] = 1.0
+        rows, scales = rounded(weights)
         query_scales = scales if in_queries is None else scales * in_queries.astype(np.float32)
-        return cls(vocabulary, np.rint(weights / scales[:, None]).astype(np.int8), scales, query_scales)
+        return cls(vocabulary, rows, scales, query_scales)
 
     @classmethod
     def read(cls, folder: Path) -> "TokenTable":

@@ -4,12 +4,14 @@ import hashlib
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from codequarry.shared.embedding.port import Matrix
 
 # Enough to tell the few models apart that one index will ever meet.
 _FINGERPRINT_CHARACTERS = 8
+# An int8 holds this much on either side of zero.
+_LEVELS = 127
 
 
 def normalised(rows: ArrayLike) -> Matrix:
@@ -18,6 +20,13 @@ def normalised(rows: ArrayLike) -> Matrix:
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     result: Matrix = np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)
     return result
+
+
+def rounded(rows: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Return the rows as int8, the largest number of each 127 from zero, and what one step is in each (rows)."""
+    steps = (np.abs(rows).max(axis=1) / _LEVELS).astype(np.float32)
+    steps[steps == 0] = 1.0
+    return np.rint(rows / steps[:, None]).astype(np.int8), steps
 
 
 def well_formed(text: str) -> str:

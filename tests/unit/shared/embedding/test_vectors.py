@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from codequarry.shared.embedding.vectors import document_suffix, fingerprint, normalised, well_formed
+from codequarry.shared.embedding.vectors import document_suffix, fingerprint, normalised, rounded, well_formed
 
 
 def test_rows_get_length_one_and_float32() -> None:
@@ -34,3 +34,11 @@ def test_only_what_stands_before_documents_is_in_a_name() -> None:
     assert document_suffix("") == ""
     assert document_suffix("passage: ") != document_suffix("text: ")
     assert document_suffix("", "document").startswith("+")
+
+
+def test_a_rounded_row_is_at_most_half_a_step_off_and_a_row_of_zeros_stays_zeros() -> None:
+    rows = np.random.default_rng(1).normal(size=(9, 16)).astype(np.float32)
+    rows[4] = 0
+    numbers, steps = rounded(rows)
+    assert numbers.dtype == np.int8 and np.abs(numbers).max(axis=1).tolist() == [127] * 4 + [0] + [127] * 4
+    assert np.all(np.abs(numbers * steps[:, None] - rows) <= steps[:, None] * 0.5001)

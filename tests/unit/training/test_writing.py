@@ -1,0 +1,29 @@
+from pathlib import Path
+
+import pytest
+
+from training.writing import whole
+
+
+def test_what_was_there_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    place = tmp_path / "list.tsv"
+    place.write_text("old")
+    with whole(place) as fresh:
+        fresh.write_text("new")
+        assert place.read_text() == "old"
+    assert place.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [place]
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_block_that_fails_leaves_nothing(tmp_path: Path, is_folder: bool) -> None:
+    def fail() -> None:
+        with whole(tmp_path / "model") as fresh:
+            if is_folder:
+                fresh.mkdir()
+            (fresh / "rows.npy" if is_folder else fresh).write_text("half")
+            raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        fail()
+    assert not list(tmp_path.iterdir())
