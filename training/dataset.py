@@ -90,6 +90,10 @@ class Dataset:
             parts = {name: Ragged(stored[f"{name}_flat"], stored[f"{name}_starts"]) for name in FIELDS}
             return cls(parts, **{name: stored[name] for name in COLUMNS}, languages=tuple(stored["languages"].tolist()))
 
+    def of_kinds(self, kinds: Sequence[str], which: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the places in ``which`` of pairs of some kinds."""
+        return np.flatnonzero(np.isin(self.kind[which], [KINDS.index(kind) for kind in kinds]))
+
     def only(self, which: NDArray[np.int64]) -> "Dataset":
         """Return some of the pairs."""
         columns = {name: getattr(self, name)[which] for name in COLUMNS}

@@ -76,7 +76,7 @@ def _learn_apart(work: Path, seed: int, recipe: Recipe, number: int, part: Path)
     learning, member, chance = Learning.read(work, recipe), recipe.members[number], (seed, number)
     weights = begin(learning.data, learning.augmentation.tokens, recipe, chance)
     told = reporting(f"seed {seed}, member {number + 1} of {len(recipe.members)}")
-    teacher = Teacher.read(recipe.teacher, learning.data, work / TEACHER) if member.taught else None
+    teacher = Teacher.read(recipe, learning.data, work / TEACHER) if member.taught else None
     train(learning.data, weights, learning.augmentation, member.course, chance, told, teacher)
     with whole(part) as fresh, fresh.open("wb") as file:
         np.savez(file, rows=weights.rows, log_query=weights.log_query)

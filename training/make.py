@@ -113,7 +113,7 @@ def _encode(folder: Path, vocabulary: Vocabulary, key: str) -> Dataset:
 def hear_teacher(work: Path, recipe: Recipe) -> None:
     """Let the teacher read the texts of the pairs."""
     learning = Learning.read(work, recipe)
-    ask_teacher(recipe.teacher, learning.data, learning.vocabulary, work / TEACHER, work / "models")
+    ask_teacher(recipe, learning.data, learning.vocabulary, work / TEACHER, work / "models")
 
 
 def forget_other(work: Path, recipe: Recipe) -> None:

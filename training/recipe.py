@@ -41,6 +41,8 @@ class Recipe:
     # A model that says how near the texts of a batch are: how much that counts beside the pairs, and the scale of
     # cosines. minilm is all-MiniLM-L6-v2, Apache-2.0, which `codequarry models install` brings as well.
     teacher: str = "minilm"
+    # What it says of other texts is not asked for: comments inside code are a third of what it would read.
+    taught_kinds: tuple[str, ...] = ("doc", "name", "title")
     teacher_weight: float = 1.0
     teacher_scale: float = 20.0
     text_dropout: float = 0.1

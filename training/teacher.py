@@ -22,13 +22,14 @@ from codequarry.shared.embedding.port import Matrix
 from codequarry.shared.embedding.vectors import normalised, rounded
 from codequarry.shared.embedding.vocabulary import PIECE, Vocabulary
 from training.dataset import Dataset
+from training.recipe import Recipe
 from training.reporting import say
 from training.writing import whole
 
 # A question is shorter, and the time goes with the length.
-_MOST_TOKENS = 32
+_MOST_TOKENS = 16
 # Their pieces may be more; the rest is not read.
-_MOST_PIECES = 40
+_MOST_PIECES = 24
 # Texts of one file, so that a run that was stopped goes on, and of one call of the model.
 _OF_A_FILE, _AT_ONCE = 50_000, 64
 
@@ -50,10 +51,10 @@ class Teacher:
         return cosines
 
     @classmethod
-    def read(cls, name: str, data: Dataset, folder: Path) -> "Teacher":
+    def read(cls, recipe: Recipe, data: Dataset, folder: Path) -> "Teacher":
         """Read what `ask_teacher` wrote of these pairs' texts."""
-        keys, first = _texts(data)
-        parts = [np.load(folder / _file(name, data, at), mmap_mode="r") for at in _parts(first)]
+        keys, first = _texts(recipe, data)
+        parts = [np.load(folder / _file(recipe.teacher, data, at), mmap_mode="r") for at in _parts(first)]
         # Several processes hold this at once: laid out once, not twice for the time of joining.
         vectors = np.empty((len(keys), parts[0].shape[1]), dtype=np.int8)
         for number, part in enumerate(parts):
@@ -61,17 +62,17 @@ class Teacher:
         return cls(keys, vectors)
 
 
-def ask_teacher(name: str, data: Dataset, vocabulary: Vocabulary, folder: Path, models: Path) -> None:
+def ask_teacher(recipe: Recipe, data: Dataset, vocabulary: Vocabulary, folder: Path, models: Path) -> None:
     """Let the teacher read texts, in a process a core; files of vectors that are in the folder are left as they are."""
-    _, first = _texts(data)
-    files = {folder / _file(name, data, at): at for at in _parts(first)}
+    _, first = _texts(recipe, data)
+    files = {folder / _file(recipe.teacher, data, at): at for at in _parts(first)}
     folder.mkdir(parents=True, exist_ok=True)
     for left in set(folder.iterdir()) - set(files):
         left.unlink()
     missing = {place: at for place, at in files.items() if not place.exists()}
     if not missing:
         return
-    model = install_model(name, models, say)
+    model = install_model(recipe.teacher, models, say)
     texts = [_said(data, vocabulary, at) for at in missing.values()]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         done = len(files) - len(missing)
@@ -79,10 +80,11 @@ def ask_teacher(name: str, data: Dataset, vocabulary: Vocabulary, folder: Path, 
             say(f"teacher: {min(number * _OF_A_FILE, len(first)):,} of {len(first):,} texts")
 
 
-def _texts(data: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the key of each text, ascending, and where it stands first."""
-    keys, first = np.unique(data.text_key, return_index=True)
-    return keys, first.astype(np.int64)
+def _texts(recipe: Recipe, data: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the key of each text that is read, ascending, and where it stands first."""
+    places = data.of_kinds(recipe.taught_kinds, np.arange(len(data)))
+    keys, first = np.unique(data.text_key[places], return_index=True)
+    return keys, places[first]
 
 
 def _parts(texts: NDArray[np.int64]) -> list[NDArray[np.int64]]:

@@ -98,7 +98,7 @@ def train(
             texts = augmentation.texts(data, which, chance)
             codes = augmentation.codes(data, which, chance)
             same = _same(data.code_key[which]) | _same(data.text_key[which])
-            taught = Taught.of(teacher.likeness(data.text_key[which]), recipe) if teacher else None
+            taught = _taught(data, which, teacher, recipe) if teacher else None
             loss, slope = loss_and_gradient(weights, texts, codes, float(np.exp(log_scale[0])), same, taught)
             rate = course.rate_at(number, steps)
             adam.step(weights.rows, slope.tokens, slope.rows, rate, number)
@@ -112,28 +112,40 @@ def train(
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """What the teacher says of a batch: ``shares`` (texts, texts), how the others share in being near to each text.
+    """What the teacher says of some texts of a batch, ``which``: how the others share in being near to each of them.
 
-    Cosines are taken ``scale`` times before; beside the pairs it counts ``weight`` times.
+    ``shares`` are those (texts, texts); cosines are taken ``scale`` times before, and it counts ``weight`` times.
     """
 
+    which: NDArray[np.int64]
     shares: Matrix
     scale: float
     weight: float
 
     @classmethod
-    def of(cls, cosines: Matrix, recipe: Recipe) -> "Taught":
-        """Take the teacher's cosines between the texts of a batch.
+    def of(cls, which: NDArray[np.int64], cosines: Matrix, recipe: Recipe) -> "Taught":
+        """Take the teacher's cosines between these texts.
 
         A copy of a text takes nearly all of its shares; to leave copies out changed nothing (README.md).
         """
-        return cls(_among_others(recipe.teacher_scale * cosines), recipe.teacher_scale, recipe.teacher_weight)
+        return cls(which, _among_others(recipe.teacher_scale * cosines), recipe.teacher_scale, recipe.teacher_weight)
 
-    def loss_and_slope(self, cosines: Matrix) -> tuple[float, Matrix]:
-        """Return the cross entropy of the table's own shares, and its slope by each of the cosines."""
-        own = _among_others(self.scale * cosines)
+    def loss_and_slope(self, vectors: Matrix) -> tuple[float, Matrix]:
+        """Return the cross entropy of the shares by the batch's own vectors, and its slope by each of these."""
+        told = vectors[self.which]
+        own = _among_others(self.scale * (told @ told.T))
         loss = -float((self.shares * np.log(own + 1e-12)).sum()) / len(own)
-        return self.weight * loss, (own - self.shares) * (self.weight * self.scale / len(own))
+        by_cosine = (own - self.shares) * (self.weight * self.scale / len(own))
+        slope = np.zeros_like(vectors)
+        slope[self.which] = (by_cosine + by_cosine.T) @ told
+        return self.weight * loss, slope
+
+
+def _taught(data: Dataset, batch: NDArray[np.int64], teacher: Teacher, recipe: Recipe) -> Taught | None:
+    which = data.of_kinds(recipe.taught_kinds, batch)
+    if len(which) < 2:
+        return None  # there is no other to be near to
+    return Taught.of(which, teacher.likeness(data.text_key[batch[which]]), recipe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +186,8 @@ def loss_and_gradient(
     slope *= scale
     towards_texts = slope @ code_vectors
     if taught:
-        more, by_cosine = taught.loss_and_slope(text_vectors @ text_vectors.T)
-        loss, towards_texts = loss + more, towards_texts + (by_cosine + by_cosine.T) @ text_vectors
+        more, towards = taught.loss_and_slope(text_vectors)
+        loss, towards_texts = loss + more, towards_texts + towards
     back_to_texts = _through_unit(towards_texts, text_vectors, text_lengths)
     back_to_codes = _through_unit(slope.T @ text_vectors, code_vectors, code_lengths)
     tokens = np.union1d(texts.indices, codes.indices).astype(np.int64)

@@ -6,7 +6,7 @@ import pytest
 from codequarry.shared.embedding.vocabulary import Vocabulary
 from training import teacher
 from training.augmentation import Augmentation
-from training.dataset import Dataset, Ragged, encode
+from training.dataset import KINDS, Dataset, Ragged, encode
 from training.learn import PAIRS, TEACHER, learn
 from training.learn import VOCABULARY as VOCABULARY_FILE
 from training.pairs import Pair
@@ -17,6 +17,7 @@ from training.train import begin, train
 _NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
 WORDS = ["delete", "remove", "a", "the", "file", "folder", "open", "network", "socket", *_NUMBERS]
 VOCABULARY = Vocabulary([*WORDS, *(f"##{one}" for one in "abcdefghijklmnopqrstuvwxyz0123456789")])
+RECIPE = Recipe()
 TEXTS = ("delete the file", "remove the file", "open a network socket", "unlink")
 
 
@@ -28,12 +29,12 @@ def data():
 @pytest.fixture
 def heard(data, tmp_path, models_folder, monkeypatch):
     monkeypatch.setattr(teacher, "_OF_A_FILE", 3)
-    ask_teacher("minilm", data, VOCABULARY, tmp_path / "teacher", models_folder)
+    ask_teacher(RECIPE, data, VOCABULARY, tmp_path / "teacher", models_folder)
     return tmp_path / "teacher"
 
 
 def test_texts_are_near_by_what_they_mean_and_not_by_their_words(data, heard):
-    cosines = Teacher.read("minilm", data, heard).likeness(data.text_key)
+    cosines = Teacher.read(RECIPE, data, heard).likeness(data.text_key)
     assert np.allclose(np.diag(cosines), 1, atol=1e-3) and np.allclose(cosines, cosines.T)
     delete, remove, socket, _ = range(4)
     assert cosines[delete, remove] > 0.6 > 0.4 > cosines[delete, socket]
@@ -42,12 +43,12 @@ def test_texts_are_near_by_what_they_mean_and_not_by_their_words(data, heard):
 def test_what_was_read_is_not_read_again_and_what_is_missing_is(data, heard, models_folder):
     files = sorted(heard.iterdir())
     assert len(files) == 2 and all(one.suffix == ".npy" for one in files)
-    before = Teacher.read("minilm", data, heard).vectors
+    before = Teacher.read(RECIPE, data, heard).vectors
     files[0].unlink()
     kept = files[1].stat().st_mtime_ns
-    ask_teacher("minilm", data, VOCABULARY, heard, models_folder)
+    ask_teacher(RECIPE, data, VOCABULARY, heard, models_folder)
     assert files[1].stat().st_mtime_ns == kept
-    assert np.array_equal(Teacher.read("minilm", data, heard).vectors, before)
+    assert np.array_equal(Teacher.read(RECIPE, data, heard).vectors, before)
 
 
 def test_a_text_is_read_alike_whatever_stands_beside_it(tmp_path, models_folder):
@@ -58,8 +59,8 @@ def test_a_text_is_read_alike_whatever_stands_beside_it(tmp_path, models_folder)
         data = Dataset.join([encode([Pair("doc", "python", "", text, "", text) for text in texts], VOCABULARY)])
         folder = tmp_path / str(len(texts)) / texts[0]
         folder.parent.mkdir(exist_ok=True)
-        ask_teacher("minilm", data, VOCABULARY, folder, models_folder)
-        heard = Teacher.read("minilm", data, folder)
+        ask_teacher(RECIPE, data, VOCABULARY, folder, models_folder)
+        heard = Teacher.read(RECIPE, data, folder)
         rows = heard.vectors[np.searchsorted(heard.keys, data.text_key)].astype(np.float32)
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
@@ -78,13 +79,23 @@ def test_a_long_text_is_read_as_far_as_it_may_be_and_a_piece_without_its_mark(da
 def test_what_is_left_of_other_texts_is_removed(data, heard, models_folder):
     (heard / "minilm-old.npy").touch()
     (heard / "minilm-one.5.new").touch()
-    ask_teacher("minilm", data, VOCABULARY, heard, models_folder)
+    ask_teacher(RECIPE, data, VOCABULARY, heard, models_folder)
     assert len(list(heard.iterdir())) == 2
+
+
+def test_comments_inside_code_are_not_read(tmp_path, models_folder):
+    pairs = [Pair(kind, "python", "", text, "", text) for kind, text in zip(KINDS, TEXTS, strict=True)]
+    some = Dataset.join([encode(pairs, VOCABULARY)])
+    ask_teacher(RECIPE, some, VOCABULARY, tmp_path / "teacher", models_folder)
+    heard = Teacher.read(RECIPE, some, tmp_path / "teacher")
+    without = some.text_key[some.kind != KINDS.index("comment")]
+    assert heard.keys.tolist() == sorted(without)
+    assert len(heard.vectors) == 3
 
 
 def test_a_text_that_it_has_not_read_is_an_error(data, heard):
     with pytest.raises(KeyError, match="has not read"):
-        Teacher.read("minilm", data, heard).likeness(np.array([5]))
+        Teacher.read(RECIPE, data, heard).likeness(np.array([5]))
 
 
 def test_a_table_learns_that_words_are_near_which_no_code_has_in_common():
@@ -112,7 +123,7 @@ def test_a_table_learns_that_words_are_near_which_no_code_has_in_common():
 def test_a_taught_member_learns_otherwise_than_one_that_is_not(data, tmp_path, models_folder):
     data.write(tmp_path / PAIRS)
     VOCABULARY.write(tmp_path / VOCABULARY_FILE)
-    ask_teacher("minilm", data, VOCABULARY, tmp_path / TEACHER, models_folder)
+    ask_teacher(RECIPE, data, VOCABULARY, tmp_path / TEACHER, models_folder)
 
     def learned(*members):
         learn(tmp_path, 1, Recipe(dimension=8, batch=4, block=2, members=members))

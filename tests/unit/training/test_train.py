@@ -60,7 +60,10 @@ SHARES = np.array(
 )
 
 
-@pytest.mark.parametrize("taught", [None, Taught(SHARES, 5.0, 0.7)])
+SOME = Taught(np.array([0, 2, 4]), np.array([[0, 0.3, 0.7], [1, 0, 0], [0.5, 0.5, 0]]), 5.0, 0.7)
+
+
+@pytest.mark.parametrize("taught", [None, Taught(np.arange(5), SHARES, 5.0, 0.7), SOME])
 def test_the_gradient_is_that_of_the_loss(taught):
     chance = np.random.default_rng(1)
     weights = Weights(chance.standard_normal((9, 4)), chance.standard_normal(9) / 4)
