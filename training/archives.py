@@ -46,8 +46,10 @@ def _tar(tar: tarfile.TarFile, wanted: frozenset[str]) -> Iterator[tuple[str, by
 
 
 def _tar_stream(archive: Path, wanted: frozenset[str]) -> Iterator[tuple[str, bytes]]:
-    # A Debian package holds a tarball in any of four compressions; its own tool knows them all.
-    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(archive)], stdout=subprocess.PIPE) as process:
+    # A Debian package holds a tarball in any of four compressions; its own tool knows them all. It complains where
+    # nobody reads to the end; of a broken archive the tarball says enough.
+    command = ["dpkg-deb", "--fsys-tarfile", str(archive)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         with tarfile.open(fileobj=process.stdout, mode="r|") as tar:
             yield from _tar(tar, wanted)

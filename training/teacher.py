@@ -2,7 +2,7 @@
 
 Pairs tell that "remove" is near "delete" only as far as both stand beside the same code. So each text of a batch
 learns, beside its own code, how near the other texts are by the teacher (similarity distillation: Fang et al. 2021,
-SEED). The teacher reads texts as their tokens give them back: lower case, names as words, at most the first 32.
+SEED). The teacher reads texts as their tokens give them back: lower case, names as words, at most the first 16.
 """
 
 import hashlib
