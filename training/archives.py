@@ -2,18 +2,21 @@
 
 import subprocess
 import tarfile
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 # A larger file is generated, minified or data.
 MAX_BYTES = 400_000
+# What an archive that is broken raises.
+BROKEN = (OSError, tarfile.TarError, zipfile.BadZipFile)
 
 
 def files_of(archive: Path, wanted: frozenset[str]) -> Iterator[tuple[str, bytes]]:
     """Yield path and bytes of each file whose lower-case suffix, or whole name where it has none, is wanted.
 
-    Paths are as in the archive. Raise OSError, tarfile.TarError or zipfile.BadZipFile for one that is broken.
+    Paths are as in the archive. Raise one of BROKEN for one that is.
     """
     if archive.suffix == ".deb":
         yield from _tar_stream(archive, wanted)
@@ -46,10 +49,24 @@ def _tar(tar: tarfile.TarFile, wanted: frozenset[str]) -> Iterator[tuple[str, by
 
 
 def _tar_stream(archive: Path, wanted: frozenset[str]) -> Iterator[tuple[str, bytes]]:
-    # A Debian package holds a tarball in any of four compressions; its own tool knows them all. It complains where
-    # nobody reads to the end; of a broken archive the tarball says enough.
+    # A Debian package holds a tarball in any of four compressions; its own tool knows them all. What it says is kept
+    # for where it fails: it complains as well where nobody reads to the end.
     command = ["dpkg-deb", "--fsys-tarfile", str(archive)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said) as process,
+    ):
         assert process.stdout is not None
-        with tarfile.open(fileobj=process.stdout, mode="r|") as tar:
-            yield from _tar(tar, wanted)
+        broken = None
+        try:
+            with tarfile.open(fileobj=process.stdout, mode="r|") as tar:
+                yield from _tar(tar, wanted)
+        except tarfile.TarError as error:
+            broken = error
+        while process.stdout.read(1 << 20):
+            pass  # what a tarball ends with
+        if process.wait():
+            said.seek(0)
+            raise OSError(said.read().decode(errors="replace").strip()) from broken
+        if broken:
+            raise broken

@@ -62,7 +62,7 @@ class _Downloader:
 
     def download(self, packages: Sequence[Package], into: Path) -> list[Path]:
         """Return what was brought; raise NotFetched if any of it can't be had."""
-        _run([*self.command, *map(self.wanted, packages)], cwd=into)
+        _run([*self.command, *map(self.wanted, packages)], cwd=into, timeout=TIMEOUT_SECONDS * len(packages))
         return sorted(into.iterdir())
 
     def is_of(self, package: Package, file: str) -> bool:
@@ -71,8 +71,8 @@ class _Downloader:
 
 
 def _wheel_says(file: str) -> tuple[str, str]:
-    name, version = file.split("-")[:2]
-    return _wheel_name(name), version
+    name, _, rest = file.partition("-")
+    return _wheel_name(name), rest.partition("-")[0]
 
 
 def _wheel_name(name: str) -> str:
@@ -86,8 +86,8 @@ def _tarball_says(file: str) -> tuple[str, str]:
 
 
 def _deb_says(file: str) -> tuple[str, str]:
-    name, version = file.split("_")[:2]
-    return name, version.replace("%3a", ":")
+    name, _, rest = file.partition("_")
+    return name, rest.partition("_")[0].replace("%3a", ":")
 
 
 _DOWNLOADERS: Mapping[Registry, _Downloader] = {
@@ -120,10 +120,10 @@ def fetch_together(packages: Sequence[Package], folder: Path) -> None:
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     for registry, client in _DOWNLOADERS.items():
-        missing = [one for one in packages if one.registry == registry and not (folder / one.key).is_dir()]
+        missing = [one for one in packages if one.registry == registry and not _kept(folder / one.key)]
         if not missing:
             continue
-        with tempfile.TemporaryDirectory(dir=folder) as into, suppress(NotFetched):
+        with tempfile.TemporaryDirectory(dir=folder, suffix=".new") as into, suppress(NotFetched):
             for file in client.download(missing, Path(into)):
                 for package in missing:
                     if client.is_of(package, file.name):
@@ -131,10 +131,10 @@ def fetch_together(packages: Sequence[Package], folder: Path) -> None:
 
 
 def _download(package: Package, folder: Path) -> Fetched:
-    if package.version and (folder / package.key).is_dir():
-        return Fetched(package, next((folder / package.key).iterdir()))
+    if package.version and (known := _kept(folder / package.key)):
+        return Fetched(package, known)
     client = _DOWNLOADERS[package.registry]
-    with tempfile.TemporaryDirectory(dir=folder) as into:
+    with tempfile.TemporaryDirectory(dir=folder, suffix=".new") as into:
         brought = client.download([package], Path(into))
         if len(brought) != 1:
             raise NotFetched(f"{package.key}: {len(brought)} files were brought instead of one")
@@ -144,11 +144,15 @@ def _download(package: Package, folder: Path) -> Fetched:
 
 def _keep(file: Path, place: Path) -> Path:
     """Put a file into a folder of its own, whole or not at all, and return where it is."""
-    if not place.is_dir():
+    if not _kept(place):
         with whole(place) as fresh:
             fresh.mkdir()
             file.replace(fresh / file.name)
-    return next(place.iterdir())
+    return place / file.name
+
+
+def _kept(place: Path) -> Path | None:
+    return next(place.glob("*"), None)
 
 
 def _crates(package: Package, folder: Path) -> Fetched:
@@ -212,7 +216,12 @@ _CLIENTS: Mapping[Registry, Callable[[Package, Path], Fetched]] = {
 }
 
 
-def _run(command: list[str], environment: Mapping[str, str] | None = None, cwd: Path | None = None) -> str:
+def _run(
+    command: list[str],
+    environment: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    timeout: float = TIMEOUT_SECONDS,
+) -> str:
     try:
         done = subprocess.run(
             command,
@@ -220,13 +229,13 @@ def _run(command: list[str], environment: Mapping[str, str] | None = None, cwd: 
             cwd=cwd,
             capture_output=True,
             text=True,
-            timeout=TIMEOUT_SECONDS,
+            timeout=timeout,
             check=True,
         )
     except FileNotFoundError as error:
         raise NotFetched(f"{command[0]} is not installed") from error
     except subprocess.TimeoutExpired as error:
-        raise NotFetched(f"{' '.join(command[:3])}: no answer in {TIMEOUT_SECONDS} seconds") from error
+        raise NotFetched(f"{' '.join(command[:3])}: no answer in {timeout} seconds") from error
     except subprocess.CalledProcessError as error:
         last = (error.stderr or error.stdout).strip().splitlines()[-1:] or ["no reason given"]
         raise NotFetched(f"{' '.join(command[:3])}: {last[0]}") from error

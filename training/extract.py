@@ -4,8 +4,6 @@ import gzip
 import hashlib
 import json
 import random
-import tarfile
-import zipfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, fields
@@ -16,7 +14,7 @@ from pathlib import Path
 from codequarry.ingest.files.content import NotText, decode, generated_marker, is_minified
 from codequarry.ingest.files.kinds import kind_of_path
 from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
-from training.archives import files_of
+from training.archives import BROKEN, files_of
 from training.clients import Fetched
 from training.metadata import refused_files
 from training.near_copies import Fingerprints
@@ -114,17 +112,21 @@ def extract_all(fetched: Iterable[Fetched], folder: Path, kept_apart: KeptApart)
     folder.mkdir(parents=True, exist_ok=True)
     # Not by forking, since threads that bring packages run beside it.
     with ProcessPoolExecutor(mp_context=get_context("forkserver")) as pool:
-        running = {
-            pool.submit(_write, one, folder, kept_apart): one for one in fetched if not _place(folder, one).exists()
-        }
-        for done in as_completed(running):
-            yield running[done].package.key, done.result()
+        try:
+            running = {
+                pool.submit(_write, one, folder, kept_apart): one for one in fetched if not _place(folder, one).exists()
+            }
+            for done in as_completed(running):
+                yield running[done].package.key, done.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # what has been cut is kept, and what has not is left
+            raise
 
 
 def _write(fetched: Fetched, folder: Path, kept_apart: KeptApart) -> int:
     try:
         pairs = extract(fetched, kept_apart)
-    except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
+    except BROKEN as error:
         raise RuntimeError(f"{fetched.archive} can't be read: {error}; delete it, and it is brought again") from error
     with whole(_place(folder, fetched)) as fresh, gzip.open(fresh, "wt", compresslevel=3) as file:
         file.writelines(json.dumps({name: getattr(pair, name) for name in _FIELDS}) + "\n" for pair in pairs)

@@ -15,15 +15,18 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 
 from codequarry.shared.embedding.token_table import TokenTable
 from codequarry.shared.embedding.vocabulary import Vocabulary
 from training import figures
+from training.archives import BROKEN
 from training.clients import Fetched, NotFetched, fetch, fetch_together
 from training.dataset import Dataset, encode, held_out
 from training.extract import KeptApart, extract_all, read_pairs
@@ -35,7 +38,7 @@ from training.recipe import Recipe
 from training.reporting import say
 from training.teacher import ask_teacher
 from training.words import choose_tokens, count_words, sum_words
-from training.writing import whole
+from training.writing import remove_unfinished, whole
 
 STAGES = ("packages", "pairs", "tokens", "teacher", "train", "measure")
 # Packages that are measured on and never learned from.
@@ -48,24 +51,32 @@ _LEARNED, _MADE_OF = ("part-*", "model-*"), "learned-from"
 
 
 def bring(packages: Sequence[Package], folder: Path) -> Iterator[Fetched]:
-    """Bring every pinned package whose licence is still the one that was pinned; end where too many are missing."""
+    """Yield every pinned package whose licence is still the one that was pinned, and end the run if many are missing.
+
+    Whoever reads no further closes it, and no more is brought.
+    """
     missing: list[str] = []
     batches = [packages[at : at + TOGETHER] for at in range(0, len(packages), TOGETHER)]
+    is_over = Event()
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for number, batch in enumerate(pool.map(partial(_bring_batch, folder), batches), 1):
-            missing += [one for one in batch if isinstance(one, str)]
-            yield from (one for one in batch if isinstance(one, Fetched))
-            if number % 5 == 0 or number == len(batches):
-                say(f"packages: {min(number * TOGETHER, len(packages)):,} of {len(packages):,}")
+        try:
+            for number, batch in enumerate(pool.map(partial(_bring_batch, folder, is_over), batches), 1):
+                missing += [one for one in batch if isinstance(one, str)]
+                yield from (one for one in batch if isinstance(one, Fetched))
+                if number % 5 == 0 or number == len(batches):
+                    say(f"packages: {min(number * TOGETHER, len(packages)):,} of {len(packages):,}")
+        finally:
+            is_over.set()
     for reason in missing:
         say(f"left out: {reason}")
     if len(missing) > _MOST_MISSING * len(packages):
         raise SystemExit(f"{len(missing)} of {len(packages)} packages are missing; run it again when they can be had")
 
 
-def _bring_batch(folder: Path, packages: Sequence[Package]) -> list[Fetched | str]:
-    fetch_together(packages, folder)
-    return [_bring(one, folder) for one in packages]
+def _bring_batch(folder: Path, is_over: Event, packages: Sequence[Package]) -> list[Fetched | str]:
+    if not is_over.is_set():
+        fetch_together(packages, folder)
+    return [_bring(one, folder) for one in packages if not is_over.is_set()]
 
 
 def _bring(package: Package, folder: Path) -> Fetched | str:
@@ -74,6 +85,8 @@ def _bring(package: Package, folder: Path) -> Fetched | str:
         licence = licence_of(fetched)
     except NotFetched as error:
         return str(error)
+    except BROKEN as error:
+        return f"{package.key} can't be read: {error}; delete it from {folder}, and it is brought again"
     if licence != package.licence:
         return f"{package.key}: its licence was pinned as {package.licence} and is {licence} now"
     return fetched
@@ -81,12 +94,15 @@ def _bring(package: Package, folder: Path) -> Fetched | str:
 
 def make_pairs(work: Path, packages: Sequence[Package]) -> None:
     """Bring the packages, and cut the pairs of each as soon as it is there."""
-    fetched = bring(packages, work / "packages")
-    total, began = 0, time.monotonic()
-    for number, (_, count) in enumerate(extract_all(fetched, work / "pairs", KeptApart(FILES, FUNCTIONS)), 1):
-        total += count
-        if number % 100 == 0:
-            say(f"pairs: {number:,} of {len(packages):,} packages, {total:,} pairs, {time.monotonic() - began:.0f} s")
+    total, number, began = 0, 0, time.monotonic()
+    for folder in (work / "packages", work / "pairs"):
+        remove_unfinished(folder)
+    with closing(bring(packages, work / "packages")) as fetched:
+        for _, count in extract_all(fetched, work / "pairs", KeptApart(FILES, FUNCTIONS)):
+            total, number = total + count, number + 1
+            if number % 100 == 0:
+                say(f"pairs: of {number:,} of {len(packages):,} packages {total:,}")
+    say(f"pairs: {total:,} of {number:,} packages cut in {time.monotonic() - began:.0f} s")
 
 
 def make_tokens(work: Path, keys: Sequence[str]) -> None:
@@ -111,7 +127,7 @@ def _encode(folder: Path, vocabulary: Vocabulary, key: str) -> Dataset:
 
 
 def hear_teacher(work: Path, recipe: Recipe) -> None:
-    """Let the teacher read the texts of the pairs."""
+    """Let the teacher read what it says of texts in training."""
     learning = Learning.read(work, recipe)
     ask_teacher(recipe, learning.data, learning.vocabulary, work / TEACHER, work / "models")
 

@@ -1,7 +1,7 @@
 """The teacher: a sentence model that knows which texts are near to each other, whatever words they use.
 
-Pairs tell that "remove" is near "delete" only as far as both stand beside the same code. So each text of a batch
-learns, beside its own code, how near the other texts are by the teacher (similarity distillation: Fang et al. 2021,
+Pairs tell that "remove" is near "delete" only as far as both stand beside the same code. So doc comments and names of
+a batch learn, beside their own code, how near the others are by the teacher (similarity distillation: Fang et al. 2021,
 SEED). The teacher reads texts as their tokens give them back: lower case, names as words, at most the first 16.
 """
 
@@ -63,8 +63,13 @@ class Teacher:
 
 
 def ask_teacher(recipe: Recipe, data: Dataset, vocabulary: Vocabulary, folder: Path, models: Path) -> None:
-    """Let the teacher read texts, in a process a core; files of vectors that are in the folder are left as they are."""
+    """Let the teacher read texts, in a process a core; files of vectors that are in the folder are left as they are.
+
+    Raise ValueError where there is none to read.
+    """
     _, first = _texts(recipe, data)
+    if not len(first):
+        raise ValueError(f"no pair is of a kind that is taught: {', '.join(recipe.taught_kinds)}")
     files = {folder / _file(recipe.teacher, data, at): at for at in _parts(first)}
     folder.mkdir(parents=True, exist_ok=True)
     for left in set(folder.iterdir()) - set(files):

@@ -2,7 +2,7 @@
 
 Symmetric InfoNCE (van den Oord et al. 2018, as in CLIP, Radford et al. 2021) with a learned scale; a vector is the
 normalised sum of sqrt(tf) times the token's row, and its gradient is written out below, so that numpy and scipy do.
-Beside the pairs a table may learn from a teacher how near the texts of a batch are to each other (training.teacher).
+Beside the pairs a table may learn from a teacher how near texts of a batch are to each other (training.teacher).
 """
 
 import math

@@ -6,15 +6,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_UNFINISHED = ".new"
+
 
 @contextmanager
 def whole(place: Path) -> Iterator[Path]:
     """Give where to write what is ``place`` from the end of the block on; a block that fails leaves nothing."""
-    fresh = place.with_name(f"{place.name}.{os.getpid()}.new")
+    fresh = place.with_name(f"{place.name}.{os.getpid()}{_UNFINISHED}")
     try:
         yield fresh
         fresh.replace(place)
     finally:
-        if fresh.is_dir():
-            shutil.rmtree(fresh)
-        fresh.unlink(missing_ok=True)
+        _remove(fresh)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove from a folder what runs that were killed had not ended; no other run may be writing there."""
+    for place in folder.glob(f"*{_UNFINISHED}"):
+        _remove(place)
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir():
+        shutil.rmtree(place)
+    place.unlink(missing_ok=True)

@@ -102,9 +102,11 @@ def test_a_table_learns_that_words_are_near_which_no_code_has_in_common():
     """The pairs say nothing: each text has a code of its own. The teacher says that one and two are near."""
     texts = [f"{one} {other}" for one in WORDS[9:13] for other in WORDS[13:]]
     pairs = [Pair("doc", "python", "", text, "", " ".join(f"x{letter}" for letter in text)) for text in texts]
-    many = Dataset.join([encode(pairs, VOCABULARY)])
-    keys = np.unique(many.text_key)
-    by_first = {key: WORDS[9:13].index(text.split()[0]) // 2 for key, text in zip(many.text_key, texts, strict=True)}
+    # Of comments the teacher knows nothing, and is not asked.
+    comments = [Pair("comment", "python", "", f"a {text}", "", f"open {text}") for text in texts]
+    many = Dataset.join([encode(pairs, VOCABULARY), encode(comments, VOCABULARY)])
+    keys = np.unique(many.text_key[many.kind == KINDS.index("doc")])
+    by_first = {key: WORDS[9:13].index(text.split()[0]) // 2 for key, text in zip(many.text_key, texts, strict=False)}
     says = Teacher(keys, np.array([[127, 0] if by_first[key] else [0, 127] for key in keys], np.int8))
     recipe = Recipe(dimension=16, batch=16, block=4, text_dropout=0.0, short_share=0.0, question_share=0.0)
 
@@ -118,6 +120,22 @@ def test_a_table_learns_that_words_are_near_which_no_code_has_in_common():
         return one @ two - one @ three
 
     assert cosine_of_one_and_two(1.0, says) > cosine_of_one_and_two(0.0, says) + 0.3
+
+
+def test_a_batch_of_comments_alone_is_learned_without_the_teacher():
+    comments = [Pair("comment", "python", "", f"{one} file", "", f"open {one}") for one in WORDS[9:]]
+    data = Dataset.join([encode(comments, VOCABULARY)])
+    recipe, knows_nothing = Recipe(dimension=4, batch=8, block=4), Teacher(np.zeros(0, int), np.zeros((0, 2), np.int8))
+    weights = begin(data, len(VOCABULARY.tokens), recipe, 1)
+    before = weights.rows.copy()
+    augmentation = Augmentation(recipe, ((),), ((),), len(VOCABULARY.tokens))
+    train(data, weights, augmentation, Course(3, 0.02), 1, print, knows_nothing)
+    assert not np.array_equal(weights.rows, before)
+
+
+def test_where_nothing_is_of_a_kind_that_is_taught_it_is_said(data, tmp_path, models_folder):
+    with pytest.raises(ValueError, match="no pair is of a kind that is taught: comment"):
+        ask_teacher(Recipe(taught_kinds=("comment",)), data, VOCABULARY, tmp_path, models_folder)
 
 
 def test_a_taught_member_learns_otherwise_than_one_that_is_not(data, tmp_path, models_folder):

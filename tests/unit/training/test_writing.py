@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from training.writing import whole
+from training.writing import remove_unfinished, whole
 
 
 def test_what_was_there_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
@@ -27,3 +27,13 @@ def test_a_block_that_fails_leaves_nothing(tmp_path: Path, is_folder: bool) -> N
     with pytest.raises(OSError, match="no space left"):
         fail()
     assert not list(tmp_path.iterdir())
+
+
+def test_what_killed_runs_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "pairs.gz.17.new").touch()
+    (tmp_path / "tmpab.new").mkdir()
+    (tmp_path / "tmpab.new/one.tgz").touch()
+    (tmp_path / "pairs.gz").touch()
+    remove_unfinished(tmp_path)
+    remove_unfinished(tmp_path / "not-there-yet")
+    assert [one.name for one in tmp_path.iterdir()] == ["pairs.gz"]
