@@ -13,7 +13,7 @@ QUESTIONS = Path(__file__).resolve().parents[1] / "questions"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the files any of which answers it; ``evidence`` has a string of each."""
+    """A question and the files any of which answers it; ``evidence`` has a string of each, in bench/questions."""
 
     text: str
     paths: tuple[str, ...]
@@ -52,5 +52,7 @@ def check_evidence(questionnaire: Questionnaire, clone: Clone) -> None:
 
 def _read(path: Path) -> Questionnaire:
     table = tomllib.loads(path.read_text(encoding="utf-8"))
-    questions = tuple(Question(one["text"], tuple(one["paths"]), tuple(one["evidence"])) for one in table["question"])
+    questions = tuple(
+        Question(one["text"], tuple(one["paths"]), tuple(one.get("evidence", ()))) for one in table["question"]
+    )
     return Questionnaire(table["repo"], table["commit"], table["split"], questions)
