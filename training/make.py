@@ -51,7 +51,7 @@ _LEARNED, _MADE_OF = ("part-*", "model-*"), "learned-from"
 
 
 def bring(packages: Sequence[Package], folder: Path) -> Iterator[Fetched]:
-    """Yield every pinned package whose licence is still the one that was pinned, and end the run if many are missing.
+    """Yield each package whose licence is still the one that was pinned; end the run if too many are missing.
 
     Whoever reads no further closes it, and no more is brought.
     """
@@ -127,7 +127,7 @@ def _encode(folder: Path, vocabulary: Vocabulary, key: str) -> Dataset:
 
 
 def hear_teacher(work: Path, recipe: Recipe) -> None:
-    """Let the teacher read what it says of texts in training."""
+    """Let the teacher read the texts that are taught."""
     learning = Learning.read(work, recipe)
     ask_teacher(recipe, learning.data, learning.vocabulary, work / TEACHER, work / "models")
 
