@@ -15,9 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.acceptance.questions import QUESTIONS, Questionnaire, load
+from bench.acceptance.questions import Questionnaire, load
 from bench.acceptance.report import print_table, progress
 from bench.acceptance.repositories import LINK_MODE, SUBMODULE_MODE, Clone, find_clone, read_blobs, read_tree
+from bench.ranking import QUESTIONS
 from codequarry.ingest.files.content import NotText, decode, generated_marker, is_minified
 from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
 from codequarry.shared.embedding.factory import open_embedder
@@ -27,7 +28,6 @@ from codequarry.shared.settings.config import EmbeddingSettings, load_settings
 from training.figures import Figure
 
 LINES = 50
-FOLDERS = (QUESTIONS, QUESTIONS.parent / "tuning")
 
 
 def pieces(clone: Clone) -> Iterator[tuple[str, str]]:
@@ -36,9 +36,9 @@ def pieces(clone: Clone) -> Iterator[tuple[str, str]]:
     sources = [one for one in entries if language_of(one.path) in GRAMMAR_LANGUAGES]
     for entry, (_, data) in zip(sources, read_blobs(clone, [one.blob for one in sources]), strict=True):
         decoded = decode(data)
-        if isinstance(decoded, NotText) or generated_marker(decoded.text):
+        if isinstance(decoded, NotText):
             continue
-        if is_minified(decoded.text, language_of(entry.path)):
+        if generated_marker(decoded.text) or is_minified(decoded.text, language_of(entry.path)):
             continue
         lines = decoded.text.split("\n")
         for at in range(0, len(lines), LINES):
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=(), metavar="OWNER/NAME", help="of these repositories alone")
     options = parser.parse_args()
     folder = models_folder(load_settings().settings)
-    questionnaires = [one for place in FOLDERS for one in load(place, options.only) if one.split == options.split]
+    questionnaires = [one for place in QUESTIONS for one in load(place, options.only) if one.split == options.split]
     every: dict[str, list[float]] = defaultdict(list)
     rows: list[list[object]] = []
     for one in questionnaires:

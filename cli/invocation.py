@@ -54,8 +54,9 @@ def workplace(settings: "SettingsModel", *, writing: bool = False, migrating: bo
     from codequarry.shared.opening import open_index
     from codequarry.shared.store.factory import editions_of
 
+    # For retries. Without a server (who retries has imported stamina) nothing logs: a tenth of a second is saved.
     if settings.store == "opensearch" or "stamina" in sys.modules:
-        _tell_retries()
+        log_warnings()
     with _place_of_index(settings, writing) as place:
         with closing(editions_of(place)) as editions:
             index = _open_to_write(settings, editions, migrating) if writing else open_index(settings, editions)
@@ -95,11 +96,8 @@ def _open_to_write(settings: "SettingsModel", editions: "Editions", migrating: b
     return open_index_to_write(settings, editions)
 
 
-def _tell_retries() -> None:
-    """Tell the retries of a server on stderr: stdout is for the answer, and for nothing else.
-
-    Without a server (who retries has imported stamina) nothing logs, and a tenth of a second is saved.
-    """
+def log_warnings() -> None:
+    """Log warnings to stderr: stdout is for the answer, and for nothing else."""
     from codequarry.shared.telemetry.logs import configure_logs
 
     configure_logs("warning", as_json=False)

@@ -4,7 +4,7 @@ from contextlib import closing
 
 import typer
 
-from codequarry.cli.invocation import load
+from codequarry.cli.invocation import load, log_warnings
 
 
 def mcp(context: typer.Context) -> None:
@@ -15,8 +15,7 @@ def mcp(context: typer.Context) -> None:
     settings = load(context).settings
     from codequarry.search_api.backend import Backend
     from codequarry.search_api.mcp import create_server
-    from codequarry.shared.telemetry.logs import configure_logs
 
-    configure_logs("warning", as_json=False)  # to stderr: stdout belongs to the protocol
+    log_warnings()
     with closing(Backend(settings)) as backend:
         create_server(backend).run("stdio")

@@ -10,7 +10,7 @@ import typer
 
 from codequarry.cli.asking import Branch, Commit, Languages, Names, Paths, Pull, Repos, Tag, Workspace, version_filter
 from codequarry.cli.console import note, write_json
-from codequarry.cli.invocation import Json, load, workplace
+from codequarry.cli.invocation import Json, load, log_warnings, workplace
 from codequarry.shared.errors import UsageError
 
 DEFAULT_LINES = 6
@@ -114,9 +114,8 @@ def _ask(context: typer.Context, body: dict[str, Any], *, for_person: bool) -> d
 
 
 def _log_nothing_twice() -> None:
-    """Log to stderr, but not what a second stage could not do: the answer says so; only what nobody foresaw."""
+    """Log warnings, but not what a second stage could not do: the answer says so; only what nobody foresaw."""
     from codequarry.search_api.second import LOGGER
-    from codequarry.shared.telemetry.logs import configure_logs
 
-    configure_logs("warning", as_json=False)
+    log_warnings()
     logging.getLogger(LOGGER).setLevel(logging.ERROR)

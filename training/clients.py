@@ -52,18 +52,23 @@ def fetch(package: Package, folder: Path) -> Fetched:
 class _Downloader:
     """A client that writes archives into the folder where it runs, one or several by one call.
 
-    ``says`` returns the name and the version that an archive's file name gives.
+    It takes name and version ``joined_by`` this, and ``newest`` after a name without a version. ``says`` returns the
+    name and the version that an archive's file name gives, ``file_name`` a package's name as it stands there.
     """
 
     command: tuple[str, ...]
-    wanted: Callable[[Package], str]
+    joined_by: str
     says: Callable[[str], tuple[str, str]]
     file_name: Callable[[str], str] = str
+    newest: str = ""
 
     def download(self, packages: Sequence[Package], into: Path) -> list[Path]:
         """Return what was brought; raise NotFetched if any of it can't be had."""
-        _run([*self.command, *map(self.wanted, packages)], cwd=into, timeout=TIMEOUT_SECONDS * len(packages))
+        _run([*self.command, *map(self._wanted, packages)], cwd=into, timeout=TIMEOUT_SECONDS * len(packages))
         return sorted(into.iterdir())
+
+    def _wanted(self, package: Package) -> str:
+        return package.name + (f"{self.joined_by}{package.version}" if package.version else self.newest)
 
     def is_of(self, package: Package, file: str) -> bool:
         """Tell whether a file is the archive of a pinned package."""
@@ -94,19 +99,20 @@ _DOWNLOADERS: Mapping[Registry, _Downloader] = {
     # Building a source package runs its code; a wheel is only unpacked.
     "pypi": _Downloader(
         (sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"),
-        lambda package: f"{package.name}=={package.version}" if package.version else package.name,
+        "==",
         _wheel_says,
         _wheel_name,
     ),
     "npm": _Downloader(
         ("npm", "pack", "--silent"),
-        lambda package: f"{package.name}@{package.version or 'latest'}",
+        "@",
         _tarball_says,
         lambda name: name.removeprefix("@").replace("/", "-"),
+        newest="@latest",
     ),
     "debian": _Downloader(
         ("apt-get", "download", "-qq"),
-        lambda package: f"{package.name}={package.version}" if package.version else package.name,
+        "=",
         _deb_says,
     ),
 }
