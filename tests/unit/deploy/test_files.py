@@ -23,6 +23,7 @@ KEYS = {
     "environment", "command", "ports", "networks", "volumes", "depends_on", "stop_grace_period", "healthcheck",
     "deploy", "ulimits",
 }  # fmt: skip
+DIGEST = "@sha256:[0-9a-f]{64}"
 PORTS = {"api": ["127.0.0.1:8080:8080"], "grafana": ["127.0.0.1:3000:3000"]}
 
 
@@ -30,7 +31,7 @@ PORTS = {"api": ["127.0.0.1:8080:8080"], "grafana": ["127.0.0.1:3000:3000"]}
 def test_every_service_is_bounded_unprivileged_and_watched(name):
     service = SERVICES[name]
     assert set(service) <= KEYS
-    assert re.fullmatch(r"codequarry|[a-z/]+:v?\d+(\.\d+)+(-alpine)?", service["image"]), "an image is pinned"
+    assert re.fullmatch(rf"codequarry|[a-z/]+:v?\d+(\.\d+)+(-alpine)?{DIGEST}", service["image"]), "pinned by digest"
     assert service["user"].isdigit() and service["user"] != "0"
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
@@ -114,7 +115,9 @@ def test_the_image_is_slim_unprivileged_and_holds_what_is_needed():
     lines = (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ").splitlines()
     steps = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
     stages = [rest for step, rest in steps if step == "FROM"]
-    assert len(stages) == 2 and all("-slim" in stage and ":" in stage for stage in stages)
+    assert len(stages) == 2 and all(re.match(rf"python:3\.\d+-slim-[a-z]+{DIGEST}", stage) for stage in stages)
+    installs = [rest for step, rest in steps if step == "RUN" and "pip install" in rest]
+    assert [("--require-hashes" in rest, "--no-deps" in rest) for rest in installs] == [(True, False), (False, True)]
     last = steps[[index for index, (step, _) in enumerate(steps) if step == "FROM"][-1] :]
     found = {step: rest for step, rest in last}
     assert found["USER"] == SERVICES["api"]["user"]
@@ -131,7 +134,7 @@ def test_the_image_has_the_packages_and_no_more():
     kept = {line[1:] for line in ignored if line.startswith("!")}
     project = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())
     folders = set(project["tool"]["setuptools"]["package-dir"].values())
-    assert kept == folders | {"pyproject.toml", "README.md", "LICENSE"}
+    assert kept == folders | {"pyproject.toml", "README.md", "LICENSE", "deploy/locks/service.txt"}
     assert ignored[0] == "*"
 
 
