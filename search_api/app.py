@@ -42,7 +42,7 @@ from codequarry.shared.haste import hurried
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
 from codequarry.shared.telemetry.logs import logger
-from codequarry.shared.telemetry.metrics import count_request, request_running, start_counting
+from codequarry.shared.telemetry.metrics import UNMATCHED_ROUTE, count_request, request_running, start_counting
 from codequarry.shared.telemetry.traces import describe_span, span
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ API_VERSION = "1.0"
 REQUEST_ID_HEADER = "X-Request-ID"
 # An id that a caller gives goes into logs: what could break a line or fill a disk is replaced by one of ours.
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-UNMATCHED_ROUTE = "unmatched"
 # Whoever watches the service must be answered also where it is overloaded.
 PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 

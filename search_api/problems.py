@@ -8,6 +8,7 @@ from typing import Any
 
 from flask import Response
 
+from codequarry.search_api.problem_body import MEDIA_TYPE, problem_body
 from codequarry.shared.errors import (
     AmbiguousCommit,
     CodequarryError,
@@ -25,7 +26,6 @@ from codequarry.shared.errors import (
 )
 from codequarry.shared.telemetry.metrics import Outcome
 
-MEDIA_TYPE = "application/problem+json"
 # An engine that does not answer is asked again by itself on the next request; sooner than this is no use.
 RETRY_AFTER_SECONDS = 5
 
@@ -55,15 +55,8 @@ def problem(
     status: HTTPStatus, detail: str, request_id: str | None, extra: Mapping[str, Any] | None = None
 ) -> Response:
     """Return a problem+json response."""
-    body = {
-        "type": "about:blank",
-        "title": status.phrase,
-        "status": status.value,
-        "detail": detail,
-        "request_id": request_id,
-        **(extra or {}),
-    }
-    response = Response(json.dumps(body), status.value, mimetype=MEDIA_TYPE)
+    body = json.dumps(problem_body(status, detail, request_id, extra))
+    response = Response(body, status.value, mimetype=MEDIA_TYPE)
     if status is HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return response
