@@ -6,7 +6,7 @@ when the minute is over, and when the process ends.
 
 import atexit
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from threading import Lock, Timer
 from time import monotonic
 from typing import Generic, TypeVar
@@ -25,10 +25,8 @@ MOST_KINDS = 200
 class Bounded(Generic[Kind]):
     """Says which lines are written; for all threads of a process."""
 
-    def __init__(
-        self, tell: Callable[[Mapping[Kind, int]], None], rest: Kind, clock: Callable[[], float] = monotonic
-    ) -> None:
-        """Have ``tell`` write down how many of each kind were withheld; where it raises OSError it is asked again."""
+    def __init__(self, tell: Callable[[Kind, int], None], rest: Kind, clock: Callable[[], float] = monotonic) -> None:
+        """Have ``tell`` write down how many of a kind were withheld; where it raises OSError it is asked again."""
         self._tell, self._rest, self._clock = tell, rest, clock
         self._lock = Lock()
         self._since = clock()
@@ -46,10 +44,7 @@ class Bounded(Generic[Kind]):
             if self._passed[address] < EACH_PER_MINUTE and self._passed.total() < ALL_PER_MINUTE:
                 self._passed[address] += 1
                 return True
-            is_known = kind in self._withheld or len(self._withheld) < MOST_KINDS
-            self._withheld[kind if is_known else self._rest] += 1
-            if self._timer is None:
-                self._begin_timer()
+            self._withhold(kind, 1)
             return False
 
     def flush(self) -> None:
@@ -59,15 +54,18 @@ class Bounded(Generic[Kind]):
             self._passed.clear()
             self._since = self._clock()
             self._timer = None
-        if not withheld:
-            return
-        try:
-            self._tell(withheld)
-        except OSError:
-            with self._lock:
-                self._withheld.update(withheld)
-                if self._timer is None:
-                    self._begin_timer()
+        for kind, times in withheld.items():
+            try:
+                self._tell(kind, times)
+            except OSError:
+                with self._lock:
+                    self._withhold(kind, times)
+
+    def _withhold(self, kind: Kind, times: int) -> None:
+        is_known = kind in self._withheld or len(self._withheld) < MOST_KINDS
+        self._withheld[kind if is_known else self._rest] += times
+        if self._timer is None:
+            self._begin_timer()
 
     def _begin_timer(self) -> None:
         """Have it told also where nobody asks any more, or the process ends."""

@@ -1,9 +1,11 @@
 """Which address a request comes from, behind proxies that the operator trusts. Pure."""
 
 from collections.abc import Sequence
-from ipaddress import IPv4Network, IPv6Network, ip_address
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 
 Network = IPv4Network | IPv6Network
+# A client on the internet usually has a whole network of this length.
+IPV6_PREFIX_BITS = 64
 
 
 def client_address(peer: str, forwarded_for: Sequence[str], trusted: Sequence[Network]) -> str:
@@ -29,6 +31,20 @@ def is_trusted(address: str, trusted: Sequence[Network]) -> bool:
     parsed = ip_address(address.partition("%")[0])
     mapped = getattr(parsed, "ipv4_mapped", None)
     return any((mapped or parsed) in network for network in trusted)
+
+
+def group_of(address: str) -> str:
+    """Return what counts as one client: an IPv4 address, or the /64 network of an IPv6 one."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed)
+    if parsed.ipv4_mapped:
+        return str(parsed.ipv4_mapped)
+    bits = parsed.max_prefixlen - IPV6_PREFIX_BITS
+    return f"{IPv6Address(int(parsed) >> bits << bits)}/{IPV6_PREFIX_BITS}"
 
 
 def _is_address(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -181,9 +181,9 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             self._announce(str(listener))
 
 
-def _tell_refused(withheld: Mapping[tuple[str, int], int]) -> None:
-    for (address, status), times in withheld.items():
-        log.warning("refused, and not written down each by itself", address=address, status=status or None, times=times)
+def _tell_refused(kind: tuple[str, int], times: int) -> None:
+    address, status = kind
+    log.warning("connections refused, each without a line", address=address, status=status or None, times=times)
 
 
 def gunicorn_options(settings: SettingsModel) -> dict[str, Any]:

@@ -3,17 +3,15 @@
 from collections import Counter
 from collections.abc import Collection
 from enum import Enum, auto
-from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from gunicorn.config import Config
 from gunicorn.workers.gthread import TConn
 
+from codequarry.search_api.client_address import group_of
 from codequarry.search_api.intake.incoming import Incoming
 from codequarry.search_api.intake.outgoing import Outgoing
 
-# A client on the internet usually has a whole network of this length.
-IPV6_PREFIX_BITS = 64
 # So much of a request or an answer is kept for every connection, whatever others do: more than a search has.
 SMALL_BYTES = 16_384
 
@@ -61,20 +59,6 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
 def address_of(client: object) -> str:
     """Return the address of a connection's other end as limits count it: "" for one over a Unix socket."""
     return group_of(str(client[0])) if isinstance(client, tuple) and client else ""
-
-
-def group_of(address: str) -> str:
-    """Return what counts as one client: an IPv4 address, or the /64 network of an IPv6 one."""
-    try:
-        parsed = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if not isinstance(parsed, IPv6Address):
-        return str(parsed)
-    if parsed.ipv4_mapped:
-        return str(parsed.ipv4_mapped)
-    bits = parsed.max_prefixlen - IPV6_PREFIX_BITS
-    return f"{IPv6Address(int(parsed) >> bits << bits)}/{IPV6_PREFIX_BITS}"
 
 
 def first_to_go(connections: Collection[Connection], address: str | None = None) -> Connection | None:

@@ -60,9 +60,9 @@ class Incoming:
     def expects_continue(self) -> bool:
         """Tell once whether the client waits to be told that it shall send the body (RFC 9110, section 10.1.1)."""
         request = self._request
-        if request is None or not request._expected_100_continue:  # noqa: SLF001  # gunicorn has no other name for it
+        if request is None or not request._expected_100_continue:  # gunicorn has no other name for it
             return False
-        request._expected_100_continue = False  # noqa: SLF001
+        request._expected_100_continue = False
         return len(self._data) == self._begun
 
     def take(self) -> Request | None:
@@ -78,7 +78,7 @@ class Incoming:
         request = self._request
         assert request is not None
         # Whether the client wanted to be told or not: it has sent the body by itself.
-        request._expected_100_continue = False  # noqa: SLF001
+        request._expected_100_continue = False
         request.unreader.unread(bytes(self._data[self._begun : end]))
         del self._data[:end]
         self._request, self._searched = None, 0

@@ -45,7 +45,7 @@ class Refusal:
         return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-class Refused(Exception):  # noqa: N818  # the client's error, and none of ours
+class Refused(Exception):  # the client's error, and none of ours
     """A request that is refused before the application sees it."""
 
     def __init__(self, refusal: Refusal) -> None:
@@ -76,6 +76,6 @@ CUT_SHORT = Refusal(HTTPStatus.BAD_REQUEST, "the request ended before all of it 
 LARGE_HEAD = Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the head of the request is too long")
 CROWDED_ADDRESS = Refusal(
     HTTPStatus.TOO_MANY_REQUESTS,
-    "this address has more than [limits] connections_per_address connections open, and the oldest that waited was closed",
+    "this address has more connections open than [limits] connections_per_address allows, so the oldest was closed",
 )
 NO_ROOM = Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many clients send or read slowly; ask again later")

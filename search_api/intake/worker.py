@@ -9,7 +9,6 @@ import resource
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from http import HTTPStatus
 from selectors import EVENT_READ, EVENT_WRITE
 from socket import SHUT_WR
 from threading import local
@@ -40,7 +39,7 @@ MOST_CONNECTIONS = 1_000
 SPARE_CONNECTIONS = 100
 # The system gives this much at once of what has come.
 RECEIVE_BYTES = 65_536
-# Requests and answers that are kept for slow clients, all together; beyond it those of them that have waited longest go.
+# Requests and answers that are kept for slow clients, all together; beyond it who has waited longest goes.
 HELD_BYTES = 64 * 1024 * 1024
 # Who does not read an answer is given up after this.
 SEND_SECONDS = 60.0

@@ -2,8 +2,8 @@ from contextlib import closing
 
 import pytest
 
-from codequarry.search_api.server import check_host, gunicorn_options, has_keys
 from codequarry.search_api.intake.worker import PatientWorker
+from codequarry.search_api.server import check_host, gunicorn_options, has_keys
 from codequarry.shared.access.grants import Grant
 from codequarry.shared.access.key_list import add_key
 from codequarry.shared.access.keys import new_key
