@@ -31,7 +31,8 @@ class JobRequest:
     repository comes from, without any credential. ``commit`` is the newest one that is known to be there, if any.
     ``requested_by`` is the principal's name. ``joins_running`` is for who lacks the version altogether: a run that has
     begun already will do. ``guarded`` where the origin came with a request. ``request_id`` and ``traceparent`` (W3C
-    Trace Context) name the HTTP request that asks, for logs and traces.
+    Trace Context) name the HTTP request that asks, for logs and traces. ``turn`` is when the principal's job is due
+    beside those of others (``fairness.py``).
     """
 
     repo: str
@@ -47,6 +48,12 @@ class JobRequest:
     guarded: bool = False
     request_id: str = ""
     traceparent: str = ""
+    turn: int = 0
+
+    @property
+    def principal(self) -> str:
+        """Who shares the workers with others: a key, the owner, the webhooks of a host, polling."""
+        return self.requested_by or self.trigger
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,12 @@ class Job:
     outages: int = 0
     request_id: str = ""
     traceparent: str = ""
+    turn: int = 0
+
+    @property
+    def principal(self) -> str:
+        """Who shares the workers with others: a key, the owner, the webhooks of a host, polling."""
+        return self.requested_by or self.trigger
 
     @property
     def is_finished(self) -> bool:
@@ -172,4 +185,5 @@ def new_job(job_id: str, request: JobRequest) -> Job:
         guarded=request.guarded,
         request_id=request.request_id,
         traceparent=request.traceparent,
+        turn=request.turn,
     )

@@ -10,8 +10,9 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from uuid import uuid4
 
-from codequarry.shared.errors import Conflict, NotIndexed, StoreError, StoreUnavailable, WrongState
-from codequarry.shared.jobs.job import UNFINISHED, Job, JobKind, JobRequest, JobState, new_job, now
+from codequarry.shared.errors import Conflict, NotIndexed, StoreError, StoreUnavailable, TooManyRequests, WrongState
+from codequarry.shared.jobs.fairness import levels, next_turn
+from codequarry.shared.jobs.job import UNFINISHED, Job, JobKind, JobRequest, JobState, Trigger, new_job, now
 from codequarry.shared.jobs.lifecycle import begun, cancelled, joined
 from codequarry.shared.jobs.order import Order, opposites
 from codequarry.shared.store.port import Document, Store
@@ -21,7 +22,10 @@ JOB_PREFIX = "job:"
 ENDED_PREFIX = "job-ended:"
 # Which job still waits for a version: requests that come in a burst find it here and join it.
 WAITING_PREFIX = "job-waiting:"
-QUEUED: tuple[JobState, ...] = ("queued",)
+# Who asks so does it with a key, or is the owner; the number of webhooks and polls is that of the pushes.
+BY_KEY: tuple[Trigger, ...] = ("search", "request")
+# A job takes seconds: sooner there is hardly room for another one.
+QUOTA_SECONDS = 10.0
 
 
 def submit(store: Store, request: JobRequest) -> tuple[Job, bool]:
@@ -46,16 +50,31 @@ def submit(store: Store, request: JobRequest) -> tuple[Job, bool]:
         return job, True
 
 
-def submit_within(store: Store, request: JobRequest, most: int) -> tuple[Job, bool]:
-    """Do as ``submit``; StoreUnavailable where ``most`` jobs as urgent wait already and no job is for the same.
+def submit_within(store: Store, request: JobRequest, most: int, most_of_key: int | None = None) -> tuple[Job, bool]:
+    """Do as ``submit``, in the principal's turn; StoreUnavailable where ``most`` jobs as urgent wait already.
 
-    A push is taken although a whole organisation is waiting to be imported.
+    TooManyRequests where ``most_of_key`` jobs wait because of the same key. A request that joins a job is always taken,
+    and so is a push although a whole organisation is waiting to be imported.
     """
-    waiting = list_jobs(store, QUEUED)
-    same = any((job.kind, job.repo, job.ref) == (request.kind, request.repo, request.ref) for job in waiting)
-    if sum(job.priority <= request.priority for job in waiting) >= most and not same:
-        raise StoreUnavailable(f"{most} jobs that are as urgent are waiting already; ask again later")
-    return submit(store, request)
+    unfinished = list_jobs(store, UNFINISHED)
+    waiting = [job for job in unfinished if job.state == "queued"]
+    if not any((job.kind, job.repo, job.ref) == (request.kind, request.repo, request.ref) for job in waiting):
+        _check_quota(waiting, request, most_of_key)
+        if sum(job.priority <= request.priority for job in waiting) >= most:
+            raise StoreUnavailable(f"{most} jobs that are as urgent are waiting already; ask again later")
+    return submit(store, replace(request, turn=next_turn(unfinished, request)))
+
+
+def _check_quota(waiting: Collection[Job], request: JobRequest, most: int | None) -> None:
+    """Raise TooManyRequests where a key has had enough jobs asked for that wait still."""
+    if most is None or request.trigger not in BY_KEY:
+        return
+    if sum(job.principal == request.principal and job.trigger in BY_KEY for job in waiting) >= most:
+        raise TooManyRequests(
+            f"{most} jobs that this key asked for are waiting already, as many as [limits] jobs_waiting_per_key "
+            "allows; ask again when some are done",
+            QUOTA_SECONDS,
+        )
 
 
 def _withdrawn(store: Store, job_id: str) -> bool:
@@ -126,7 +145,11 @@ def list_jobs(store: Store, states: Collection[JobState] | None = None) -> list[
     # Of two documents of one job, the one that still waits or runs, or has ended last, is read last.
     known = {str(document.body["id"]): document.body for document in documents}
     jobs = [Job.from_json(body) for body in known.values() if states is None or body["state"] in states]
-    return sorted(jobs, key=lambda job: (job.is_finished, job.state != "running", job.priority, job.created_at))
+    level = levels([job for job in jobs if not job.is_finished])
+    return sorted(
+        jobs,
+        key=lambda job: (job.is_finished, job.state != "running", level.get(job.id, 0), job.turn, job.created_at),
+    )
 
 
 def shown_jobs(store: Store, states: Collection[JobState] | None = None, repo: str | None = None) -> list[Job]:
@@ -183,10 +206,13 @@ def claim(store: Store, job_id: str, holder: str) -> Job | None:
 def claim_next(store: Store, holder: str, before: int | None = None, passing_over: Collection[str] = ()) -> Job | None:
     """Take the job that goes first, with ``before`` only one that is more urgent than that; None if there is none.
 
-    A version that somebody is at is left alone until that one ends, and so are repositories to be passed over.
+    A version that somebody is at is left alone until that one ends, and so are repositories to be passed over. How
+    urgent a job is depends on how many others wait because of the same principal.
     """
-    for job in due_jobs(store):
-        goes_first = (before is None or job.priority < before) and job.repo not in passing_over
+    unfinished = list_jobs(store, UNFINISHED)
+    level = levels(unfinished)
+    for job in _due(unfinished):
+        goes_first = (before is None or level[job.id] < before) and job.repo not in passing_over
         if goes_first and (taken := claim(store, job.id, holder)):
             return taken
     return None
@@ -194,8 +220,11 @@ def claim_next(store: Store, holder: str, before: int | None = None, passing_ove
 
 def due_jobs(store: Store) -> list[Job]:
     """Return the jobs that somebody could begin now, the most urgent first."""
-    jobs, moment = list_jobs(store, UNFINISHED), now()
-    order = Order(jobs)
+    return _due(list_jobs(store, UNFINISHED))
+
+
+def _due(jobs: list[Job]) -> list[Job]:
+    order, moment = Order(jobs), now()
     return [job for job in jobs if job.is_due(moment) and not order.holds_back(job)]
 
 

@@ -15,6 +15,8 @@ from codequarry.shared.telemetry.metrics import count_job_lost
 # Ended jobs are kept for whoever asks late; those that failed, for whoever looks into them.
 KEPT_SECONDS = 24 * 3600
 FAILED_KEPT_SECONDS = 14 * 24 * 3600
+# Whoever lists jobs reads all of them, at about a kilobyte each: of more the oldest are forgotten sooner.
+MOST_KEPT = 10_000
 
 
 def tidy(store: Store, is_lost: Callable[[Job], bool]) -> list[Job]:
@@ -40,10 +42,12 @@ def tidy(store: Store, is_lost: Callable[[Job], bool]) -> list[Job]:
 
 
 def forget_old(store: Store, kept_seconds: float, failed_kept_seconds: float) -> None:
-    """Remove jobs that ended long ago."""
-    for document in store.list_documents(ENDED_PREFIX):
-        job = Job.from_json(document.body)
-        if _age_seconds(job) > (failed_kept_seconds if job.state == "failed" else kept_seconds):
+    """Remove jobs that ended long ago, and the oldest of too many."""
+    ended = [(Job.from_json(document.body), document) for document in store.list_documents(ENDED_PREFIX)]
+    ended.sort(key=lambda one: one[0].updated_at, reverse=True)
+    for place, (job, document) in enumerate(ended):
+        is_old = _age_seconds(job) > (failed_kept_seconds if job.state == "failed" else kept_seconds)
+        if is_old or place >= MOST_KEPT:
             with suppress(Conflict):
                 store.delete_document(document.key, document.version)
 
