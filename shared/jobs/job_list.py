@@ -155,7 +155,7 @@ def list_jobs(store: Store, states: Collection[JobState] | None = None) -> list[
 def shown_jobs(store: Store, states: Collection[JobState] | None = None, repo: str | None = None) -> list[Job]:
     """Return the jobs as somebody looks at them: who runs or goes first, then those that ended, the latest first."""
     jobs = [job for job in list_jobs(store, states) if repo is None or job.repo == repo]
-    ended = sorted((job for job in jobs if job.is_finished), key=lambda job: job.updated_at, reverse=True)
+    ended = sorted((job for job in jobs if job.is_finished), key=lambda job: (job.updated_at, job.id), reverse=True)
     return [job for job in jobs if not job.is_finished] + ended
 
 

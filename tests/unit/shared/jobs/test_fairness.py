@@ -67,7 +67,8 @@ def test_two_storms_are_served_alike(store):
 
 
 def test_a_few_jobs_of_everybody_are_served_by_their_urgency(store):
-    ask(store, wish("one", "a", "import"), wish("two", "b", "change"), wish("one", "c"), wish("", "d", "import", "poll"))
+    ask(store, wish("one", "a", "import"), wish("two", "b", "change"))
+    ask(store, wish("one", "c"), wish("", "d", "import", "poll"))
     assert work(store, 4) == ["one", "two", "one", "poll"]
 
 
