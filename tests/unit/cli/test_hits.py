@@ -32,7 +32,7 @@ def test_a_hit_is_its_place_symbol_type_and_score_and_then_its_code(capsys: pyte
     assert capsys.readouterr().out == (
         "src/retry.py:7-9  Retry.delay  function  0.88\n"
         "    7  def delay():\n"
-        "    8  \N{REPLACEMENT CHARACTER}[31m    return 1\n"
+        "    8  \\x1b[31m    return 1\n"
     )
 
 
