@@ -156,5 +156,5 @@ def _mended(channel: Channel, call: Callable[[], Result]) -> Result:
     try:
         return call()
     except ResponseError as error:
-        channel._set_aside(error)  # noqa: SLF001  # of this module
+        channel._set_aside(error)  # of this module
         return call()

@@ -5,9 +5,10 @@ message twice finds the job taken.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
+from dataclasses import fields as fields_of
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from codequarry.shared.versions.refs import Ref
 
@@ -150,9 +151,30 @@ class Job:
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "Job":
-        """Read the document of the catalog."""
-        lists = {name: tuple(body[name]) for name in ("candidates", "failures") if name in body}
-        return cls(**{**body, **lists})
+        """Read the document of the catalog; ValueError where it is none of a job.
+
+        What a later version of this code knows of a job is left out.
+        """
+        fields = {name: body[name] for name in _TYPES if name in body}
+        for name, value in fields.items():
+            if not isinstance(value, _TYPES[name]):
+                raise ValueError(f"{name} is of no known type")
+        if not _NEEDED.issubset(fields) or fields["state"] not in get_args(JobState):
+            raise ValueError("fields are missing, or the state is unknown")
+        datetime.fromisoformat(fields["updated_at"])
+        lists = {name: tuple(map(str, fields[name])) for name in ("candidates", "failures") if name in fields}
+        return cls(**{**fields, **lists})
+
+
+_NEEDED = frozenset({"id", "repo", "ref", "state", "created_at", "updated_at"})
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    field.name: (list, tuple)
+    if isinstance(field.default, tuple)
+    else str
+    if field.default is MISSING
+    else type(field.default)
+    for field in fields_of(Job)
+}
 
 
 def now() -> str:

@@ -8,6 +8,7 @@ where the first one counts. Trying it again is the way back.
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import lru_cache
 from uuid import uuid4
 
 from codequarry.shared.errors import Conflict, NotIndexed, StoreError, StoreUnavailable, TooManyRequests, WrongState
@@ -16,6 +17,7 @@ from codequarry.shared.jobs.job import UNFINISHED, Job, JobKind, JobRequest, Job
 from codequarry.shared.jobs.lifecycle import begun, cancelled, joined
 from codequarry.shared.jobs.order import Order, opposites
 from codequarry.shared.store.port import Document, Store
+from codequarry.shared.telemetry.logs import logger
 from codequarry.shared.versions.settled import write_settled
 
 JOB_PREFIX = "job:"
@@ -27,6 +29,8 @@ BY_KEY: tuple[Trigger, ...] = ("search", "request")
 # A job takes seconds: sooner there is hardly room for another one.
 QUOTA_SECONDS = 10.0
 
+log = logger("codequarry.jobs")
+
 
 def submit(store: Store, request: JobRequest) -> tuple[Job, bool]:
     """Return the job that will do what is asked for, and whether it is a new one.
@@ -37,7 +41,7 @@ def submit(store: Store, request: JobRequest) -> tuple[Job, bool]:
     key = _waiting_key(request.kind, request.repo, request.ref)
     while True:
         pointer = store.read_document(key)
-        if pointer and (job := _join(store, str(pointer.body["id"]), request)):
+        if pointer and (job := _join(store, str(pointer.body.get("id")), request)):
             return job, False
         job = new_job(uuid4().hex, request)
         # The job comes first: without its pointer it runs too, and the next request makes another.
@@ -112,7 +116,7 @@ def _opposite(store: Store, request: JobRequest) -> str:
     """Return when somebody asked last for the opposite of a request, in a job that waits or runs; "" for never."""
     keys = {_waiting_key(kind, repo, ref) for kind, repo, ref in opposites(request)}
     pointers = [pointer for key in keys if (pointer := store.read_document(key))]
-    jobs = [read_job(store, str(pointer.body["id"])) for pointer in pointers]
+    jobs = [read_job(store, str(pointer.body.get("id"))) for pointer in pointers]
     return max((job.created_at for job in jobs if job and not job.is_finished), default="")
 
 
@@ -125,7 +129,22 @@ def _waiting(job: Job) -> Job:
 def read_job(store: Store, job_id: str) -> Job | None:
     """Return a job, if it is known."""
     document = _find(store, job_id)
-    return Job.from_json(document.body) if document else None
+    return job_in(document) if document else None
+
+
+def job_in(document: Document) -> Job | None:
+    """Return the job in a document; None, with a line in the log, where somebody else wrote it or it is damaged."""
+    try:
+        return Job.from_json(document.body)
+    except ValueError as error:
+        _tell_damaged(document.key, str(error))
+        return None
+
+
+@lru_cache(maxsize=1000)
+def _tell_damaged(key: str, reason: str) -> None:
+    """Say once that a document is none of a job: it is met every few seconds."""
+    log.warning("a document of the catalog is no job, and is left alone", key=key, reason=reason)
 
 
 def _find(store: Store, job_id: str) -> Document | None:
@@ -143,8 +162,8 @@ def list_jobs(store: Store, states: Collection[JobState] | None = None) -> list[
     if states is None or not set(states).issubset(UNFINISHED):
         documents = [*store.list_documents(ENDED_PREFIX), *documents]
     # Of two documents of one job, the one that still waits or runs, or has ended last, is read last.
-    known = {str(document.body["id"]): document.body for document in documents}
-    jobs = [Job.from_json(body) for body in known.values() if states is None or body["state"] in states]
+    known = {job.id: job for document in documents if (job := job_in(document))}
+    jobs = [job for job in known.values() if states is None or job.state in states]
     level = levels([job for job in jobs if not job.is_finished])
     return sorted(
         jobs,
@@ -166,9 +185,10 @@ def change_job(store: Store, job_id: str, change: Callable[[Job], Job]) -> Job:
     """
     while True:
         document = _find(store, job_id)
-        if document is None:
+        known = job_in(document) if document else None
+        if document is None or known is None:
             raise NotIndexed(f"there is no job '{job_id}'; jobs that ended are kept for a day")
-        changed = replace(change(Job.from_json(document.body)), updated_at=now())
+        changed = replace(change(known), updated_at=now())
         is_away = document.key.startswith(ENDED_PREFIX)
         try:
             written = write_settled(store, JOB_PREFIX + job_id, asdict(changed), None if is_away else document.version)

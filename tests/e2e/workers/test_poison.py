@@ -6,8 +6,9 @@ import pytest
 import redis
 
 from codequarry.shared.jobs.job import JobRequest
-from codequarry.shared.jobs.job_list import JOB_PREFIX
+from codequarry.shared.jobs.job_list import ENDED_PREFIX, JOB_PREFIX
 from codequarry.shared.jobs.messages import CONTROL, RUN_JOB, SCAN
+from codequarry.shared.jobs.queue_keys import ASIDE_PREFIX
 
 EMPTY = "W1tdLCB7fSwge31d"  # [[], {}, {}]
 
@@ -83,31 +84,37 @@ def test_poisoned_messages_end_no_worker(crew, workspace, server):
     assert "Traceback" not in crew.logs()
 
 
-@pytest.mark.parametrize("key", [SCAN, CONTROL, f"{SCAN}\x06\x166", "unacked", "unacked_index", "_kombu.binding.scan"])
-def test_a_key_of_the_wrong_type_ends_no_worker(crew, workspace, server, key):
-    server.set(key, "x")
+WRONG_KEYS = (SCAN, CONTROL, f"{SCAN}\x06\x166", "unacked", "unacked_index", f"_kombu.binding.{SCAN}")
+
+
+def test_keys_of_the_wrong_type_end_no_worker(crew, workspace, server):
+    for key in WRONG_KEYS:
+        server.set(key, "an operator's")
     worker = crew.start_worker()
     assert does_jobs(crew, workspace, "after")
+    for key in WRONG_KEYS:
+        server.delete(key)
+        server.set(key, "an operator's")
+    crew.start_beat()
+    assert does_jobs(crew, workspace, "again")
     assert worker.poll() is None
     assert "Traceback" not in crew.logs()
+    assert server.get(f"{ASIDE_PREFIX}{SCAN}") == b"an operator's"
 
 
-def test_a_key_that_becomes_wrong_while_workers_run_ends_none(crew, workspace, server):
-    worker = crew.start_worker()
-    assert does_jobs(crew, workspace, "before")
-    for key in (SCAN, f"{SCAN}\x06\x166", "unacked", "unacked_index"):
-        server.delete(key)
-        server.set(key, "x")
-    assert does_jobs(crew, workspace, "after")
-    assert worker.poll() is None
-
-
-SHAPES = {"empty": {}, "text": {"id": "x", "repo": 7}, "lists": {"id": ["x"], "state": "queued"}, "newer": None}
+SHAPES = {
+    "empty": {},
+    "number": {"id": "x", "repo": 7},
+    "list": {"id": ["x"], "state": "queued"},
+    "cut off": {"id": "x", "repo": "core", "state": "queued"},
+    "state": {name: "x" for name in ("id", "repo", "ref", "state", "created_at", "updated_at")},
+}
 
 
 def test_jobs_of_a_broken_shape_end_no_worker(crew, workspace):
     for name, body in SHAPES.items():
-        crew.store.write_document(f"{JOB_PREFIX}{name}", body if body is not None else {"id": "newer"}, None)
+        for prefix in (JOB_PREFIX, ENDED_PREFIX):
+            crew.store.write_document(prefix + name, body, None)
     worker = crew.start_worker()
     crew.start_beat()
     assert does_jobs(crew, workspace, "after")
