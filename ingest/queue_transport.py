@@ -7,11 +7,11 @@ dropped with a line in the log, and nothing is lost.
 import base64
 import json
 from collections.abc import Callable, Mapping
+from queue import Empty
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from kombu.transport import redis as kombu_redis
-from kombu.transport.virtual.base import Empty
 from redis.exceptions import ResponseError
 
 from codequarry.shared.jobs.messages import LOOK_AFTER_JOBS, POLL_ORIGINS, RUN_JOB, WRITE_BATCH
@@ -73,7 +73,7 @@ def _arguments(body: str) -> list[Any] | None:
     return arguments if is_body else None
 
 
-class QoS(kombu_redis.QoS):  # type: ignore[misc]  # kombu has no types
+class QoS(kombu_redis.QoS):
     """Messages that were taken and not acknowledged yet."""
 
     def append(self, message: Any, delivery_tag: str) -> None:  # noqa: ANN401  # kombu's own signature
@@ -101,7 +101,7 @@ class QoS(kombu_redis.QoS):  # type: ignore[misc]  # kombu has no types
             self._remove_from_indices(tag).execute()
 
 
-class Channel(kombu_redis.Channel):  # type: ignore[misc]  # kombu has no types
+class Channel(kombu_redis.Channel):
     """A connection to the queue's keys."""
 
     QoS = QoS
@@ -139,7 +139,7 @@ class Channel(kombu_redis.Channel):  # type: ignore[misc]  # kombu has no types
             set_aside(client)
 
 
-class Transport(kombu_redis.Transport):  # type: ignore[misc]  # kombu has no types
+class Transport(kombu_redis.Transport):
     """Kombu's transport with a look at each message before anything is done with it."""
 
     Channel = Channel

@@ -65,7 +65,8 @@ class Limits:
 class Strangers:
     """Sends away who was refused too often, by address and before any key is looked up; one for a whole process.
 
-    A key that was let in stays welcome: who shares an address with somebody that tries keys can go on.
+    A key that was let in stays welcome: who shares an address with somebody that tries keys can go on. Over a Unix
+    socket nobody has an address, and nobody is sent away.
     """
 
     def __init__(self, settings: LimitSettings, clock: Callable[[], float] = monotonic) -> None:
@@ -78,7 +79,7 @@ class Strangers:
 
     def check(self, address: str, token: str | None) -> None:
         """Raise TooManyRequests where an address was refused too often, unless the token is known to be good."""
-        if self._rate is None:
+        if self._rate is None or not address:
             return
         with self._lock:
             if token is None or _hash(token) not in self._welcome:
@@ -87,7 +88,7 @@ class Strangers:
 
     def note_refused(self, address: str, token: str | None) -> None:
         """Count a request that was refused, with the token that it brought."""
-        if self._rate is None:
+        if self._rate is None or not address:
             return
         with self._lock:
             bucket = self._bucket(address)

@@ -11,7 +11,6 @@ from codequarry.ingest.migration.note import NOTE_KEY, Pulse
 from codequarry.ingest.transaction.chores import BATCHES, UNDO, note_purge
 from codequarry.ingest.watch import now
 from codequarry.shared.errors import CodequarryError, Conflict
-
 from codequarry.shared.jobs.job_list import JOB_PREFIX, job_in
 from codequarry.shared.jobs.lifecycle import given_back
 from codequarry.shared.repositories.catalog import PROGRESS_PREFIX

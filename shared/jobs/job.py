@@ -167,14 +167,16 @@ class Job:
 
 
 _NEEDED = frozenset({"id", "repo", "ref", "state", "created_at", "updated_at"})
-_TYPES: Mapping[str, type | tuple[type, ...]] = {
-    field.name: (list, tuple)
-    if isinstance(field.default, tuple)
-    else str
-    if field.default is MISSING
-    else type(field.default)
-    for field in fields_of(Job)
-}
+
+
+def _type_of(default: object) -> tuple[type, ...]:
+    """Return what a field may be in a document, by its default; a field without one is text."""
+    if default is MISSING:
+        return (str,)
+    return (list, tuple) if isinstance(default, tuple) else (type(default),)
+
+
+_TYPES: Mapping[str, tuple[type, ...]] = {field.name: _type_of(field.default) for field in fields_of(Job)}
 
 
 def now() -> str:
