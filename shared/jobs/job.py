@@ -155,15 +155,15 @@ class Job:
 
         What a later version of this code knows of a job is left out.
         """
-        fields = {name: body[name] for name in _TYPES if name in body}
+        fields: dict[str, Any] = {name: body[name] for name in _TYPES if name in body}
         for name, value in fields.items():
             if not isinstance(value, _TYPES[name]):
                 raise ValueError(f"{name} is of no known type")
         if not _NEEDED.issubset(fields) or fields["state"] not in get_args(JobState):
             raise ValueError("fields are missing, or the state is unknown")
         datetime.fromisoformat(fields["updated_at"])
-        lists = {name: tuple(map(str, fields[name])) for name in ("candidates", "failures") if name in fields}
-        return cls(**{**fields, **lists})
+        fields |= {name: tuple(map(str, fields[name])) for name in ("candidates", "failures") if name in fields}
+        return cls(**fields)
 
 
 _NEEDED = frozenset({"id", "repo", "ref", "state", "created_at", "updated_at"})
