@@ -180,10 +180,15 @@ def _request_id() -> str | None:
 
 
 def _answer_errors(app: APIFlask) -> None:
+    lines: Bounded[tuple[str, int]] = Bounded(_tell_refused, ("others", 0))
+
+    def is_written(status: int) -> bool:
+        return not is_stranger() or lines.lets_pass(g.address, (g.address, status))
+
     @app.errorhandler(CodequarryError)
     def own(error: CodequarryError) -> Response:
         response = problem_of(error, _request_id())
-        if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR and is_written(response.status_code):
             log.warning("failed", error=type(error).__name__, detail=str(error))
         return response
 
