@@ -5,32 +5,31 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-# Control characters, which a terminal would obey; tabs and line ends are left.
-_CONTROL = {code: "\N{REPLACEMENT CHARACTER}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
+from codequarry.shared.visible import visible, visible_json
 
 
 class ReaderGone(Exception):
     """Whoever read our output has enough of it, as `head` does: no failure."""
 
 
-def write(text: str = "") -> None:
-    """Write a line to stdout."""
+def write(text: str = "", before: str = "", after: str = "") -> None:
+    """Write a line to stdout; only ``before`` and ``after`` reach a terminal as they are, such as colours of ours."""
     try:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(f"{before}{visible(text)}{after}\n")
     except BrokenPipeError:
         raise ReaderGone from None
 
 
 def note(text: str) -> None:
     """Write a line to stderr."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(visible(text) + "\n")
     sys.stderr.flush()
 
 
 def write_json(body: Mapping[str, Any]) -> None:
     """Write the one JSON document of a command to stdout, indented for a person."""
     indent = 2 if sys.stdout.isatty() else None
-    write(json.dumps(body, ensure_ascii=False, indent=indent))
+    write(visible_json(json.dumps(body, ensure_ascii=False, indent=indent)))
 
 
 def write_table(rows: Iterable[Sequence[object]], *, right: Sequence[int] = ()) -> None:
@@ -45,11 +44,6 @@ def write_table(rows: Iterable[Sequence[object]], *, right: Sequence[int] = ()) 
             for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         write("  ".join(cells).rstrip())
-
-
-def safe(text: str) -> str:
-    """Replace control characters in text that may come from a repository; line ends stay."""
-    return text.translate(_CONTROL)
 
 
 def safe_line(text: str) -> str:

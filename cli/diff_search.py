@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from codequarry.cli.asking import Repos
-from codequarry.cli.console import note, safe, safe_line, write, write_json
+from codequarry.cli.console import note, safe_line, write, write_json
 from codequarry.cli.hits import headline
 from codequarry.cli.invocation import Json, load, workplace
+from codequarry.shared.visible import visible
 
 DEFAULT_LINES = 8
 RESULTS_FOR_A_PERSON = 10
@@ -81,11 +82,11 @@ def _show(one: Mapping[str, Any], lines: int, several: bool) -> None:
     fields = [one["change"], place, symbol, kind, f"{one['score']:.2f}", safe_line(one["repo"]) if several else ""]
     head = "  ".join(field for field in fields if field)
     if sys.stdout.isatty():
-        typer.secho(head, fg=_COLOURS.get(one["change"]))
+        typer.secho(visible(head), fg=_COLOURS.get(one["change"]))
     else:
         write(head)
     for line in changed_lines(old, new, lines):
-        write(f"    {safe(line)}".rstrip())
+        write(f"    {line}".rstrip())
 
 
 def changed_lines(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None, most: int) -> Iterator[str]:

@@ -39,7 +39,7 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
 
 
 def _show(name: str, state: str, message: str, remedy: str) -> None:
-    shown = f"{COLOURS[state]}{state:<4}{PLAIN}" if sys.stdout.isatty() else f"{state:<4}"
-    write(f"{shown}  {name}: {safe_line(message)}")
+    colour, plain = (COLOURS[state], PLAIN) if sys.stdout.isatty() else ("", "")
+    write(f"  {name}: {safe_line(message)}", before=f"{colour}{state:<4}{plain}")
     if remedy:
         write(f"      → {remedy}")

@@ -4,8 +4,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from codequarry.cli.console import count, safe, safe_line, write
+from codequarry.cli.console import count, safe_line, write
 from codequarry.cli.excerpt import Excerpt, excerpt
+from codequarry.shared.visible import visible
 
 SHORT_COMMIT = 12
 # Language ids that pygments knows by another name.
@@ -79,13 +80,13 @@ def _versions(hit: Mapping[str, Any]) -> str:
 
 def _show_plain(hit: Mapping[str, Any], shown: Excerpt, several: bool) -> None:
     place, symbol, kind = headline(hit)
-    fields = [place, symbol, kind, f"{hit['score']:.2f}", hit["repo"] if several else "", _versions(hit)]
+    fields = [place, symbol, kind, f"{hit['score']:.2f}", safe_line(hit["repo"]) if several else "", _versions(hit)]
     write("  ".join(field for field in fields if field))
     if signals := explained(hit):
         write(f"    = {signals}")
     width = len(str(shown.start + len(shown.lines)))
     for number, line in enumerate(shown.lines, shown.start):
-        write(f"    {number:>{width}}  {safe(line)}".rstrip())
+        write(f"    {number:>{width}}  {line}".rstrip())
 
 
 def _show_coloured(hit: Mapping[str, Any], shown: Excerpt, several: bool) -> None:
@@ -100,13 +101,13 @@ def _show_coloured(hit: Mapping[str, Any], shown: Excerpt, several: bool) -> Non
     line.append(f"  {symbol}" if symbol else "", "bold")
     line.append(f"  {kind}", "dim")
     line.append(f"  {hit['score']:.2f}", "green")
-    line.append(f"  {hit['repo']}" if several else "", "magenta")
+    line.append(f"  {safe_line(hit['repo'])}" if several else "", "magenta")
     line.append(f"  {_versions(hit)}" if _versions(hit) else "", "magenta")
     console.print(line)
     if signals := explained(hit):
         console.print(Text(f"    = {signals}", "dim"))
     if shown.lines:
-        code = "\n".join(safe(text) for text in shown.lines)
+        code = visible("\n".join(shown.lines))
         lexer = LEXERS.get(hit["language"], hit["language"])
         # The terminal's own sixteen colours are readable on a dark and on a light background alike.
         theme = "ansi_dark"

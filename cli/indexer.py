@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from codequarry.search_api.backend import Backend
     from codequarry.shared.repositories.catalog import Progress
 
-# Beyond so many jobs that wait, a request is told to come again later.
-MAX_WAITING = 50
 # A job whose pause after a failure is over, or that another process asked for, is found this soon.
 LOOK_SECONDS = 2.0
 # Who polls may be waiting for a silent origin; nothing is lost if it is not waited for.
@@ -44,9 +42,10 @@ class LocalIndexer:
 
     def submit(self, request: JobRequest) -> Job:
         """Ask for a version and return its job, or the one that waits for the same; StoreUnavailable if too many do."""
-        store = self._backend.engine().store
+        store, settings = self._backend.engine().store, self._backend.settings
+        most, most_of_key = settings.queue.max_waiting, settings.limits.jobs_waiting_per_key
         # Without the lock: a poller may wait for a silent store much longer than a request does.
-        job, is_new = submit_within(store, as_asked(request), MAX_WAITING)
+        job, is_new = submit_within(store, as_asked(request), most, most_of_key)
         log.info("job asked for", job_id=job.id, repo=job.repo, ref=job.ref, joined=not is_new)
         self.start()
         return job

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codequarry.cli.console import count, duration, note, safe_line
+from codequarry.shared.visible import visible
 
 if TYPE_CHECKING:
     from codequarry.shared.repositories.catalog import Progress
@@ -65,11 +66,13 @@ def shown() -> Iterator[Callable[["Progress"], None]]:
 
     pace = Pace()
     console = Console(stderr=True, highlight=False)
-    with Bar(BarColumn(bar_width=24), TextColumn("{task.description}"), console=console, transient=True) as bar:
+    with Bar(
+        BarColumn(bar_width=24), TextColumn("{task.description}", markup=False), console=console, transient=True
+    ) as bar:
         task = bar.add_task("", total=None)
 
         def show(progress: "Progress") -> None:
-            text = describe(progress, *pace.measure(progress)).replace("[", r"\[")
+            text = visible(describe(progress, *pace.measure(progress)))
             bar.update(task, description=text, completed=progress.files_done, total=progress.files_total or None)
 
         yield show

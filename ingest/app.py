@@ -15,6 +15,7 @@ from celery import Celery, signals
 from celery.beat import ScheduleEntry, Scheduler, Service
 from kombu.exceptions import OperationalError
 
+from codequarry.ingest.queue_transport import TRANSPORT
 from codequarry.ingest.tasks import SCHEDULE, register
 from codequarry.ingest.worker import Worker
 from codequarry.shared.errors import QueueUnavailable, UsageError
@@ -109,7 +110,7 @@ def make_app(settings: SettingsModel, is_ending: Callable[[], bool] = lambda: Fa
     """Return the application and what does its tasks; nothing is sent or opened yet."""
     check_queue(settings)
     app = Celery(APP, set_as_current=False)
-    app.conf.update(celery_options(settings))
+    app.conf.update(celery_options(settings), broker_transport=TRANSPORT)
     app.conf.beat_schedule = SCHEDULE
     return app, register(app, settings, CeleryMessages(app, settings), is_ending)
 

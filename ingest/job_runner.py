@@ -33,6 +33,7 @@ from codequarry.shared.errors import (
 from codequarry.shared.jobs.job import Job, Trigger
 from codequarry.shared.jobs.job_list import change_job, read_job
 from codequarry.shared.jobs.lifecycle import beaten, ended, failed, failed_once, given_back, put_off
+from codequarry.shared.public import public
 from codequarry.shared.repositories.catalog import Progress, read_repository
 from codequarry.shared.repositories.naming import find_repository
 from codequarry.shared.store.port import Store
@@ -98,7 +99,7 @@ def _run_job(job: Job, holder: str, workshop: Workshop, attend: Attend) -> Job |
         sign.close(lambda now: given_back(now, holder))
         raise
     except Removed as error:
-        reason = str(error)
+        reason = public(error)
         return sign.close(lambda now: ended(now, holder, "cancelled", error=reason))
     except (RemovedMeanwhile, NotAtOrigin) as error:
         return sign.fail(error)
@@ -109,7 +110,7 @@ def _run_job(job: Job, holder: str, workshop: Workshop, attend: Attend) -> Job |
         return sign.put_off(error)
     except PASSING as error:
         log.warning("job failed, will be tried again", detail=str(error))
-        message = str(error)
+        message = public(error)
         return sign.close(lambda now: failed_once(now, holder, message, random.random()), error)
     except CodequarryError as error:
         return sign.fail(error)
@@ -223,13 +224,14 @@ class _Sign:
                 self._stop = CANCELLED
 
     def fail(self, error: CodequarryError) -> Job | None:
-        """Write that the job failed for good."""
-        message = str(error)
+        """Write that the job failed for good; callers of the API read that, so addresses are in the log alone."""
+        log.warning("job failed", detail=str(error))
+        message = public(error)
         return self.close(lambda now: failed(now, self._holder, message), error)
 
     def put_off(self, error: CodequarryError, *, busy: bool = False) -> Job | None:
         """Write that the job waits for what is down, or for somebody who is ``busy`` with the same."""
-        message = str(error)
+        message = public(error)
         change = partial(put_off, holder=self._holder, error=message, share=random.random(), busy=busy)
         return self.close(change, None if busy else error)
 

@@ -78,6 +78,7 @@ def _wish_of(job: Job, repo: str) -> JobRequest:
         guarded=job.guarded,
         request_id=job.request_id,
         traceparent=job.traceparent,
+        turn=job.turn,
     )
 
 

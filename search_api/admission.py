@@ -6,20 +6,22 @@ itself, and who asks from ``routes.caller()``. Needs:
 
 - ``search``, ``index``, ``admin``: the scope that the key must have. A route that needs more for some requests asks for
   that itself: ``caller().require("index")``.
-- ``open``: no key and no limit, for probes and descriptions; whoever asks is NOBODY and sees nothing of the index.
+- ``open``: no key, for probes and descriptions; whoever asks is NOBODY and sees nothing of the index.
 - ``signed``: no key, since the route itself checks a signature, as webhooks do; it tells by ``admit_signed`` whose that
   is, and each of them has limits of its own.
 """
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import Literal
 
-from flask import Flask, Request, current_app, g, request
+from flask import Flask, Request, Response, current_app, g, request
 from werkzeug.routing import Rule
 
 from codequarry.search_api.auth import NOBODY, Asker, Authenticator
-from codequarry.search_api.limits import Limits
+from codequarry.search_api.client_address import client_address, group_of
+from codequarry.search_api.limits import Limits, Strangers
 from codequarry.search_api.tokens import read_token
 from codequarry.shared.access.grants import Principal, Scope
 from codequarry.shared.settings.config import SettingsModel
@@ -53,8 +55,16 @@ LIMITS = "codequarry.limits"
 """Where the application keeps its limits."""
 
 _SCOPES: Mapping[Need, Scope] = MappingProxyType({"search": "search", "index": "index", "admin": "admin"})
-# By these a proxy says for whom it asks. What they hold is not trusted: anybody can send them.
-OF_PROXIES = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
+# By these a proxy says for whom it asks. What they hold is not trusted, since anybody can send them: only limits by
+# address heed one of them, where a proxy that the settings trust sent it.
+FORWARDED_FOR = "X-Forwarded-For"
+OF_PROXIES = ("Forwarded", FORWARDED_FOR, "X-Forwarded-Host", "X-Real-IP", "Via")
+# Whoever watches the service must be answered also where it is overloaded.
+PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
+# Answers to requests without a valid key that count for their address. Others are no fault of the client.
+_REFUSED = frozenset(
+    (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
+)
 # Flask answers these itself, for any route that answers GET or anything at all.
 _BY_FLASK = frozenset({"HEAD", "OPTIONS"})
 
@@ -74,18 +84,32 @@ def guard(app: Flask, settings: SettingsModel, authenticator: Authenticator) -> 
     """Let nobody reach a route of ``app`` who may not; ``g.principal`` is who asks."""
     check_declared(app)
     limits = app.extensions[LIMITS] = Limits(settings.limits)
+    strangers = Strangers(settings.limits)
 
     @app.before_request
     def admit() -> None:
         g.principal = NOBODY
         need = need_of(request)
-        if need == "open":
+        if is_probe(request):
             return
         if need == "signed":
             g.principal = UNVERIFIED
             return
-        _enter(limits, authenticator.authenticate(asker()))
-        g.principal.require(_SCOPES[need])
+        if need == "open":
+            strangers.check(g.address, None)
+            return
+        g.token = read_token(request)
+        strangers.check(g.address, g.token)
+        principal = authenticator.authenticate(asker(g.token))
+        strangers.note_let_in(g.token)
+        _enter(limits, principal)
+        principal.require(_SCOPES[need])
+
+    @app.after_request
+    def count(response: Response) -> Response:
+        if is_stranger() and response.status_code in _REFUSED:
+            strangers.note_refused(g.address, g.get("token"))
+        return response
 
     @app.teardown_request
     def leave(_: BaseException | None) -> None:
@@ -118,7 +142,23 @@ def need_of(asked: Request) -> Need:
     return NEEDS[action_of(asked)]
 
 
-def asker() -> Asker:
+def is_probe(asked: Request) -> bool:
+    """Tell whether a request is one of those who watch the service: they are answered whatever happens."""
+    return asked.url_rule is not None and asked.url_rule.rule in PROBES and need_of(asked) == "open"
+
+
+def is_stranger() -> bool:
+    """Tell whether nothing is known of who sent the request that is dealt with."""
+    return g.get("principal") in (None, NOBODY, UNVERIFIED)
+
+
+def find_address(settings: SettingsModel) -> str:
+    """Return the address of the client of the request that is dealt with, as limits count it."""
+    forwarded_for = request.headers.getlist(FORWARDED_FOR)
+    return group_of(client_address(request.remote_addr or "", forwarded_for, settings.api.trusted_proxies))
+
+
+def asker(token: str | None) -> Asker:
     """Return what the request says of who sent it."""
     is_forwarded = any(name in request.headers for name in OF_PROXIES)
-    return Asker(read_token(request), request.remote_addr or "", request.host, is_forwarded)
+    return Asker(token, request.remote_addr or "", request.host, is_forwarded)

@@ -12,10 +12,11 @@ from apiflask import APIFlask
 from flask import Response, g, request
 from werkzeug.exceptions import HTTPException, ServiceUnavailable
 
-from codequarry.search_api.admission import guard
+from codequarry.search_api.admission import PROBES, find_address, guard, is_stranger
 from codequarry.search_api.audit import record
 from codequarry.search_api.auth import ApiKeys, Authenticator, Unguarded
 from codequarry.search_api.backend import Backend
+from codequarry.search_api.bounding import Bounded
 from codequarry.search_api.described import describe_keys
 from codequarry.search_api.indexing import Indexer
 from codequarry.search_api.problems import problem, problem_of
@@ -42,7 +43,7 @@ from codequarry.shared.haste import hurried
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
 from codequarry.shared.telemetry.logs import logger
-from codequarry.shared.telemetry.metrics import count_request, request_running, start_counting
+from codequarry.shared.telemetry.metrics import UNMATCHED_ROUTE, count_request, request_running, start_counting
 from codequarry.shared.telemetry.traces import describe_span, span
 
 if TYPE_CHECKING:
@@ -53,9 +54,6 @@ API_VERSION = "1.0"
 REQUEST_ID_HEADER = "X-Request-ID"
 # An id that a caller gives goes into logs: what could break a line or fill a disk is replaced by one of ours.
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-UNMATCHED_ROUTE = "unmatched"
-# Whoever watches the service must be answered also where it is overloaded.
-PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 
 log = logger("codequarry.api")
 
@@ -100,7 +98,7 @@ def create_app(
     if settings.metrics.port is None:
         app.register_blueprint(health.metrics_blueprint)
     _hurry(app)
-    _watch_requests(app, waited, settings.api.longest_wait_seconds)
+    _watch_requests(app, waited, settings)
     record(app, settings.audit)
     keys = ApiKeys(settings, lambda: backend.engine().store, Unguarded(settings))
     guard(app, settings, authenticator or keys)
@@ -136,16 +134,19 @@ def _hurry(app: APIFlask) -> None:
     app.wsgi_app = answer_soon  # type: ignore[method-assign]  # the way that Flask documents
 
 
-def _watch_requests(app: APIFlask, waited: Callable[[], float], longest_wait: float) -> None:
+def _watch_requests(app: APIFlask, waited: Callable[[], float], settings: SettingsModel) -> None:
+    lines: Bounded[tuple[str, int]] = Bounded(_tell_refused, ("others", 0))
+
     @app.before_request
     def begin() -> None:
+        g.address = find_address(settings)
         given = request.headers.get(REQUEST_ID_HEADER, "")
         g.request_id = given if _REQUEST_ID.fullmatch(given) else uuid4().hex
         g.started = perf_counter()
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=g.request_id)
         needs_thread = request.url_rule is not None and request.url_rule.rule not in PROBES
-        if needs_thread and waited() > longest_wait:
+        if needs_thread and waited() > settings.api.longest_wait_seconds:
             raise ServiceUnavailable("more is asked than can be answered; ask again later")
 
     @app.after_request
@@ -157,7 +158,9 @@ def _watch_requests(app: APIFlask, waited: Callable[[], float], longest_wait: fl
         name = f"{request.method} {route}" if request.url_rule else UNMATCHED_ROUTE
         describe_span(name, http__route=route, http__response__status_code=response.status_code, id=g.request_id)
         duration = round(seconds * 1000, 1)
-        log.info("request", route=route, method=request.method, status=response.status_code, ms=duration)
+        status = response.status_code
+        if not (is_stranger() and status >= HTTPStatus.BAD_REQUEST) or lines.lets_pass(g.address, (g.address, status)):
+            log.info("request", route=route, method=request.method, status=status, ms=duration)
         return response
 
     @app.teardown_request
@@ -166,16 +169,26 @@ def _watch_requests(app: APIFlask, waited: Callable[[], float], longest_wait: fl
         structlog.contextvars.clear_contextvars()
 
 
+def _tell_refused(kind: tuple[str, int], times: int) -> None:
+    address, status = kind
+    log.info("requests refused, each without a line", address=address, status=status or None, times=times)
+
+
 def _request_id() -> str | None:
     request_id: str | None = g.get("request_id")
     return request_id
 
 
 def _answer_errors(app: APIFlask) -> None:
+    lines: Bounded[tuple[str, int]] = Bounded(_tell_refused, ("others", 0))
+
+    def is_written(status: int) -> bool:
+        return not is_stranger() or lines.lets_pass(g.address, (g.address, status))
+
     @app.errorhandler(CodequarryError)
     def own(error: CodequarryError) -> Response:
         response = problem_of(error, _request_id())
-        if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR and is_written(response.status_code):
             log.warning("failed", error=type(error).__name__, detail=str(error))
         return response
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from flask import Flask, Response, g, request
 
-from codequarry.search_api.admission import action_of, need_of
+from codequarry.search_api.admission import action_of, is_stranger, need_of
 from codequarry.search_api.auth import NOBODY
+from codequarry.search_api.bounding import Bounded
 from codequarry.search_api.problems import problem
 from codequarry.shared.errors import UsageError
 from codequarry.shared.settings.service import AuditSettings
@@ -36,7 +37,11 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the log; never a key, and the text of a question only where the settings ask for it."""
+    """One line of the log; never a key, and the text of a question only where the settings ask for it.
+
+    ``address`` is that of a client of which nothing else is known. ``times`` counts requests that were refused beyond
+    those that have a line each.
+    """
 
     principal: str
     action: str
@@ -45,12 +50,27 @@ class Entry:
     repositories: Sequence[str] = ()
     results: int | None = None
     query: str | None = None
+    address: str | None = None
+    times: int | None = None
     time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
 
     def to_json(self) -> Mapping[str, Any]:
         """Return the line without what is not known."""
         body = asdict(self)
         return {"time": body.pop("time"), **{name: value for name, value in body.items() if value is not None}}
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What is counted together of requests of which nobody knows who sent them."""
+
+    principal: str
+    action: str
+    status: int
+    address: str
+
+
+_OTHERS = Refused("nobody", "", 0, "others")
 
 
 class AuditLog:
@@ -64,6 +84,7 @@ class AuditLog:
         """Add to ``file``; UsageError where that can't be written."""
         self._file = file
         self._with_queries = with_queries
+        self._refused = Bounded(self._tell, _OTHERS)
         try:
             os.close(self._open())
         except OSError as error:
@@ -73,7 +94,19 @@ class AuditLog:
         """Write one line; OSError where that fails."""
         query = access.query if self._with_queries else None
         repositories = sorted(set(access.repositories))
-        entry = Entry(principal, action, status, request_id, repositories, access.results, query)
+        self._write(Entry(principal, action, status, request_id, repositories, access.results, query))
+
+    def add_refused(self, refused: Refused, request_id: str) -> None:
+        """Write a line of somebody unknown, or count it where there are many; OSError where it can't be written."""
+        if self._refused.lets_pass(refused.address, refused):
+            entry = Entry(refused.principal, refused.action, refused.status, request_id, address=refused.address)
+            self._write(entry)
+
+    def _tell(self, refused: Refused, times: int) -> None:
+        entry = Entry(refused.principal, refused.action, refused.status, "", address=refused.address, times=times)
+        self._write(entry)
+
+    def _write(self, entry: Entry) -> None:
         line = json.dumps(entry.to_json(), ensure_ascii=True).encode() + b"\n"
         descriptor = self._open()
         try:
@@ -101,11 +134,13 @@ def record(app: Flask, settings: AuditSettings) -> None:
     def write(response: Response) -> Response:
         if need_of(request) == "open":
             return response
-        access = g.get("access") or Access()
         # Nobody asks a request who sent it that was refused because it had waited too long.
-        principal = g.get("principal") or NOBODY
+        principal, action, status = g.get("principal") or NOBODY, action_of(request), response.status_code
         try:
-            audit.add(principal.name, action_of(request), response.status_code, g.request_id, access)
+            if is_stranger() and status >= HTTPStatus.BAD_REQUEST:
+                audit.add_refused(Refused(principal.name, action, status, g.address), g.request_id)
+            else:
+                audit.add(principal.name, action, status, g.request_id, g.get("access") or Access())
         except OSError as error:
             log.error("the audit log can't be written", detail=error.strerror)
             # What can't be written down is not answered: else a full disk would be a way around the log.

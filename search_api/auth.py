@@ -14,6 +14,7 @@ from codequarry.shared.access.grants import OWNER, SCOPES, Grant, Principal
 from codequarry.shared.access.key_list import list_keys, note_use
 from codequarry.shared.access.keys import ApiKey, coarse_moment, hash_of, moment, split_token, used
 from codequarry.shared.errors import StoreError, StoreUnavailable, Unauthorized, UsageError
+from codequarry.shared.public import public
 from codequarry.shared.repositories.addresses import is_loopback
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
@@ -139,7 +140,7 @@ class ApiKeys:
         except StoreUnavailable as error:
             # Who asks is not known yet, and shall not learn where the store is.
             are_there_any = self._keys or self._admin is not None
-            said = "keys can't be looked up at the moment; ask again later" if are_there_any else str(error)
+            said = "keys can't be looked up at the moment; ask again later" if are_there_any else public(error)
             self._failure = (self._clock(), said)
             raise StoreUnavailable(said) from error
 

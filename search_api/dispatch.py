@@ -38,8 +38,9 @@ class QueueIndexer:
 
     def submit(self, request: JobRequest) -> Job:
         """Ask for a version and return its job, or the one that waits for the same; StoreUnavailable if too many do."""
-        store, most = self._backend.engine().store, self._backend.settings.queue.max_waiting
-        job, is_new = submit_within(store, as_asked(request), most)
+        store, settings = self._backend.engine().store, self._backend.settings
+        most, most_of_key = settings.queue.max_waiting, settings.limits.jobs_waiting_per_key
+        job, is_new = submit_within(store, as_asked(request), most, most_of_key)
         log.info("job asked for", job_id=job.id, repo=job.repo, ref=job.ref, joined=not is_new)
         # Whoever gets a message takes the most urgent job there is, so one that was joined needs no second one.
         if is_new:

@@ -15,6 +15,7 @@ from codequarry.search_api.request import parse_request
 from codequarry.search_api.versions import Asked, VersionQuery
 from codequarry.shared.access.grants import OWNER
 from codequarry.shared.errors import CodequarryError
+from codequarry.shared.visible import visible, visible_line
 
 INSTRUCTIONS = """\
 Codequarry searches indexed git repositories. Call search_code with a question in plain words ("where are retries
@@ -144,12 +145,12 @@ def _told(call: Callable[[], Value]) -> Value:
     try:
         return call()
     except CodequarryError as error:
-        raise ToolError(str(error)) from error
+        raise ToolError(visible(str(error))) from error
 
 
 def _result(text: str, structured: BaseModel) -> CallToolResult:
     return CallToolResult(
-        content=[TextContent(type="text", text=text)], structured_content=structured.model_dump(mode="json")
+        content=[TextContent(type="text", text=visible(text))], structured_content=structured.model_dump(mode="json")
     )
 
 
@@ -190,9 +191,9 @@ def _place(freshness: Mapping[str, Any]) -> str:
 
 def _render_hit(hit: Mapping[str, Any]) -> str:
     lines = _lines(hit["text"])
-    head = f"{hit['repo']} {hit['path']}:{hit['start_line']}-{hit['end_line']}"
+    head = visible_line(f"{hit['repo']} {hit['path']}:{hit['start_line']}-{hit['end_line']}")
     if symbol := _symbol(hit):
-        head += f"  {hit['symbol_type']} {symbol}"
+        head += f"  {hit['symbol_type']} {visible_line(symbol)}"
     shown = lines[:MAX_HIT_LINES]
     if len(lines) > len(shown):
         shown.append(f"… {len(lines) - len(shown)} more lines: read_file from {hit['start_line'] + len(shown)}")
@@ -208,10 +209,11 @@ def render_file(file: FileText) -> str:
     """Return a file's lines with their numbers."""
     width = len(str(file.end_line))
     numbered = [f"{number:>{width}}  {line}" for number, line in enumerate(_lines(file.text), file.start_line)]
-    place = f"{file.repo} {file.path}:{file.start_line}-{file.end_line} of {file.total_lines}"
+    place = visible_line(f"{file.repo} {file.path}:{file.start_line}-{file.end_line} of {file.total_lines}")
     return "\n".join((f"{place} at {file.ref} {file.commit[:12]}", *numbered))
 
 
 def _lines(text: str) -> list[str]:
     """Return a text's lines as git counts them: only a line feed ends one, not a form feed or what Unicode adds."""
-    return text.removesuffix("\n").split("\n") if text else []
+    # The carriage return of a Windows line end is no part of what is read.
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []

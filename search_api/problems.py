@@ -8,6 +8,7 @@ from typing import Any
 
 from flask import Response
 
+from codequarry.search_api.problem_body import MEDIA_TYPE, problem_body
 from codequarry.shared.errors import (
     AmbiguousCommit,
     CodequarryError,
@@ -16,6 +17,7 @@ from codequarry.shared.errors import (
     IndexMoved,
     NotIndexed,
     NotReached,
+    StoreFull,
     StoreUnavailable,
     TooManyRequests,
     Unauthorized,
@@ -23,11 +25,13 @@ from codequarry.shared.errors import (
     UsageError,
     WrongState,
 )
+from codequarry.shared.public import public
 from codequarry.shared.telemetry.metrics import Outcome
 
-MEDIA_TYPE = "application/problem+json"
 # An engine that does not answer is asked again by itself on the next request; sooner than this is no use.
 RETRY_AFTER_SECONDS = 5
+# Somebody has to make room first.
+FULL_RETRY_AFTER_SECONDS = 60
 
 _STATUSES: tuple[tuple[type[CodequarryError], HTTPStatus, Outcome], ...] = (
     (WrongState, HTTPStatus.CONFLICT, "refused"),
@@ -39,6 +43,7 @@ _STATUSES: tuple[tuple[type[CodequarryError], HTTPStatus, Outcome], ...] = (
     (TooManyRequests, HTTPStatus.TOO_MANY_REQUESTS, "refused"),
     (IndexingOff, HTTPStatus.NOT_IMPLEMENTED, "refused"),
     (StoreUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
+    (StoreFull, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
     (IndexMoved, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
 )
 
@@ -55,15 +60,8 @@ def problem(
     status: HTTPStatus, detail: str, request_id: str | None, extra: Mapping[str, Any] | None = None
 ) -> Response:
     """Return a problem+json response."""
-    body = {
-        "type": "about:blank",
-        "title": status.phrase,
-        "status": status.value,
-        "detail": detail,
-        "request_id": request_id,
-        **(extra or {}),
-    }
-    response = Response(json.dumps(body), status.value, mimetype=MEDIA_TYPE)
+    body = json.dumps(problem_body(status, detail, request_id, extra))
+    response = Response(body, status.value, mimetype=MEDIA_TYPE)
     if status is HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return response
@@ -72,7 +70,9 @@ def problem(
 def problem_of(error: CodequarryError, request_id: str | None) -> Response:
     """Return the response for one of our own errors."""
     status, _ = classify(error)
-    response = problem(status, str(error), request_id, _details(error))
+    response = problem(status, public(error), request_id, _details(error))
+    if isinstance(error, StoreFull):
+        response.headers["Retry-After"] = str(FULL_RETRY_AFTER_SECONDS)
     if isinstance(error, TooManyRequests):
         response.headers["Retry-After"] = str(math.ceil(error.retry_after))
     if isinstance(error, Unauthorized):

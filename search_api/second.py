@@ -18,6 +18,7 @@ from codequarry.shared.embedding.permission import may_leave
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.model import Chunk
 from codequarry.shared.opening import models_folder
+from codequarry.shared.public import public
 from codequarry.shared.reranking.factory import open_reranker
 from codequarry.shared.reranking.port import Reranker
 from codequarry.shared.reranking.timed import Outcome, scored_within
@@ -159,7 +160,9 @@ def text_of(chunk: Chunk) -> str:
 
 
 def _said(error: Exception) -> str:
-    return str(error) if isinstance(error, CodequarryError) else f"{type(error).__name__} in the model; the log has it"
+    return (
+        public(error) if isinstance(error, CodequarryError) else f"{type(error).__name__} in the model; the log has it"
+    )
 
 
 def second_stage(settings: SettingsModel) -> SecondStage | None:

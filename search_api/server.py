@@ -12,7 +12,10 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
 from codequarry.search_api.auth import check_admin_key
-from codequarry.search_api.waiting_room import TimedWorker, waited_seconds
+from codequarry.search_api.bounding import Bounded
+from codequarry.search_api.client_address import is_trusted
+from codequarry.search_api.intake.refusals import Refusal
+from codequarry.search_api.intake.worker import MOST_CONNECTIONS, SPARE_CONNECTIONS, PatientWorker, waited_seconds
 from codequarry.shared.access.key_list import list_keys
 from codequarry.shared.allocation import keep_memory_flat
 from codequarry.shared.errors import StoreUnavailable, UsageError
@@ -22,7 +25,8 @@ from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.consistency import check_counter
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.telemetry import metrics
-from codequarry.shared.telemetry.logs import configure_logs
+from codequarry.shared.telemetry.logs import configure_logs, logger
+from codequarry.shared.telemetry.metrics import UNMATCHED_ROUTE, count_request
 from codequarry.shared.telemetry.traces import start_tracing, stop_tracing
 
 if TYPE_CHECKING:
@@ -34,6 +38,8 @@ GRACEFUL_SECONDS = 30
 # A worker that does not answer its master for so long is stuck, and is replaced; the first search loads the model.
 TIMEOUT_SECONDS = 120
 KEEP_ALIVE_SECONDS = 5
+
+log = logger("codequarry.server")
 
 Announce = Callable[[str], None]
 
@@ -105,12 +111,31 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         self._announce = announce
         self._make_indexer = make_indexer
         self._indexer: Indexer | None = None
+        self._refused: Bounded[tuple[str, int]] = Bounded(_tell_refused, ("others", 0))
         super().__init__()
 
     @property
     def read_seconds(self) -> float:
         """How long a request may take to come."""
         return self._settings.api.read_seconds
+
+    @property
+    def most_body_bytes(self) -> int:
+        """How large the body of a request may be."""
+        return self._settings.api.max_body_bytes
+
+    def most_connections_of(self, address: str) -> int | None:
+        """Return how many connections an address may have: a proxy that the settings trust has those of many."""
+        is_proxy = not address or is_trusted(address.partition("/")[0], self._settings.api.trusted_proxies)
+        return None if is_proxy else self._settings.limits.connections_per_address
+
+    def note_refusal(self, address: str, refusal: Refusal, request_id: str) -> None:
+        """Count what is refused before the application sees it, and say so in the log."""
+        count_request(UNMATCHED_ROUTE, "any", refusal.status.value, 0.0)
+        if self._refused.lets_pass(address, (address, refusal.status.value)):
+            log.warning(
+                "refused", address=address, status=refusal.status.value, detail=refusal.detail, request_id=request_id
+            )
 
     def load_config(self) -> None:
         """Give gunicorn its settings."""
@@ -156,13 +181,19 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             self._announce(str(listener))
 
 
+def _tell_refused(kind: tuple[str, int], times: int) -> None:
+    address, status = kind
+    log.warning("connections refused, each without a line", address=address, status=status or None, times=times)
+
+
 def gunicorn_options(settings: SettingsModel) -> dict[str, Any]:
     """Return what gunicorn is told."""
     api = settings.api
     host = f"[{api.host}]" if ":" in api.host and not api.host.startswith("[") else api.host
     return {
         "bind": [f"{host}:{api.port}"],
-        "worker_class": TimedWorker,
+        "worker_class": PatientWorker,
+        "worker_connections": MOST_CONNECTIONS + SPARE_CONNECTIONS,
         "workers": api.workers,
         "threads": api.threads,
         "timeout": TIMEOUT_SECONDS,

@@ -33,7 +33,8 @@ class JobsBody(Open):
     """What `GET /jobs` answers."""
 
     jobs: list[JobBody]
-    total: int = Field(description="how many there are, beyond the limit too")
+    total: int = Field(description="how many there are, on other pages too")
+    next_cursor: str | None = Field(description="the next page, as `?cursor=`; null on the last one")
 
 
 class GenericDelivery(BaseModel):

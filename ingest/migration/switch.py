@@ -11,8 +11,7 @@ from codequarry.ingest.migration.note import NOTE_KEY, Pulse
 from codequarry.ingest.transaction.chores import BATCHES, UNDO, note_purge
 from codequarry.ingest.watch import now
 from codequarry.shared.errors import CodequarryError, Conflict
-from codequarry.shared.jobs.job import Job
-from codequarry.shared.jobs.job_list import JOB_PREFIX
+from codequarry.shared.jobs.job_list import JOB_PREFIX, job_in
 from codequarry.shared.jobs.lifecycle import given_back
 from codequarry.shared.repositories.catalog import PROGRESS_PREFIX
 from codequarry.shared.store.identity import IDENTITY_KEY
@@ -56,8 +55,8 @@ def copy_documents(old: Store, new: Store) -> None:
 def _carried(document: Document) -> Mapping[str, Any]:
     """Return what becomes of a document; whoever runs a job can publish nothing any more, so it waits again."""
     if document.key.startswith(JOB_PREFIX):
-        job = Job.from_json(document.body)
-        if job.state == "running":
+        job = job_in(document)
+        if job is not None and job.state == "running":
             return asdict(given_back(job, job.holder))
     return document.body
 

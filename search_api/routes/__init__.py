@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from codequarry.search_api.backend import Backend
 from codequarry.search_api.bodies import Problem
 from codequarry.search_api.engine import SearchEngine
-from codequarry.search_api.problems import MEDIA_TYPE
+from codequarry.search_api.problem_body import MEDIA_TYPE
 from codequarry.search_api.schemas import reference
 from codequarry.shared.access.grants import Principal
 from codequarry.shared.errors import IndexMoved

@@ -10,7 +10,9 @@ from flask import Response, current_app, jsonify, request
 from codequarry.search_api.adding import check_removing
 from codequarry.search_api.audit import note_access
 from codequarry.search_api.bodies import JobBody
+from codequarry.search_api.cursor import digest
 from codequarry.search_api.indexing import Indexer
+from codequarry.search_api.job_pages import page_of
 from codequarry.search_api.parameters import integer_parameter, listed_parameter, refuse_unknown_parameters
 from codequarry.search_api.routes import INDEXER, answer_response, engine, followed, problem_responses
 from codequarry.search_api.work_bodies import JobsBody
@@ -40,6 +42,12 @@ _PARAMETERS = [
         "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
         "description": "most jobs in the answer",
     },
+    {
+        "name": "cursor",
+        "in": "query",
+        "schema": {"type": "string", "minLength": 1},
+        "description": "`next_cursor` of the page before, with the same `state` and `repo`",
+    },
 ]
 
 
@@ -47,19 +55,23 @@ _PARAMETERS = [
 @blueprint.doc(
     summary="List jobs",
     description="What runs, then what goes first, then what ended, the latest first. The dead-letter list is "
-    "`?state=failed`: what failed for good, with the reason of every attempt in `failures`.",
+    "`?state=failed`: what failed for good, with the reason of every attempt in `failures`. A job that begins or ends "
+    "between two pages may be on both, or on none.",
     operation_id="list_jobs",
     responses=answer_response(JobsBody, "Jobs") | problem_responses(400, 500, 503),
     extensions={"parameters": _PARAMETERS},
 )
 def list_jobs() -> Response:
     """Return the jobs that are known."""
-    refuse_unknown_parameters("state", "repo", "limit")
+    refuse_unknown_parameters("state", "repo", "limit", "cursor")
     states = listed_parameter("state", STATES)
     limit = integer_parameter("limit", DEFAULT_LIMIT, MAX_LIMIT)
-    jobs = engine().catalog.jobs(states or None, request.args.get("repo"))
-    note_access((job.repo for job in jobs[:limit]), len(jobs[:limit]))
-    return jsonify({"jobs": [job.to_json() for job in jobs[:limit]], "total": len(jobs)})
+    repo, catalog = request.args.get("repo"), engine().catalog
+    jobs = catalog.jobs(states or None, repo)
+    page = page_of(jobs, limit, request.args.get("cursor"), digest("jobs", sorted(states), repo), catalog.seal())
+    note_access((job.repo for job in page.jobs), len(page.jobs))
+    body = {"jobs": [job.to_json() for job in page.jobs], "total": len(jobs), "next_cursor": page.next_cursor}
+    return jsonify(body)
 
 
 @blueprint.get("/jobs/<job_id>")

@@ -12,6 +12,7 @@ from codequarry.search_api.webhooks.decision import Known, decide
 from codequarry.search_api.webhooks.events import Event, Parsed, Place, Unconcerned
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.jobs.job import JobRequest
+from codequarry.shared.public import public
 from codequarry.shared.repositories.catalog import Repository, list_repositories
 from codequarry.shared.repositories.naming import claim
 from codequarry.shared.repositories.origin_rules import accepted_origin
@@ -54,7 +55,7 @@ class Receiver:
             done = self._deal(engine, indexer, replace(delivery, event=parsed.name), parsed)
         except CodequarryError as error:
             with suppress(CodequarryError):
-                end_delivery(engine.store, replace(delivery, event=parsed.name, reason=str(error)))
+                end_delivery(engine.store, replace(delivery, event=parsed.name, reason=public(error)))
             raise
         end_delivery(engine.store, done)
         return Received(done)

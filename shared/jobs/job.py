@@ -5,9 +5,10 @@ message twice finds the job taken.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
+from dataclasses import fields as fields_of
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from codequarry.shared.versions.refs import Ref
 
@@ -31,7 +32,8 @@ class JobRequest:
     repository comes from, without any credential. ``commit`` is the newest one that is known to be there, if any.
     ``requested_by`` is the principal's name. ``joins_running`` is for who lacks the version altogether: a run that has
     begun already will do. ``guarded`` where the origin came with a request. ``request_id`` and ``traceparent`` (W3C
-    Trace Context) name the HTTP request that asks, for logs and traces.
+    Trace Context) name the HTTP request that asks, for logs and traces. ``turn`` is when the principal's job is due
+    beside those of others (``fairness.py``).
     """
 
     repo: str
@@ -47,6 +49,12 @@ class JobRequest:
     guarded: bool = False
     request_id: str = ""
     traceparent: str = ""
+    turn: int = 0
+
+    @property
+    def principal(self) -> str:
+        """Who shares the workers with others: a key, the owner, the webhooks of a host, polling."""
+        return self.requested_by or self.trigger
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +98,12 @@ class Job:
     outages: int = 0
     request_id: str = ""
     traceparent: str = ""
+    turn: int = 0
+
+    @property
+    def principal(self) -> str:
+        """Who shares the workers with others: a key, the owner, the webhooks of a host, polling."""
+        return self.requested_by or self.trigger
 
     @property
     def is_finished(self) -> bool:
@@ -137,9 +151,32 @@ class Job:
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "Job":
-        """Read the document of the catalog."""
-        lists = {name: tuple(body[name]) for name in ("candidates", "failures") if name in body}
-        return cls(**{**body, **lists})
+        """Read the document of the catalog; ValueError where it is none of a job.
+
+        What a later version of this code knows of a job is left out.
+        """
+        fields: dict[str, Any] = {name: body[name] for name in _TYPES if name in body}
+        for name, value in fields.items():
+            if not isinstance(value, _TYPES[name]):
+                raise ValueError(f"{name} is of no known type")
+        if not _NEEDED.issubset(fields) or fields["state"] not in get_args(JobState):
+            raise ValueError("fields are missing, or the state is unknown")
+        datetime.fromisoformat(fields["updated_at"])
+        fields |= {name: tuple(map(str, fields[name])) for name in ("candidates", "failures") if name in fields}
+        return cls(**fields)
+
+
+_NEEDED = frozenset({"id", "repo", "ref", "state", "created_at", "updated_at"})
+
+
+def _type_of(default: object) -> tuple[type, ...]:
+    """Return what a field may be in a document, by its default; a field without one is text."""
+    if default is MISSING:
+        return (str,)
+    return (list, tuple) if isinstance(default, tuple) else (type(default),)
+
+
+_TYPES: Mapping[str, tuple[type, ...]] = {field.name: _type_of(field.default) for field in fields_of(Job)}
 
 
 def now() -> str:
@@ -172,4 +209,5 @@ def new_job(job_id: str, request: JobRequest) -> Job:
         guarded=request.guarded,
         request_id=request.request_id,
         traceparent=request.traceparent,
+        turn=request.turn,
     )

@@ -8,20 +8,28 @@ where the first one counts. Trying it again is the way back.
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import lru_cache
 from uuid import uuid4
 
-from codequarry.shared.errors import Conflict, NotIndexed, StoreError, StoreUnavailable, WrongState
-from codequarry.shared.jobs.job import UNFINISHED, Job, JobKind, JobRequest, JobState, new_job, now
+from codequarry.shared.errors import Conflict, NotIndexed, StoreError, StoreUnavailable, TooManyRequests, WrongState
+from codequarry.shared.jobs.fairness import levels, next_turn
+from codequarry.shared.jobs.job import UNFINISHED, Job, JobKind, JobRequest, JobState, Trigger, new_job, now
 from codequarry.shared.jobs.lifecycle import begun, cancelled, joined
 from codequarry.shared.jobs.order import Order, opposites
 from codequarry.shared.store.port import Document, Store
+from codequarry.shared.telemetry.logs import logger
 from codequarry.shared.versions.settled import write_settled
 
 JOB_PREFIX = "job:"
 ENDED_PREFIX = "job-ended:"
 # Which job still waits for a version: requests that come in a burst find it here and join it.
 WAITING_PREFIX = "job-waiting:"
-QUEUED: tuple[JobState, ...] = ("queued",)
+# Who asks so does it with a key, or is the owner; the number of webhooks and polls is that of the pushes.
+BY_KEY: tuple[Trigger, ...] = ("search", "request")
+# A job takes seconds: sooner there is hardly room for another one.
+QUOTA_SECONDS = 10.0
+
+log = logger("codequarry.jobs")
 
 
 def submit(store: Store, request: JobRequest) -> tuple[Job, bool]:
@@ -33,7 +41,7 @@ def submit(store: Store, request: JobRequest) -> tuple[Job, bool]:
     key = _waiting_key(request.kind, request.repo, request.ref)
     while True:
         pointer = store.read_document(key)
-        if pointer and (job := _join(store, str(pointer.body["id"]), request)):
+        if pointer and (job := _join(store, str(pointer.body.get("id")), request)):
             return job, False
         job = new_job(uuid4().hex, request)
         # The job comes first: without its pointer it runs too, and the next request makes another.
@@ -46,16 +54,31 @@ def submit(store: Store, request: JobRequest) -> tuple[Job, bool]:
         return job, True
 
 
-def submit_within(store: Store, request: JobRequest, most: int) -> tuple[Job, bool]:
-    """Do as ``submit``; StoreUnavailable where ``most`` jobs as urgent wait already and no job is for the same.
+def submit_within(store: Store, request: JobRequest, most: int, most_of_key: int | None = None) -> tuple[Job, bool]:
+    """Do as ``submit``, in the principal's turn; StoreUnavailable where ``most`` jobs as urgent wait already.
 
-    A push is taken although a whole organisation is waiting to be imported.
+    TooManyRequests where ``most_of_key`` jobs wait because of the same key. A request that joins a job is always taken,
+    and so is a push although a whole organisation is waiting to be imported.
     """
-    waiting = list_jobs(store, QUEUED)
-    same = any((job.kind, job.repo, job.ref) == (request.kind, request.repo, request.ref) for job in waiting)
-    if sum(job.priority <= request.priority for job in waiting) >= most and not same:
-        raise StoreUnavailable(f"{most} jobs that are as urgent are waiting already; ask again later")
-    return submit(store, request)
+    unfinished = list_jobs(store, UNFINISHED)
+    waiting = [job for job in unfinished if job.state == "queued"]
+    if not any((job.kind, job.repo, job.ref) == (request.kind, request.repo, request.ref) for job in waiting):
+        _check_quota(waiting, request, most_of_key)
+        if sum(job.priority <= request.priority for job in waiting) >= most:
+            raise StoreUnavailable(f"{most} jobs that are as urgent are waiting already; ask again later")
+    return submit(store, replace(request, turn=next_turn(unfinished, request)))
+
+
+def _check_quota(waiting: Collection[Job], request: JobRequest, most: int | None) -> None:
+    """Raise TooManyRequests where a key has had enough jobs asked for that wait still."""
+    if most is None or request.trigger not in BY_KEY:
+        return
+    if sum(job.principal == request.principal and job.trigger in BY_KEY for job in waiting) >= most:
+        raise TooManyRequests(
+            f"{most} jobs that this key asked for are waiting already, as many as [limits] jobs_waiting_per_key "
+            "allows; ask again when some are done",
+            QUOTA_SECONDS,
+        )
 
 
 def _withdrawn(store: Store, job_id: str) -> bool:
@@ -93,7 +116,7 @@ def _opposite(store: Store, request: JobRequest) -> str:
     """Return when somebody asked last for the opposite of a request, in a job that waits or runs; "" for never."""
     keys = {_waiting_key(kind, repo, ref) for kind, repo, ref in opposites(request)}
     pointers = [pointer for key in keys if (pointer := store.read_document(key))]
-    jobs = [read_job(store, str(pointer.body["id"])) for pointer in pointers]
+    jobs = [read_job(store, str(pointer.body.get("id"))) for pointer in pointers]
     return max((job.created_at for job in jobs if job and not job.is_finished), default="")
 
 
@@ -106,7 +129,22 @@ def _waiting(job: Job) -> Job:
 def read_job(store: Store, job_id: str) -> Job | None:
     """Return a job, if it is known."""
     document = _find(store, job_id)
-    return Job.from_json(document.body) if document else None
+    return job_in(document) if document else None
+
+
+def job_in(document: Document) -> Job | None:
+    """Return the job in a document; None, with a line in the log, where somebody else wrote it or it is damaged."""
+    try:
+        return Job.from_json(document.body)
+    except ValueError as error:
+        _tell_damaged(document.key, str(error))
+        return None
+
+
+@lru_cache(maxsize=1000)
+def _tell_damaged(key: str, reason: str) -> None:
+    """Say once that a document is none of a job: it is met every few seconds."""
+    log.warning("a document of the catalog is no job, and is left alone", key=key, reason=reason)
 
 
 def _find(store: Store, job_id: str) -> Document | None:
@@ -124,15 +162,19 @@ def list_jobs(store: Store, states: Collection[JobState] | None = None) -> list[
     if states is None or not set(states).issubset(UNFINISHED):
         documents = [*store.list_documents(ENDED_PREFIX), *documents]
     # Of two documents of one job, the one that still waits or runs, or has ended last, is read last.
-    known = {str(document.body["id"]): document.body for document in documents}
-    jobs = [Job.from_json(body) for body in known.values() if states is None or body["state"] in states]
-    return sorted(jobs, key=lambda job: (job.is_finished, job.state != "running", job.priority, job.created_at))
+    known = {job.id: job for document in documents if (job := job_in(document))}
+    jobs = [job for job in known.values() if states is None or job.state in states]
+    level = levels([job for job in jobs if not job.is_finished])
+    return sorted(
+        jobs,
+        key=lambda job: (job.is_finished, job.state != "running", level.get(job.id, 0), job.turn, job.created_at),
+    )
 
 
 def shown_jobs(store: Store, states: Collection[JobState] | None = None, repo: str | None = None) -> list[Job]:
     """Return the jobs as somebody looks at them: who runs or goes first, then those that ended, the latest first."""
     jobs = [job for job in list_jobs(store, states) if repo is None or job.repo == repo]
-    ended = sorted((job for job in jobs if job.is_finished), key=lambda job: job.updated_at, reverse=True)
+    ended = sorted((job for job in jobs if job.is_finished), key=lambda job: (job.updated_at, job.id), reverse=True)
     return [job for job in jobs if not job.is_finished] + ended
 
 
@@ -143,9 +185,10 @@ def change_job(store: Store, job_id: str, change: Callable[[Job], Job]) -> Job:
     """
     while True:
         document = _find(store, job_id)
-        if document is None:
+        known = job_in(document) if document else None
+        if document is None or known is None:
             raise NotIndexed(f"there is no job '{job_id}'; jobs that ended are kept for a day")
-        changed = replace(change(Job.from_json(document.body)), updated_at=now())
+        changed = replace(change(known), updated_at=now())
         is_away = document.key.startswith(ENDED_PREFIX)
         try:
             written = write_settled(store, JOB_PREFIX + job_id, asdict(changed), None if is_away else document.version)
@@ -183,10 +226,13 @@ def claim(store: Store, job_id: str, holder: str) -> Job | None:
 def claim_next(store: Store, holder: str, before: int | None = None, passing_over: Collection[str] = ()) -> Job | None:
     """Take the job that goes first, with ``before`` only one that is more urgent than that; None if there is none.
 
-    A version that somebody is at is left alone until that one ends, and so are repositories to be passed over.
+    A version that somebody is at is left alone until that one ends, and so are repositories to be passed over. How
+    urgent a job is depends on how many others wait because of the same principal.
     """
-    for job in due_jobs(store):
-        goes_first = (before is None or job.priority < before) and job.repo not in passing_over
+    unfinished = list_jobs(store, UNFINISHED)
+    level = levels(unfinished)
+    for job in _due(unfinished):
+        goes_first = (before is None or level[job.id] < before) and job.repo not in passing_over
         if goes_first and (taken := claim(store, job.id, holder)):
             return taken
     return None
@@ -194,8 +240,11 @@ def claim_next(store: Store, holder: str, before: int | None = None, passing_ove
 
 def due_jobs(store: Store) -> list[Job]:
     """Return the jobs that somebody could begin now, the most urgent first."""
-    jobs, moment = list_jobs(store, UNFINISHED), now()
-    order = Order(jobs)
+    return _due(list_jobs(store, UNFINISHED))
+
+
+def _due(jobs: list[Job]) -> list[Job]:
+    order, moment = Order(jobs), now()
     return [job for job in jobs if job.is_due(moment) and not order.holds_back(job)]
 
 

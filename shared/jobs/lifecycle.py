@@ -19,8 +19,9 @@ MAX_BUSY_SECONDS = 15.0
 
 
 def joined(job: Job, request: JobRequest) -> Job:
-    """Return a job that still waits with one more request for the same: the newest commit, the highest priority."""
-    return replace(job, priority=min(job.priority, request.priority), wanted_commit=request.commit or job.wanted_commit)
+    """Return a job that still waits with one more request for the same: the newest commit, the more urgent of both."""
+    priority, turn = min(job.priority, request.priority), min(job.turn, request.turn)
+    return replace(job, priority=priority, turn=turn, wanted_commit=request.commit or job.wanted_commit)
 
 
 def begun(job: Job, holder: str, moment: str) -> Job:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from codequarry.shared.errors import QueueUnavailable
 from codequarry.shared.jobs.messages import CONNECT_SECONDS, tls_options
+from codequarry.shared.jobs.queue_keys import set_aside
 from codequarry.shared.settings.queue import QueueSettings
 
 if TYPE_CHECKING:
@@ -23,11 +24,11 @@ class QueueProbe:
         self._client: Redis | None = None
 
     def check(self) -> None:
-        """Raise QueueUnavailable where the queue does not answer within a moment."""
+        """Raise QueueUnavailable where the queue does not answer within a moment; set wrong keys of it aside."""
         from redis.exceptions import RedisError
 
         try:
-            self._opened().ping()
+            set_aside(self._opened())
         except RedisError as error:
             raise QueueUnavailable(f"the queue does not answer: {error}") from error
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from codequarry.shared.errors import Conflict, NotIndexed
 from codequarry.shared.jobs.job import Job
-from codequarry.shared.jobs.job_list import ENDED_PREFIX, JOB_PREFIX, WAITING_PREFIX, change_job, put_away
+from codequarry.shared.jobs.job_list import ENDED_PREFIX, JOB_PREFIX, WAITING_PREFIX, change_job, job_in, put_away
 from codequarry.shared.jobs.lifecycle import failed_once
 from codequarry.shared.store.port import Store
 from codequarry.shared.telemetry.metrics import count_job_lost
@@ -15,6 +15,8 @@ from codequarry.shared.telemetry.metrics import count_job_lost
 # Ended jobs are kept for whoever asks late; those that failed, for whoever looks into them.
 KEPT_SECONDS = 24 * 3600
 FAILED_KEPT_SECONDS = 14 * 24 * 3600
+# Whoever lists jobs reads all of them, at about a kilobyte each: of more the oldest are forgotten sooner.
+MOST_KEPT = 10_000
 
 
 def tidy(store: Store, is_lost: Callable[[Job], bool]) -> list[Job]:
@@ -23,10 +25,10 @@ def tidy(store: Store, is_lost: Callable[[Job], bool]) -> list[Job]:
     # Read before the jobs: one that is submitted meanwhile is then no pointer to nothing.
     pointers = store.list_documents(WAITING_PREFIX)
     documents = store.list_documents(JOB_PREFIX)
-    jobs = [(Job.from_json(document.body), document) for document in documents]
+    jobs = [(job, document) for document in documents if (job := job_in(document))]
     known = {job.id for job, _ in jobs if not job.is_finished}
     for pointer in pointers:
-        if pointer.body["id"] not in known:
+        if pointer.body.get("id") not in known:
             with suppress(Conflict):
                 store.delete_document(pointer.key, pointer.version)
     for job, document in jobs:
@@ -40,10 +42,13 @@ def tidy(store: Store, is_lost: Callable[[Job], bool]) -> list[Job]:
 
 
 def forget_old(store: Store, kept_seconds: float, failed_kept_seconds: float) -> None:
-    """Remove jobs that ended long ago."""
-    for document in store.list_documents(ENDED_PREFIX):
-        job = Job.from_json(document.body)
-        if _age_seconds(job) > (failed_kept_seconds if job.state == "failed" else kept_seconds):
+    """Remove jobs that ended long ago, and the oldest of too many."""
+    documents = store.list_documents(ENDED_PREFIX)
+    ended = [(job, document) for document in documents if (job := job_in(document))]
+    ended.sort(key=lambda one: one[0].updated_at, reverse=True)
+    for place, (job, document) in enumerate(ended):
+        is_old = _age_seconds(job) > (failed_kept_seconds if job.state == "failed" else kept_seconds)
+        if is_old or place >= MOST_KEPT:
             with suppress(Conflict):
                 store.delete_document(document.key, document.version)
 

@@ -1,5 +1,6 @@
 """The settings of the HTTP service: where it listens, whom it answers, how much, and what it writes down."""
 
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 
 from pydantic import Field, SecretStr
@@ -20,6 +21,9 @@ class ApiSettings(Section):
     )
     read_seconds: float = Field(default=20, gt=0, description="a request that has not come in full by then is given up")
     open_to_network: bool = Field(default=False, description="listen beyond loopback although no key is configured")
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = Field(
+        default=(), description="addresses or networks of proxies whose X-Forwarded-For says who the client is"
+    )
     local_roots: tuple[Path, ...] = Field(
         default=(), description="folders below which requests may name repositories by their local path"
     )
@@ -42,6 +46,13 @@ class LimitSettings(Section):
     total_requests_per_minute: int | None = Field(default=None, ge=1, description="of all together")
     total_burst: int = Field(default=240, ge=1, description="of all together, at once")
     total_concurrent: int | None = Field(default=None, ge=1, description="of all together, running at the same time")
+    connections_per_address: int | None = Field(
+        default=256, ge=1, description="connections of one address at the same time"
+    )
+    refused_per_minute: int | None = Field(
+        default=120, ge=1, description="requests of one address that bring no valid key"
+    )
+    jobs_waiting_per_key: int | None = Field(default=50, ge=1, description="jobs that wait because of one key")
 
 
 class AuditSettings(Section):

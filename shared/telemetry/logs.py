@@ -8,6 +8,7 @@ import structlog
 from structlog.types import EventDict, Processor
 
 from codequarry.shared.telemetry.traces import traceparent
+from codequarry.shared.visible import visible
 
 Level = Literal["debug", "info", "warning", "error"]
 
@@ -24,6 +25,8 @@ def configure_logs(level: Level = "info", as_json: bool | None = None) -> None:
         structlog.processors.format_exc_info,
     ]
     renderer: Processor = structlog.processors.JSONRenderer() if json_lines else structlog.dev.ConsoleRenderer()
+    # JSON escapes all of it by itself.
+    last: list[Processor] = [renderer] if json_lines else [_visible, renderer]
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.stdlib.BoundLogger,
@@ -31,7 +34,7 @@ def configure_logs(level: Level = "info", as_json: bool | None = None) -> None:
         cache_logger_on_first_use=False,
     )
     formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]
+        foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last]
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
@@ -45,6 +48,11 @@ def _with_trace(_: object, __: str, event: EventDict) -> EventDict:
     if name := traceparent():
         event["trace_id"] = name.split("-")[1]
     return event
+
+
+def _visible(_: object, __: str, event: EventDict) -> EventDict:
+    """Have a terminal show what it would obey: a line may name what comes from a repository or a request."""
+    return {name: visible(str(value)) if isinstance(value, str) else value for name, value in event.items()}
 
 
 def logger(name: str) -> structlog.stdlib.BoundLogger:

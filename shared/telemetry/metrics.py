@@ -127,6 +127,10 @@ def count_degraded(stage: str) -> None:
     _add(instruments.DEGRADED, 1, stage)
 
 
+# The name of all addresses that there is no route for, and of requests that were refused before there was one.
+UNMATCHED_ROUTE = "unmatched"
+
+
 def count_request(route: str, method: str, status: int, seconds: float) -> None:
     """Count an HTTP request; ``route`` is the rule that matched, never the address itself."""
     _add(instruments.REQUESTS, 1, route, method, str(status))

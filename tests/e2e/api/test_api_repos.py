@@ -185,7 +185,7 @@ def test_the_dead_letter_list_has_every_reason(client, failed):
     assert body["total"] >= 1
     [job] = body["jobs"]
     assert job["failures"] == [f"reason {attempt}" for attempt in range(MAX_ATTEMPTS)]
-    assert client.get("/jobs?state=done&repo=gone").get_json() == {"jobs": [], "total": 0}
+    assert client.get("/jobs?state=done&repo=gone").get_json() == {"jobs": [], "total": 0, "next_cursor": None}
 
 
 def test_a_failed_job_is_retried_and_cancelled(client, failed):

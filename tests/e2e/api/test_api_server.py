@@ -171,7 +171,7 @@ def test_slow_clients_hold_nobody_up_for_long(place, indexed):
         assert all(client.recv(100_000).startswith(b"HTTP/1.1 200") for client in clients)
         dropped = connect(SLOW["body"])
         answer = dropped.recv(100_000)
-        assert answer.startswith(b"HTTP/1.1 400")
+        assert answer.startswith(b"HTTP/1.1 408")
         assert b"problem+json" in answer
         # Who waits for an answer, having asked in full, is not slow.
         waits = {"query": "retry", "filters": {"repo": "core"}, "min_commit": "f" * 40, "wait_ms": 2500}

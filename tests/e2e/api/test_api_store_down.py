@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import pytest
 
+from codequarry.cli.indexer import LocalIndexer
 from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.search_api.app import create_app
 from codequarry.search_api.problems import RETRY_AFTER_SECONDS
@@ -106,9 +107,16 @@ def client(way, opensearch_node, workspace, embedder):
         index_repository(IndexRequest(str(repository.folder)), Workshop(store, embedder, direct))
         store.close()
         behind = opensearch.model_copy(update={"urls": (f"http://127.0.0.1:{way.port}",), "timeout_seconds": 600})
-        app = create_app(direct.model_copy(update={"opensearch": behind}))
+        app = create_app(direct.model_copy(update={"opensearch": behind}), make_indexer=only_asked)
         yield app.test_client()
         app.extensions["codequarry"].close()
+
+
+def only_asked(backend):
+    """Return an indexer that takes requests and does none of the jobs."""
+    indexer = LocalIndexer(backend)
+    indexer.end()
+    return indexer
 
 
 def search(client):
@@ -151,7 +159,9 @@ def test_searches_are_refused_clearly_and_go_on_by_themselves(client, way, how):
         assert refused.status_code == 503
         assert refused.headers["Retry-After"] == str(RETRY_AFTER_SECONDS)
         assert refused.mimetype == "application/problem+json"
-        assert "OpenSearch at" in refused.get_json()["detail"]
+        assert "OpenSearch" in refused.get_json()["detail"]
+        assert "127.0.0.1" not in refused.text
+        assert "://" not in refused.text
     ready = client.get("/readyz")
     assert (ready.status_code, ready.get_json()["status"]) == (503, "unavailable")
     assert client.get("/healthz").status_code == 200
@@ -166,3 +176,28 @@ def test_a_service_that_is_started_without_its_cluster_answers_when_it_comes(cli
     assert search(client).status_code == 503
     way.restore()
     wait_for_answers(client)
+
+
+def test_a_full_disk_is_a_503_that_says_so_and_searches_go_on(client, opensearch_node):
+    """OpenSearch lets nobody write any more at its flood stage."""
+    wait_for_answers(client)
+    store = client.application.extensions["codequarry"].engine().store
+    alias = store.settings.index
+    block = {"index.blocks.read_only_allow_delete": True}
+    store.client.indices.put_settings(index=f"{alias}*", body=block)
+    try:
+        for refused in (
+            client.delete("/repos/away"),
+            client.post(
+                "/search-code?index=true",
+                json={"query": "x", "filters": {"repo": "away", "branch": "dev"}, "wait_ms": 0},
+            ),
+        ):
+            assert refused.status_code == 503, refused.text
+            assert int(refused.headers["Retry-After"]) >= 30
+            assert "no room left" in refused.get_json()["detail"]
+            assert "127.0.0.1" not in refused.text
+            assert "://" not in refused.text
+        assert search(client).status_code == 200
+    finally:
+        store.client.indices.put_settings(index=f"{alias}*", body={"index.blocks.read_only_allow_delete": None})

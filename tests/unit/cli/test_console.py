@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from codequarry.cli import console
@@ -16,8 +18,21 @@ def test_a_path_is_one_line_and_cannot_steer_the_terminal(text: str, shown: str)
     assert console.safe_line(text) == shown
 
 
-def test_code_keeps_tabs_but_no_escape_sequences() -> None:
-    assert console.safe("\tx\x1b[2J\x9b") == "\tx\N{REPLACEMENT CHARACTER}[2J\N{REPLACEMENT CHARACTER}"
+def test_nothing_that_is_written_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    console.write("\tx\x1b[2J\x9b\u202e\r")
+    console.note("\x1b]0;title\x07")
+    said = capsys.readouterr()
+    assert said.out == "\tx\\x1b[2J\\x9b\\u202e\\x0d\n"
+    assert said.err == "\\x1b]0;title\\x07\n"
+
+
+def test_json_says_the_same_without_such_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    body = {"text": "größe \x1b[31m \x9b \u202e \u2069 \\"}
+    console.write_json(body)
+    said = capsys.readouterr().out
+    assert json.loads(said) == body
+    assert said.strip().isprintable()
+    assert "größe" in said
 
 
 @pytest.mark.parametrize(

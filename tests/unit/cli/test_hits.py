@@ -30,9 +30,7 @@ ANSWER: dict[str, Any] = {
 def test_a_hit_is_its_place_symbol_type_and_score_and_then_its_code(capsys: pytest.CaptureFixture[str]) -> None:
     hits.show(ANSWER, "delay", 6)
     assert capsys.readouterr().out == (
-        "src/retry.py:7-9  Retry.delay  function  0.88\n"
-        "    7  def delay():\n"
-        "    8  \N{REPLACEMENT CHARACTER}[31m    return 1\n"
+        "src/retry.py:7-9  Retry.delay  function  0.88\n    7  def delay():\n    8  \\x1b[31m    return 1\n"
     )
 
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from codequarry.search_api.limits import MAX_BUCKETS, Limits
+from codequarry.search_api.limits import MAX_BUCKETS, Limits, Strangers
 from codequarry.shared.errors import TooManyRequests
 from codequarry.shared.settings.service import LimitSettings
 
@@ -108,3 +108,46 @@ def test_threads_are_counted_once_each(limited):
     for thread in threads:
         thread.join()
     assert len(admitted) == 5
+
+
+@pytest.fixture
+def strangers(clock):
+    """Give limits by address that let three requests a minute be refused."""
+    return Strangers(LimitSettings(refused_per_minute=3), lambda: clock["now"])
+
+
+def refuse(strangers, address, times, token=None):
+    for _ in range(times):
+        strangers.check(address, token)
+        strangers.note_refused(address, token)
+
+
+def test_an_address_that_was_refused_too_often_is_sent_away_for_a_while(strangers, clock):
+    refuse(strangers, "192.0.2.1", 3, "a guess")
+    with pytest.raises(TooManyRequests, match="from this address") as refused:
+        strangers.check("192.0.2.1", "another guess")
+    assert refused.value.retry_after == 20
+    strangers.check("192.0.2.2", "another guess")
+    clock["now"] += 20
+    strangers.check("192.0.2.1", "another guess")
+
+
+def test_who_shares_an_address_with_somebody_that_tries_keys_goes_on(strangers):
+    strangers.note_let_in("a good key")
+    refuse(strangers, "192.0.2.1", 3, "a guess")
+    strangers.check("192.0.2.1", "a good key")
+    strangers.note_refused("192.0.2.1", "a good key")
+    with pytest.raises(TooManyRequests):
+        strangers.check("192.0.2.1", "a good key")
+
+
+def test_addresses_and_keys_are_not_kept_for_ever(strangers):
+    for number in range(MAX_BUCKETS + 10):
+        strangers.note_refused(str(number), None)
+        strangers.note_let_in(str(number))
+    assert (len(strangers._by_address), len(strangers._welcome)) == (MAX_BUCKETS, MAX_BUCKETS)
+
+
+def test_without_a_limit_nobody_is_sent_away():
+    strangers = Strangers(LimitSettings(refused_per_minute=None))
+    refuse(strangers, "192.0.2.1", 1000)

@@ -2,8 +2,8 @@ from contextlib import closing
 
 import pytest
 
+from codequarry.search_api.intake.worker import PatientWorker
 from codequarry.search_api.server import check_host, gunicorn_options, has_keys
-from codequarry.search_api.waiting_room import TimedWorker
 from codequarry.shared.access.grants import Grant
 from codequarry.shared.access.key_list import add_key
 from codequarry.shared.access.keys import new_key
@@ -46,4 +46,4 @@ def test_keys_are_looked_for_in_the_index(tmp_path):
 def test_gunicorn_is_told_what_the_settings_say():
     options = gunicorn_options(settings(host="::1", port=81, threads=3, workers=2))
     assert options["bind"] == ["[::1]:81"]
-    assert (options["threads"], options["workers"], options["worker_class"]) == (3, 2, TimedWorker)
+    assert (options["threads"], options["workers"], options["worker_class"]) == (3, 2, PatientWorker)

@@ -305,3 +305,21 @@ def test_nothing_is_asked_for_in_an_edition_that_the_index_has_left(store, is_do
         change_head(store, go_on, "mover")
     moved = [isinstance(writer.exception(), IndexMoved) for writer in writers]
     assert moved == [is_done] * 3
+
+
+def test_documents_that_are_no_jobs_are_passed_over_and_fields_of_a_later_version_too(store):
+    job, _ = submit(store, request())
+    document = store.read_document(f"job:{job.id}")
+    store.write_document(document.key, {**document.body, "of_a_later_version": 1}, document.version)
+    for number, body in enumerate(
+        ({}, {"id": 7}, {**document.body, "priority": "high"}, {**document.body, "updated_at": "soon"})
+    ):
+        store.write_document(f"job:{number}", body, None)
+        store.write_document(f"job-ended:{number}", body, None)
+        assert read_job(store, str(number)) is None
+        with pytest.raises(NotIndexed):
+            change_job(store, str(number), cancelled)
+    assert [one.id for one in list_jobs(store)] == [job.id]
+    assert tidy(store, lambda _: True) == []
+    forget_old(store, 0, 0)
+    assert claim_next(store, "me").id == job.id
