@@ -5,18 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codequarry.ingest.collecting.collector import collect_history
+from codequarry.ingest.files.lister import ListingOrder
+from codequarry.ingest.files.listing import list_files
 from codequarry.ingest.files.reading import ReadingRules
-from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
+from codequarry.ingest.files.scan import FileTask, PathRules
 from codequarry.ingest.fsck.catalog import check_catalog, give_up_lost, mend_catalog
 from codequarry.ingest.fsck.files import Problem, check_files, is_readable
 from codequarry.ingest.fsck.texts import check_skipped, check_text
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.mirrors import mirror_folder, open_access
-from codequarry.ingest.git.objects import BlobReader, Mirror, list_tree
+from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.report import IndexReport, IndexRequest, Observe, Workshop, ignore
-from codequarry.ingest.sources import read_ignore_file
+from codequarry.ingest.sources import ignore_lines
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import read_workspace
 from codequarry.shared.errors import GitError, NotIndexed, UsageError
@@ -161,10 +163,10 @@ def _read_commit(record: TransactionRecord, repository: Repository, settings: Se
             f"{mirror.folder} has not commit {record.commit} of {record.repo}: "
             f"codequarry index {repository.origin} fetches the newest one"
         )
-    entries = list_tree(mirror, record.commit)
-    ignored = next((entry for entry in entries if entry.path == IGNORE_FILE), None)
-    rules = PathRules(settings, read_ignore_file(mirror, ignored, settings.scan.max_file_bytes))
-    return _Version(mirror, rules, {entry.path: rules.decide(entry) for entry in entries})
+    rules = PathRules(settings, ignore_lines(mirror, record.commit, settings.scan.max_file_bytes))
+    limits = settings.indexing
+    order = ListingOrder(mirror.folder, mirror.environment, record.commit, rules, limits.max_paths)
+    return _Version(mirror, rules, {task.path: task for task in list_files(order, limits)})
 
 
 def _to_read(
