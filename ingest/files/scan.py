@@ -23,9 +23,13 @@ SCANNER_VERSION = 1
 GLOBS_VERSION = 2
 IGNORE_FILE = ".codequarryignore"
 
+# PATH_MAX of Linux. What is kept of a path grows with the square of its depth.
+MAX_PATH_BYTES = 4_096
+
 SKIP_REASONS: dict[str, str] = {
     "submodule": "a commit of another repository, not a file",
     "symlink": "a symbolic link; links are never followed",
+    "path-too-long": "its path is longer than any file system takes (4,096 bytes)",
     "excluded": "fits [scan] exclude or the repository's .codequarryignore",
     "not-included": "fits none of the patterns of [scan] include",
     "vendored": "lies in a folder of other people's code ([scan] skip_vendored)",
@@ -132,6 +136,8 @@ class PathRules:
             return "submodule", f"commit {entry.blob}"
         if entry.mode == SYMLINK:
             return "symlink", ""
+        if len(entry.path) > MAX_PATH_BYTES or len(entry.path.encode()) > MAX_PATH_BYTES:
+            return "path-too-long", ""
         if ignored_by:
             return "excluded", ignored_by
         if self._include and not wanted and not self._include.matches(entry.path):
