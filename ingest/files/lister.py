@@ -7,7 +7,9 @@ starts in 0.1 s because it loads neither settings nor grammars.
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing.connection import Connection
@@ -56,8 +58,15 @@ def main() -> None:
     # The output is kept for results: whatever else prints goes to the error output.
     inbox, outbox = Connection(os.dup(0), writable=False), Connection(os.dup(1), readable=False)
     os.dup2(2, 1)
+    with suppress(EOFError, BrokenPipeError):  # the run has ended
+        _do(inbox, outbox, memory)
+
+
+def _do(inbox: Connection, outbox: Connection, memory: int) -> None:
     try:
-        files = decided_files(inbox.recv())
+        order = inbox.recv()
+        threading.Thread(target=_end_with_parent, args=(inbox,), daemon=True).start()
+        files = decided_files(order)
         while batch := list(islice(files, BATCH_FILES)):
             outbox.send(batch)
         outbox.send(None)
@@ -66,8 +75,13 @@ def main() -> None:
     except MemoryError:
         what = f"to list its files takes more than {memory // 1_000_000} MB"
         outbox.send(LimitExceeded(f"{what} ([indexing] process_memory_bytes)"))
-    except BrokenPipeError:
-        pass  # the run has ended
+
+
+def _end_with_parent(inbox: Connection) -> None:
+    """End this process and its git when the run's process is gone, however that ended: nothing else closes the pipe."""
+    with suppress(EOFError, OSError):
+        inbox.recv()
+    os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from multiprocessing.connection import Connection
-from typing import BinaryIO
 
 from codequarry.ingest.files.lister import ListingOrder, decided_files
 from codequarry.ingest.files.scan import FileTask
@@ -51,7 +50,7 @@ class _Lister:
 
     def __init__(self, settings: IndexingSettings) -> None:
         self._seconds = settings.listing_seconds
-        self._complaints: BinaryIO = tempfile.TemporaryFile()  # type: ignore[assignment]  # noqa: SIM115 -- closed below
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 -- closed with the process
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
         # -P: the current folder may be a stranger's repository, whose modules must not be imported.

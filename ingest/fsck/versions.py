@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 from codequarry.ingest.collecting.collector import collect_history
@@ -9,6 +10,8 @@ from codequarry.ingest.files.lister import ListingOrder
 from codequarry.ingest.files.listing import list_files
 from codequarry.ingest.files.reading import ReadingRules
 from codequarry.ingest.files.scan import FileTask, PathRules
+from codequarry.ingest.files.worker import Assignment
+from codequarry.ingest.files.workers import open_readers, reading_processes
 from codequarry.ingest.fsck.catalog import check_catalog, give_up_lost, mend_catalog
 from codequarry.ingest.fsck.files import Problem, check_files, is_readable
 from codequarry.ingest.fsck.texts import check_skipped, check_text
@@ -93,8 +96,8 @@ def _check_version(
     problems += check_files(version.tasks.values(), records, store.row_counts(snapshot), same_rules=same_rules)
     read = _to_read(version, records, same_rules=same_rules, everything=full_text)
     watch.expect(len(read))
-    rules = ReadingRules.of(record.repo, workshop.settings)
-    problems += _check_texts(version, read, store, snapshot, rules, watch)
+    problems += _check_texts(version, [one for one in read if one.verdict == INDEXED], store, snapshot, watch)
+    problems += _check_skipped(version, [one for one in read if one.verdict != INDEXED], workshop.settings, watch)
     _check_kept(store, record)
     paths = version.tasks.keys() | {one.path for one in records}
     return FsckReport(record, len(paths), len(read), same_rules, tuple(problems))
@@ -188,20 +191,30 @@ def _check_texts(
     records: Sequence[FileRecord],
     store: Store,
     snapshot: Snapshot,
-    rules: ReadingRules,
     watch: Watch,
 ) -> list[Problem]:
     problems: list[Problem] = []
     with BlobReader(version.mirror) as blobs:
         for record in records:
-            data = blobs.read(record.blob)
-            if record.verdict == INDEXED:
-                chunks = store.chunks(snapshot, record.path, record.repo)
-                problems += check_text(record, data, chunks)
-                watch.advance(1, len(chunks))
-            else:
-                problems += check_skipped(record, version.tasks[record.path], data, rules)
-                watch.advance(1, 0)
+            chunks = store.chunks(snapshot, record.path, record.repo)
+            problems += check_text(record, blobs.read(record.blob), chunks)
+            watch.advance(1, len(chunks))
+    return problems
+
+
+def _check_skipped(
+    version: _Version, records: Sequence[FileRecord], settings: SettingsModel, watch: Watch
+) -> list[Problem]:
+    """Decide anew about files that were skipped for their content, in a process of its own as a run does."""
+    problems: list[Problem] = []
+    by_path = {record.path: record for record in records}
+    tasks = [version.tasks[path] for path in by_path]
+    rules = ReadingRules.of(records[0].repo if records else "", settings)
+    assignment = Assignment(version.mirror, rules, settings.indexing.process_memory_bytes)
+    with closing(open_readers(assignment, reading_processes(tasks, settings.indexing))) as readers:
+        for file in readers.read(tasks):
+            problems += check_skipped(by_path[file.task.path], file)
+            watch.advance(1, 0)
     return problems
 
 

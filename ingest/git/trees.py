@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from codequarry.ingest.git.paths import printable
 from codequarry.shared.errors import GitError, LimitExceeded
@@ -77,7 +77,7 @@ def check_count(paths: int, most_paths: int) -> None:
 @contextmanager
 def _listing(
     folder: Path, environment: Mapping[str, str], commit: str, *options: str, path: str = ""
-) -> Iterator[BinaryIO]:
+) -> Iterator[IO[bytes]]:
     """Give what ``git ls-tree`` prints, as a stream; GitError after it if git failed."""
     command = ["git", f"--git-dir={folder}", "ls-tree", "-z", "--full-tree", *options, commit, "--"]
     with tempfile.TemporaryFile() as complaints:
