@@ -130,7 +130,8 @@ class LocalIndexer:
             log.info("job", **names, state=ended.state, commit=ended.commit or None)
 
     def _workshop(self) -> "Workshop":
+        from codequarry.ingest.files.workers import read_apart
         from codequarry.ingest.report import Workshop
 
         engine = self._backend.engine()
-        return Workshop(engine.store, engine.embedder, self._backend.settings)
+        return Workshop(engine.store, engine.embedder, read_apart(self._backend.settings))

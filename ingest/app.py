@@ -15,6 +15,7 @@ from celery import Celery, signals
 from celery.beat import ScheduleEntry, Scheduler, Service
 from kombu.exceptions import OperationalError
 
+from codequarry.ingest.files.workers import read_apart
 from codequarry.ingest.queue_transport import TRANSPORT
 from codequarry.ingest.tasks import SCHEDULE, register
 from codequarry.ingest.worker import Worker
@@ -124,7 +125,7 @@ def check_queue(settings: SettingsModel) -> None:
 def run_worker(settings: SettingsModel, queues: Sequence[str], concurrency: int) -> int:
     """Run a worker until it is told to end, and return its exit code."""
     ending = _Ending()
-    app, does = make_app(_sharing_processors(settings, concurrency), ending)
+    app, does = make_app(read_apart(_sharing_processors(settings, concurrency)), ending)
     app.set_current()
     signals.setup_logging.connect(_keep_logs, weak=False)
     signals.worker_shutting_down.connect(ending.tell, weak=False)

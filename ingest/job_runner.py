@@ -15,6 +15,7 @@ from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.presence import RemovedMeanwhile
 from codequarry.ingest.removal import remove_repository, remove_version
 from codequarry.ingest.report import IndexRequest, Workshop
+from codequarry.ingest.stopping import stoppable
 from codequarry.shared.errors import (
     CodequarryError,
     Conflict,
@@ -46,6 +47,8 @@ from codequarry.shared.versions.refs import Ref, is_null_commit
 BEAT_SECONDS = 5.0
 # The first sign comes sooner: whoever asked looks at the phase.
 FIRST_BEAT_SECONDS = 0.5
+# How often a running job is read, to see whether it was cancelled: it ends within two seconds of that.
+LOOK_SECONDS = 0.5
 # These may pass by themselves.
 OUTAGES = (StoreUnavailable, EmbedderUnavailable)
 PASSING = (GitError,)
@@ -58,6 +61,8 @@ SEEING: tuple[Trigger, ...] = ("webhook", "poll")
 TAKEN, CANCELLED = "somebody else took the job over", "it was cancelled"
 # What is counted for a job that somebody else had taken over when its turn here ended.
 LOST = "lost"
+# How far a run is that waits for another process, as far as that concerns its end.
+WAITING = Progress("", "waiting", "", 0, 0, 0, "", "")
 
 log = logger("codequarry.jobs")
 
@@ -91,7 +96,7 @@ def run_job(job: Job, holder: str, open_workshop: OpenWorkshop, attend: Attend =
 def _run_job(job: Job, holder: str, workshop: Workshop, attend: Attend) -> Job | None:
     sign = _Sign(workshop, job, holder, attend)
     try:
-        with sign.shown():
+        with sign.shown(), stoppable(sign.check):
             commit = _perform(job, workshop, sign)
     except (Stopped, Interrupted):
         return sign.close(lambda now: given_back(now, holder))
@@ -196,6 +201,12 @@ class _Sign:
             self._ended.set()
             thread.join()
 
+    def check(self) -> None:
+        """Raise Stopped or Interrupted if the job is to end, wherever the run is waiting."""
+        if self._stop is not None:
+            raise Stopped(self._stop)
+        self._attend(self._job, WAITING)
+
     def observe(self, progress: Progress) -> None:
         """Note how far the run is, for the next beat; Stopped where the job was cancelled or taken over."""
         if progress.phase != self._progress.get("phase"):
@@ -215,8 +226,8 @@ class _Sign:
         self._attend(self._job, progress)
 
     def _look(self) -> None:
-        """Look at the beginning of a phase whether the job is still to be done, above all before it is published."""
-        with suppress(StoreError):  # the next beat tells
+        """Look whether the job is still to be done; at the beginning of a phase too, above all the publishing."""
+        with suppress(StoreError):  # the next look tells
             job = read_job(self._store, self._job.id)
             if job is None or job.holder != self._holder:
                 self._stop = TAKEN
@@ -250,9 +261,12 @@ class _Sign:
         return left
 
     def _run(self) -> None:
-        wait = min(FIRST_BEAT_SECONDS, BEAT_SECONDS)
-        while not self._ended.wait(wait):
-            wait = BEAT_SECONDS
+        beat_at = monotonic() + FIRST_BEAT_SECONDS
+        while not self._ended.wait(min(LOOK_SECONDS, BEAT_SECONDS)):
+            if monotonic() < beat_at:
+                self._look()
+                continue
+            beat_at = monotonic() + BEAT_SECONDS
             try:
                 job = change_job(self._store, self._job.id, lambda job: beaten(job, self._holder, self._progress))
             except (Conflict, NotIndexed, IndexMoved):

@@ -6,8 +6,9 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 
-from codequarry.ingest.chunking.core import CHUNKER_VERSION
+from codequarry.ingest.chunking.version import CHUNKER_VERSION
 from codequarry.ingest.collecting.collector import collect_after_run
+from codequarry.ingest.files.listing import lister_ahead
 from codequarry.ingest.freshness import note_fetch
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.mirrors import mirror_folder
@@ -64,7 +65,7 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: Observe) 
         first = index_repository(default, workshop, observe)
         wanted = understand(request, settings, store)
     watch = Watch(store, observe, wanted.known.name if wanted.known else request.name or wanted.origin.name)
-    with mirror_in_use(mirror_folder(wanted.origin, settings.home)):
+    with mirror_in_use(mirror_folder(wanted.origin, settings.home)), lister_ahead(settings.indexing):
         return replace(_index_wanted(request, workshop, wanted, watch, started), default_branch=first)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from codequarry.ingest.chunking.core import CHUNKER_VERSION
+from codequarry.ingest.chunking.version import CHUNKER_VERSION
 from codequarry.ingest.report import Workshop
 from codequarry.shared.errors import Conflict, GitError
 from codequarry.shared.repositories.catalog import (

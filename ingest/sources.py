@@ -4,16 +4,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from codequarry.ingest.files.lister import ListingOrder
+from codequarry.ingest.files.listing import list_files
 from codequarry.ingest.files.reading import ReadingRules
 from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
 from codequarry.ingest.files.worker import Assignment
 from codequarry.ingest.git.fetching import Fetched, synchronise
 from codequarry.ingest.git.guard import guarded_configuration
 from codequarry.ingest.git.mirrors import Access, open_access, remove_mirror, say_nothing
-from codequarry.ingest.git.objects import BlobReader, Mirror, TreeEntry, list_tree
+from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.redirects import is_redirected, moved_origin
 from codequarry.ingest.git.remote import HEAD, Listing, complain
+from codequarry.ingest.git.trees import TreeEntry, file_at
 from codequarry.ingest.report import IndexRequest
 from codequarry.ingest.transaction.target import Target
 from codequarry.ingest.wanted import Wanted, other_versions
@@ -22,6 +25,7 @@ from codequarry.shared.errors import GitError, LimitExceeded
 from codequarry.shared.repositories.catalog import Repository, update_repository
 from codequarry.shared.repositories.naming import claim
 from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.index import IndexingSettings
 from codequarry.shared.store.port import Store
 from codequarry.shared.triggers.following import settings_for
 from codequarry.shared.versions.ledger import read_head
@@ -46,6 +50,7 @@ class Source:
     key: str
     commit: str
     rules: PathRules
+    limits: IndexingSettings
     listing: Listing
     entries: tuple[TreeEntry, ...] | None = None
     state: str = ""
@@ -54,8 +59,9 @@ class Source:
     @cached_property
     def tasks(self) -> list[FileTask]:
         """The version's files, each with what its path decides."""
-        entries = list_tree(self.mirror, self.commit) if self.entries is None else self.entries
-        return [self.rules.decide(entry) for entry in entries]
+        mirror, most_paths = self.mirror, self.limits.max_paths
+        order = ListingOrder(mirror.folder, mirror.environment, self.commit, self.rules, most_paths, self.entries)
+        return list_files(order, self.limits)
 
     def target(self, repo: str) -> Target:
         """Return what a run would publish."""
@@ -63,7 +69,7 @@ class Source:
 
     def assignment(self, repo: str, settings: SettingsModel) -> Assignment:
         """Return what a reading process has to know."""
-        return Assignment(self.mirror, ReadingRules.of(repo, settings))
+        return Assignment(self.mirror, ReadingRules.of(repo, settings), settings.indexing.process_memory_bytes)
 
 
 def fetch_source(
@@ -90,8 +96,9 @@ def fetch_source(
             return None
         complain(access, wanted.ref)
     key = "" if wanted.is_default else fetched.ref.key
-    rules = PathRules(settings, _ignore_lines(fetched, settings.scan.max_file_bytes))
-    return Source(wanted.origin, fetched.mirror, fetched.ref, key, fetched.commit, rules, fetched.listing)
+    rules = PathRules(settings, ignore_lines(fetched.mirror, fetched.commit, settings.scan.max_file_bytes))
+    limits = settings.indexing
+    return Source(wanted.origin, fetched.mirror, fetched.ref, key, fetched.commit, rules, limits, fetched.listing)
 
 
 def fetch_commit(origin: Origin, commit: str, settings: SettingsModel, *, guarded: bool) -> Mirror:
@@ -164,10 +171,9 @@ def _adopted(known: Repository, new: Repository) -> Repository:
     return replace(found, head_commit=new.head_commit, fetched_at=new.fetched_at)
 
 
-def _ignore_lines(fetched: Fetched, most_bytes: int) -> list[str]:
-    """Read the ignore file of the commit itself; a link or an absurdly large one does not count."""
-    listed = list_tree(fetched.mirror, fetched.commit, IGNORE_FILE)
-    return read_ignore_file(fetched.mirror, listed[0] if listed else None, most_bytes)
+def ignore_lines(mirror: Mirror, commit: str, most_bytes: int) -> list[str]:
+    """Read the ignore file of a commit; a link or an absurdly large one does not count."""
+    return read_ignore_file(mirror, file_at(mirror.folder, mirror.environment, commit, IGNORE_FILE), most_bytes)
 
 
 def read_ignore_file(mirror: Mirror, entry: TreeEntry | None, most_bytes: int) -> list[str]:

@@ -10,6 +10,7 @@ from codequarry.ingest.lookout import Lookout, untold
 from codequarry.ingest.polling import poll_due
 from codequarry.ingest.report import CallHelpers
 from codequarry.ingest.sharing.helper import Helper
+from codequarry.ingest.stopping import stoppable
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.workplace import Workplace
 from codequarry.shared.errors import Interrupted
@@ -74,7 +75,9 @@ class Worker:
         """
         if self._is_ending():
             return
-        if self._helper.take_part(timeline, number, self._workplace.workshop(), self._keep_on):
+        with stoppable(self._keep_on):
+            more = self._helper.take_part(timeline, number, self._workplace.workshop(), lambda _: self._keep_on())
+        if more:
             self._messages.call_helper(timeline, number, priority)
         self._trim_mirrors()
 
@@ -132,13 +135,13 @@ class Worker:
         if ended is not None:
             log.info("job", **names, state=ended.state, commit=ended.commit or None)
 
-    def _keep_on(self, _: Progress) -> None:
+    def _keep_on(self) -> None:
         if self._is_ending():
             raise Interrupted("the worker is to end; another one goes on with this")
 
     def _attend(self, job: Job, progress: Progress) -> None:
         """Leave a job between two of its steps where the process is to end; let one that is more urgent go first."""
-        self._keep_on(progress)
+        self._keep_on()
         if progress.phase != "indexing" or not progress.files_total:
             return
         if monotonic() - self._looked < LOOK_SECONDS:

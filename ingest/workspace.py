@@ -8,11 +8,12 @@ from codequarry.ingest.git.checkout import Checkout, FileTree, Tracked, checkout
 from codequarry.ingest.git.fetching import keep_head
 from codequarry.ingest.git.hashing import blob_of
 from codequarry.ingest.git.mirrors import open_access, say_nothing
-from codequarry.ingest.git.objects import SUBMODULE, SYMLINK, Mirror, TreeEntry
+from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.paths import printable, raw
 from codequarry.ingest.git.process import run_git
 from codequarry.ingest.git.remote import Listing
+from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry, check_count
 from codequarry.ingest.sources import Source, fetch_source, read_ignore_file
 from codequarry.ingest.wanted import Wanted
 from codequarry.shared.settings.config import SettingsModel
@@ -51,10 +52,12 @@ def read_workspace(
     with access.locked() as lock:
         access.make(commit)
         keep_head(access, lock, checkout.folder, ref)
-        entries = tuple(_kept(access.mirror, checkout, list(_entries(checkout, access.mirror, commit)), most_bytes))
+        found = _counted(_entries(checkout, access.mirror, commit), settings.indexing.max_paths)
+        entries = tuple(_kept(access.mirror, checkout, found, most_bytes))
     ignore_file = next((entry for entry in entries if entry.path == IGNORE_FILE), None)
     rules = PathRules(settings, read_ignore_file(access.mirror, ignore_file, most_bytes))
-    return Source(origin, access.mirror, ref, ref.key, commit, rules, Listing(), entries, _state(entries))
+    limits = settings.indexing
+    return Source(origin, access.mirror, ref, ref.key, commit, rules, limits, Listing(), entries, _state(entries))
 
 
 def _entries(checkout: Checkout, mirror: Mirror, commit: str) -> Iterator[TreeEntry]:
@@ -74,6 +77,15 @@ def _entries(checkout: Checkout, mirror: Mirror, commit: str) -> Iterator[TreeEn
             yield TreeEntry(printable(path), mode, *hashed)
         elif path in absent and absent[path].blob in sizes:
             yield _left_out(absent[path], sizes)
+
+
+def _counted(entries: Iterable[TreeEntry], most_paths: int) -> list[TreeEntry]:
+    """Return the entries; LimitExceeded as soon as there are too many."""
+    found = []
+    for entry in entries:
+        found.append(entry)
+        check_count(len(found), most_paths)
+    return found
 
 
 def _left_out(entry: Tracked, sizes: dict[str, int]) -> TreeEntry:

@@ -11,7 +11,7 @@ _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _PATH = re.compile(
     r"(?<![\w:/])(?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z][A-Za-z0-9]{0,4}(?![\w/])|(?<![\w:/])(?:[\w@.+-]+/)+[\w@.+-]+"
 )
-_URL = re.compile(r"\w+://\S+")
+_URL = re.compile(r"(?<!\w)\w+://\S+")
 # More names than this in one query is pasted code: its words are searched, its names are not looked up one by one.
 MAX_NAMES = 16
 # What makes `util.go` a file and not the member `go` of something called `util`.

@@ -8,14 +8,14 @@ MAX_DOC_CHARACTERS = 2_000
 MAX_SIGNATURE_CHARACTERS = 500
 
 _OPENING = re.compile(r"^\s*(?:/\*+(?!/)!?|<!--+|//[/!]*|#+!?|--+|;+)[ \t]?")
-_CLOSING = re.compile(r"\s*(?:\*+/|--+>)\s*$")
+_CLOSING = re.compile(r"(?<!\s)\s*(?:(?<!\*)\*+/|(?<!-)--+>)\s*$")
 _STAR = re.compile(r"^\s*\*+(?!/)[ \t]?")
 _PARAMETER = re.compile(r"""<(?:param|typeparam|exception)\s+(?:name|cref)="(?:[A-Z]:)?([^"]*)"\s*>""")
 _XML_TAG = re.compile(
     r"</?(?:summary|remarks|para|returns|value|example|c|code|see|seealso|exception|param|typeparam)\b[^>]*>"
 )
 _CREF = re.compile(r"""<(?:see|paramref|typeparamref|seealso)\s+(?:cref|name|langword)="(?:[A-Z]:)?([^"]*)"\s*/>""")
-_TRAILER = re.compile(r"\s*(?:\{|:|=>|=|\bdo|;|\bthen)\s*$")
+_TRAILER = re.compile(r"(?<!\s)\s*(?:\{|:|=>|=|\bdo|;|\bthen)\s*$")
 
 
 def clean_comment(text: str) -> str:

@@ -9,12 +9,10 @@ from codequarry.ingest.chunking.packing import Sizes
 from codequarry.ingest.chunking.pieces import Piece
 from codequarry.ingest.chunking.plain import plain_pieces
 from codequarry.ingest.chunking.text import SourceText
+from codequarry.ingest.chunking.version import CHUNKER_VERSION
 from codequarry.ingest.files.source import SourceFile
 from codequarry.shared.model import Chunk
 from codequarry.shared.settings.config import ChunkingSettings
-
-CHUNKER_VERSION = "1"
-"""Part of every chunk's id: raise it with any change that cuts or describes a file otherwise."""
 
 
 def chunk_file(source: SourceFile, settings: ChunkingSettings) -> list[Chunk]:

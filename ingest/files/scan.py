@@ -1,29 +1,35 @@
 """Which files count, and why the others don't: every skipped file keeps one of the reasons below."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
-from pathspec import GitIgnoreSpec
-from pathspec.patterns.gitignore import GitIgnorePatternError
-
-from codequarry.ingest.chunking.core import CHUNKER_VERSION
+from codequarry.ingest.chunking.version import CHUNKER_VERSION
+from codequarry.ingest.files.globs import globs_of_file, globs_of_setting
 from codequarry.ingest.files.kinds import is_minified_name, kind_of_path
 from codequarry.ingest.files.languages import language_of
 from codequarry.ingest.files.source import PathLabels
-from codequarry.ingest.git.objects import SUBMODULE, SYMLINK, TreeEntry
-from codequarry.shared.errors import UsageError
+from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry
 from codequarry.shared.model import KindOfFile
-from codequarry.shared.settings.config import ScanSettings, SettingsModel
+
+if TYPE_CHECKING:
+    from codequarry.shared.settings.config import ScanSettings, SettingsModel
 
 # Part of every rules hash: raise it when the rules of this file, kinds.py or content.py change.
 SCANNER_VERSION = 1
+# Part of the hash of a run's rules, not of a file's: raise it when patterns come to fit other paths.
+GLOBS_VERSION = 2
 IGNORE_FILE = ".codequarryignore"
+
+# PATH_MAX of Linux. What is kept of a path grows with the square of its depth.
+MAX_PATH_BYTES = 4_096
 
 SKIP_REASONS: dict[str, str] = {
     "submodule": "a commit of another repository, not a file",
     "symlink": "a symbolic link; links are never followed",
+    "path-too-long": "its path is longer than any file system takes (4,096 bytes)",
     "excluded": "fits [scan] exclude or the repository's .codequarryignore",
     "not-included": "fits none of the patterns of [scan] include",
     "vendored": "lies in a folder of other people's code ([scan] skip_vendored)",
@@ -64,16 +70,27 @@ class FileTask:
 
 
 class PathRules:
-    """The settings and a commit's ignore file as one decision a path."""
+    """The settings and a commit's ignore file as one decision a path.
 
-    def __init__(self, settings: SettingsModel, ignore_lines: Sequence[str] = ()) -> None:
+    It holds nothing of the settings' own classes: the process that lists a tree gets it, and loads little else.
+    """
+
+    def __init__(self, settings: "SettingsModel", ignore_lines: Sequence[str] = ()) -> None:
+        """Take the settings and the lines of the ignore file.
+
+        UsageError for a wrong pattern of the settings, LimitExceeded for an ignore file that is too large.
+        """
         scan = settings.scan
-        self._scan = scan
-        self._languages = settings.languages
-        self._ignore = _spec(filter(_is_pattern, ignore_lines))
-        self._exclude = _spec_of_setting("[scan] exclude", scan.exclude)
-        self._include = _spec_of_setting("[scan] include", scan.include)
-        self._labels = [(_spec_of_setting("[[path_rules]] glob", [rule.glob]), rule) for rule in settings.path_rules]
+        self._max_file_bytes = scan.max_file_bytes
+        self._language_map = dict(settings.languages.map)
+        self._languages_on = settings.languages.only
+        self._ignore = globs_of_file(IGNORE_FILE, ignore_lines)
+        self._exclude = globs_of_setting("[scan] exclude", scan.exclude)
+        self._include = globs_of_setting("[scan] include", scan.include)
+        self._labels = [
+            (globs_of_setting("[[path_rules]] glob", [one.glob]), PathLabels(one.microservice, one.aggregate, one.tags))
+            for one in settings.path_rules
+        ]
         self._names_skipped = _names_skipped(scan)
         self._content_rules = _digest(
             SCANNER_VERSION,
@@ -87,7 +104,7 @@ class PathRules:
     def decide(self, entry: TreeEntry) -> FileTask:
         """Decide what a path alone can decide."""
         wanted, ignored_by = self._asked(entry.path)
-        language = language_of(entry.path, mapping=self._languages.map)
+        language = language_of(entry.path, mapping=self._language_map)
         kind = kind_of_path(entry.path, language)
         found = self._skip(entry, kind, language, wanted, ignored_by)
         if found:
@@ -95,7 +112,7 @@ class PathRules:
             return FileTask(entry.path, entry.blob, entry.size, _digest(reason), reason, detail, language)
         labels = self._labels_of(entry.path)
         # Where the name does not tell the language, the first line may, and then it can still be switched off.
-        allowed = self._languages.only if language is None else None
+        allowed = self._languages_on if language is None else None
         rules = _digest(self._content_rules, language, allowed, kind, labels, wanted)
         return FileTask(
             entry.path, entry.blob, entry.size, rules, language=language, kind=kind, labels=labels, wanted=wanted
@@ -106,11 +123,10 @@ class PathRules:
 
         The settings are asked first: a repository can't bring in what whoever runs the index left out.
         """
-        for spec in (self._exclude, self._ignore):
-            verdict = spec.check_file(path) if spec else None
-            if verdict and verdict.include is not None:
-                assert spec is not None and verdict.index is not None
-                return not verdict.include, str(spec.patterns[verdict.index].pattern) if verdict.include else ""
+        for globs in (self._exclude, self._ignore):
+            verdict = globs.verdict(path)
+            if verdict:
+                return not verdict.excludes, verdict.line if verdict.excludes else ""
         return False, ""
 
     def _skip(
@@ -120,56 +136,37 @@ class PathRules:
             return "submodule", f"commit {entry.blob}"
         if entry.mode == SYMLINK:
             return "symlink", ""
+        if len(entry.path) > MAX_PATH_BYTES or len(entry.path.encode()) > MAX_PATH_BYTES:
+            return "path-too-long", ""
         if ignored_by:
             return "excluded", ignored_by
-        if self._include and not wanted and not self._include.match_file(entry.path):
+        if self._include and not wanted and not self._include.matches(entry.path):
             return "not-included", ""
         reason = None if wanted else self._reason_of_name(entry.path, kind, language)
         if reason:
             return reason, ""
-        if entry.size > self._scan.max_file_bytes:
-            return "too-large", f"{entry.size} bytes, the limit is {self._scan.max_file_bytes}"
+        if entry.size > self._max_file_bytes:
+            return "too-large", f"{entry.size} bytes, the limit is {self._max_file_bytes}"
         return None
 
     def _reason_of_name(self, path: str, kind: KindOfFile, language: str | None) -> str | None:
         reason = "minified" if kind == "generated" and is_minified_name(path) else _REASON_OF_KIND.get(kind)
         if reason in self._names_skipped:
             return reason
-        if self._languages.only and language and language not in self._languages.only:
+        if self._languages_on and language and language not in self._languages_on:
             return "language-off"
         return None
 
     def _labels_of(self, path: str) -> PathLabels:
         microservice, aggregate, tags = None, None, []
-        for spec, rule in self._labels:
-            if spec and spec.match_file(path):
+        for globs, rule in self._labels:
+            if globs.matches(path):
                 microservice, aggregate = rule.microservice or microservice, rule.aggregate or aggregate
                 tags += [tag for tag in rule.tags if tag not in tags]
         return PathLabels(microservice, aggregate, tuple(tags))
 
 
-def _spec(lines: Iterable[str]) -> GitIgnoreSpec | None:
-    spec = GitIgnoreSpec.from_lines(lines)
-    return spec if len(spec) else None
-
-
-def _spec_of_setting(setting: str, patterns: Iterable[str]) -> GitIgnoreSpec | None:
-    wrong = next((pattern for pattern in patterns if not _is_pattern(pattern)), None)
-    if wrong is not None:
-        raise UsageError(f"{setting}: '{wrong}' is no pattern as in .gitignore")
-    return _spec(patterns)
-
-
-def _is_pattern(line: str) -> bool:
-    """Tell whether a line is a pattern; git passes over those that are not."""
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except GitIgnorePatternError:
-        return False
-    return True
-
-
-def _names_skipped(scan: ScanSettings) -> frozenset[str]:
+def _names_skipped(scan: "ScanSettings") -> frozenset[str]:
     switches = {
         "vendored": scan.skip_vendored,
         "lock-file": scan.skip_lock_files,
@@ -179,11 +176,11 @@ def _names_skipped(scan: ScanSettings) -> frozenset[str]:
     return frozenset(reason for reason, is_on in switches.items() if is_on)
 
 
-def _rules_digest(settings: SettingsModel, content_rules: str, ignore_lines: Sequence[str]) -> str:
+def _rules_digest(settings: "SettingsModel", content_rules: str, ignore_lines: Sequence[str]) -> str:
     """Return the hash of all that decides about any file."""
     path_rules = [rule.model_dump_json() for rule in settings.path_rules]
     sections = (settings.scan.model_dump_json(), settings.languages.model_dump_json())
-    return _digest(content_rules, *sections, *path_rules, *ignore_lines)
+    return _digest(GLOBS_VERSION, content_rules, *sections, *path_rules, *ignore_lines)
 
 
 @lru_cache(maxsize=4096)

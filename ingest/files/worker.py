@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from codequarry.ingest.files.bounds import limit_memory
 from codequarry.ingest.files.reading import FileReader, ReadingRules
 from codequarry.ingest.git.objects import Mirror
 from codequarry.shared.errors import CodequarryError
@@ -19,6 +20,9 @@ from codequarry.shared.errors import CodequarryError
 # The slowest real file of the largest allowed size takes a second. In seconds of processor time, so that a busy
 # machine changes no verdict.
 FILE_SECONDS = 30.0
+# By the clock, for what waits without computing: a busy machine gives a process more than a tenth of a processor.
+CLOCK_FACTOR = 10
+MEMORY_BYTES = 2_000_000_000
 READY = "ready"
 
 
@@ -28,6 +32,7 @@ class Assignment:
 
     mirror: Mirror
     rules: ReadingRules
+    memory_bytes: int = MEMORY_BYTES
     file_seconds: float = FILE_SECONDS
 
 
@@ -36,19 +41,25 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     inbox, outbox = _channels()
     assignment: Assignment = pickle.load(inbox)
+    limit_memory(assignment.memory_bytes)
     reader = FileReader(assignment.mirror, assignment.rules)
     _send(outbox, READY)
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
             for task in pickle.load(inbox):
-                # When the time is up the system itself ends the process: a loop inside a grammar hears no exception.
-                signal.setitimer(signal.ITIMER_VIRTUAL, assignment.file_seconds)
+                _give_time(assignment.file_seconds)
                 try:
                     result: object = reader.read(task)
                 except CodequarryError as error:
                     result = error
-                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+                _give_time(0)
                 _send(outbox, result)
+
+
+def _give_time(seconds: float) -> None:
+    """Have the system end this process when the time is up: a loop inside a grammar hears no exception."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds * CLOCK_FACTOR)
 
 
 def _channels() -> tuple[BinaryIO, BinaryIO]:

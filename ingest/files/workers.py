@@ -14,9 +14,11 @@ from typing import Protocol
 
 from codequarry.ingest.files.reading import FileReader, ReadFile, failed
 from codequarry.ingest.files.scan import FileTask
-from codequarry.ingest.files.worker import READY, Assignment
+from codequarry.ingest.files.worker import CLOCK_FACTOR, READY, Assignment
+from codequarry.ingest.stopping import LOOK_SECONDS, check_stop
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.processors import processor_count
+from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.index import IndexingSettings
 
 # Small enough that the workers finish together, large enough that handing over costs nothing.
@@ -48,6 +50,13 @@ def most_processes(settings: IndexingSettings) -> int:
 def reading_processes(tasks: Sequence[FileTask], settings: IndexingSettings) -> int:
     """Return how many processes are worth starting for so many files."""
     return min(most_processes(settings), -(-sum(task.skip is None for task in tasks) // BATCH_FILES))
+
+
+def read_apart(settings: SettingsModel) -> SettingsModel:
+    """Return the settings of a process that others depend on: what a stranger wrote is never read in it."""
+    if settings.indexing.processes != 0:
+        return settings
+    return settings.model_copy(update={"indexing": settings.indexing.model_copy(update={"processes": 1})})
 
 
 def open_readers(assignment: Assignment, processes: int) -> Readers:
@@ -123,6 +132,8 @@ class WorkerProcess:
         self._complaints.close()
         if code == -signal.SIGVTALRM:
             return f"took more than {self._seconds:g} s of processor time"
+        if code == -signal.SIGALRM:
+            return f"took more than {self._seconds * CLOCK_FACTOR:g} s"
         return f"crashed ({signal.Signals(-code).name if code < 0 else f'exit {code}'})"
 
     def _await_start(self) -> None:
@@ -168,13 +179,19 @@ class WorkerProcesses:
         waiting = _batched(tasks)
         in_flight = self._hand_out(waiting, BATCHES_PER_WORKER * len(self._workers))
         while in_flight:
-            outcome = self._outcomes.get()
+            outcome = self._next_outcome()
             if isinstance(outcome, BaseException):
                 raise outcome
             yield outcome
             in_flight -= 1
             if self._batches.qsize() < len(self._workers):
                 in_flight += self._hand_out(waiting, 1)
+
+    def _next_outcome(self) -> ReadFile | BaseException:
+        while True:
+            check_stop()
+            with suppress(queue.Empty):
+                return self._outcomes.get(timeout=LOOK_SECONDS)
 
     def _hand_out(self, waiting: Iterator[list[FileTask]], batches: int) -> int:
         handed = list(islice(waiting, batches))

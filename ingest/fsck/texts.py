@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from codequarry.ingest.files.content import NotText, decode
-from codequarry.ingest.files.reading import ReadingRules, judge
-from codequarry.ingest.files.scan import FileTask
+from codequarry.ingest.files.reading import ReadFile
 from codequarry.ingest.fsck.files import Problem
 from codequarry.shared.model import Chunk, FileRecord
 
@@ -23,12 +22,11 @@ def check_text(record: FileRecord, data: bytes, chunks: Sequence[Chunk]) -> list
     return [Problem("text", record.path, detail) for detail in wrong]
 
 
-def check_skipped(record: FileRecord, task: FileTask, data: bytes, rules: ReadingRules) -> list[Problem]:
-    """Decide anew about a file that was skipped for its content."""
-    verdict = judge(task, data, rules).verdict
-    if verdict == record.verdict:
+def check_skipped(record: FileRecord, read: ReadFile) -> list[Problem]:
+    """Compare the verdict on a file that was skipped for its content with the one that it gets now."""
+    if read.verdict == record.verdict:
         return []
-    return [Problem("verdict", record.path, f"the index says {record.verdict}, the rules say {verdict}")]
+    return [Problem("verdict", record.path, f"the index says {record.verdict}, the rules say {read.verdict}")]
 
 
 def _wrong_text(chunk: Chunk, text: str, starts: Sequence[int]) -> str:

@@ -2,21 +2,26 @@
 
 import random
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 from codequarry.ingest.collecting.collector import collect_history
+from codequarry.ingest.files.lister import ListingOrder
+from codequarry.ingest.files.listing import list_files
 from codequarry.ingest.files.reading import ReadingRules
-from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
+from codequarry.ingest.files.scan import FileTask, PathRules
+from codequarry.ingest.files.worker import Assignment
+from codequarry.ingest.files.workers import open_readers, reading_processes
 from codequarry.ingest.fsck.catalog import check_catalog, give_up_lost, mend_catalog
 from codequarry.ingest.fsck.files import Problem, check_files, is_readable
 from codequarry.ingest.fsck.texts import check_skipped, check_text
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.mirrors import mirror_folder, open_access
-from codequarry.ingest.git.objects import BlobReader, Mirror, list_tree
+from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.report import IndexReport, IndexRequest, Observe, Workshop, ignore
-from codequarry.ingest.sources import read_ignore_file
+from codequarry.ingest.sources import ignore_lines
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import read_workspace
 from codequarry.shared.errors import GitError, NotIndexed, UsageError
@@ -91,8 +96,8 @@ def _check_version(
     problems += check_files(version.tasks.values(), records, store.row_counts(snapshot), same_rules=same_rules)
     read = _to_read(version, records, same_rules=same_rules, everything=full_text)
     watch.expect(len(read))
-    rules = ReadingRules.of(record.repo, workshop.settings)
-    problems += _check_texts(version, read, store, snapshot, rules, watch)
+    problems += _check_texts(version, [one for one in read if one.verdict == INDEXED], store, snapshot, watch)
+    problems += _check_skipped(version, [one for one in read if one.verdict != INDEXED], workshop.settings, watch)
     _check_kept(store, record)
     paths = version.tasks.keys() | {one.path for one in records}
     return FsckReport(record, len(paths), len(read), same_rules, tuple(problems))
@@ -161,10 +166,10 @@ def _read_commit(record: TransactionRecord, repository: Repository, settings: Se
             f"{mirror.folder} has not commit {record.commit} of {record.repo}: "
             f"codequarry index {repository.origin} fetches the newest one"
         )
-    entries = list_tree(mirror, record.commit)
-    ignored = next((entry for entry in entries if entry.path == IGNORE_FILE), None)
-    rules = PathRules(settings, read_ignore_file(mirror, ignored, settings.scan.max_file_bytes))
-    return _Version(mirror, rules, {entry.path: rules.decide(entry) for entry in entries})
+    rules = PathRules(settings, ignore_lines(mirror, record.commit, settings.scan.max_file_bytes))
+    limits = settings.indexing
+    order = ListingOrder(mirror.folder, mirror.environment, record.commit, rules, limits.max_paths)
+    return _Version(mirror, rules, {task.path: task for task in list_files(order, limits)})
 
 
 def _to_read(
@@ -186,20 +191,30 @@ def _check_texts(
     records: Sequence[FileRecord],
     store: Store,
     snapshot: Snapshot,
-    rules: ReadingRules,
     watch: Watch,
 ) -> list[Problem]:
     problems: list[Problem] = []
     with BlobReader(version.mirror) as blobs:
         for record in records:
-            data = blobs.read(record.blob)
-            if record.verdict == INDEXED:
-                chunks = store.chunks(snapshot, record.path, record.repo)
-                problems += check_text(record, data, chunks)
-                watch.advance(1, len(chunks))
-            else:
-                problems += check_skipped(record, version.tasks[record.path], data, rules)
-                watch.advance(1, 0)
+            chunks = store.chunks(snapshot, record.path, record.repo)
+            problems += check_text(record, blobs.read(record.blob), chunks)
+            watch.advance(1, len(chunks))
+    return problems
+
+
+def _check_skipped(
+    version: _Version, records: Sequence[FileRecord], settings: SettingsModel, watch: Watch
+) -> list[Problem]:
+    """Decide anew about files that were skipped for their content, in a process of its own as a run does."""
+    problems: list[Problem] = []
+    by_path = {record.path: record for record in records}
+    tasks = [version.tasks[path] for path in by_path]
+    rules = ReadingRules.of(records[0].repo if records else "", settings)
+    assignment = Assignment(version.mirror, rules, settings.indexing.process_memory_bytes)
+    with closing(open_readers(assignment, reading_processes(tasks, settings.indexing))) as readers:
+        for file in readers.read(tasks):
+            problems += check_skipped(by_path[file.task.path], file)
+            watch.advance(1, 0)
     return problems
 
 

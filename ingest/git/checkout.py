@@ -10,9 +10,9 @@ from typing import BinaryIO
 
 from codequarry.ingest.git.hashing import blob_of, blob_of_file
 from codequarry.ingest.git.mirrors import open_environment
-from codequarry.ingest.git.objects import SYMLINK
 from codequarry.ingest.git.origins import Origin, origin_of_record, parse_origin
 from codequarry.ingest.git.process import run_git
+from codequarry.ingest.git.trees import SYMLINK
 from codequarry.shared.errors import CodequarryError, GitError
 from codequarry.shared.repositories.naming import find_repository
 from codequarry.shared.settings.config import SettingsModel

@@ -14,6 +14,7 @@ from pathlib import Path
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.process import CONFIGURATION, SizeLimit, git_environment, run_git
+from codequarry.ingest.stopping import check_stop
 from codequarry.shared.errors import GitError
 from codequarry.shared.settings.config import GitSettings
 
@@ -112,6 +113,7 @@ class Access:
             if other != told:
                 self.say(f"waiting for {other}")
                 told = other
+            check_stop()
             time.sleep(LOCK_LOOK_SECONDS)
         if told:
             self.say(FETCHING)

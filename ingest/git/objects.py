@@ -1,4 +1,4 @@
-"""Reading a mirror: tree listings, blobs, history. All comes from git objects, never from a working tree."""
+"""Reading a mirror: blobs, history. All comes from git objects, never from a working tree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,11 +6,9 @@ from pathlib import Path
 
 import git as gitpython
 
-from codequarry.ingest.git.paths import printable
 from codequarry.ingest.git.process import run_git
 from codequarry.shared.errors import GitError
 
-SYMLINK, SUBMODULE = "120000", "160000"
 SHA1_DIGITS = 40
 
 
@@ -36,32 +34,9 @@ class Mirror:
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
-    """A file, symbolic link or submodule of a commit; ``size`` is that of the blob in bytes, 0 for a submodule."""
-
-    path: str
-    mode: str
-    blob: str
-    size: int
-
-
-def list_tree(mirror: Mirror, commit: str, *paths: str) -> list[TreeEntry]:
-    """List the files of a commit; only those at ``paths`` where given."""
-    command = ("ls-tree", "-r", "-z", "--long", "--full-tree", commit, "--", *paths)
-    listing = mirror.run(*command, what=f"cannot list commit {commit}; {_anew(mirror.folder)}")
-    return [_entry(line) for line in listing.split(b"\0") if line]
-
-
 def _anew(folder: object) -> str:
     """Say what helps when our own copy is damaged, as after a power cut."""
     return f"if {folder} is damaged, delete it and run again: it is fetched anew"
-
-
-def _entry(line: bytes) -> TreeEntry:
-    facts, _, path = line.partition(b"\t")
-    mode, _, blob, size = facts.decode().split()
-    return TreeEntry(printable(path), mode, blob, 0 if size == "-" else int(size))
 
 
 class BlobReader:

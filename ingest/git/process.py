@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codequarry.ingest.git.origins import Credentials, Origin
+from codequarry.ingest.stopping import LOOK_SECONDS, check_stop
 from codequarry.shared.errors import GitError, LimitExceeded
 from codequarry.shared.repositories.origin_rules import fits_host
 from codequarry.shared.settings.config import GitSettings
@@ -51,8 +52,6 @@ CREDENTIAL_HELPER = (
     '!f() { test "$1" = get && '
     'printf "username=%s\\npassword=%s\\n" "$CODEQUARRY_ORIGIN_USER" "$CODEQUARRY_ORIGIN_SECRET"; }; f'
 )
-# How often the size of what git fetches is looked at.
-LOOK_SECONDS = 0.5
 SSH_WITHOUT_QUESTIONS = "ssh -oBatchMode=yes -oConnectTimeout=30"
 _ACCOUNT_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _SET_TOKEN = "set CODEQUARRY_GIT__TOKEN or, needed where a request named the origin, the host's token in [git.tokens]"
@@ -176,7 +175,7 @@ def run_git(
 ) -> bytes:
     """Run git, with ``data`` as its input, and return its output; GitError says ``what`` failed and what to do.
 
-    ``attend`` is called every moment while it runs; what it raises ends the process.
+    ``attend`` is called every moment while it runs; what it raises ends the process. So does the end of the run.
 
     The process has a group of its own, so that a timeout or Ctrl-C also ends the helpers it started. ``keep_open`` are
     file descriptors that it inherits: a lock then lives as long as the longest-lived of them.
@@ -209,14 +208,14 @@ def run_git(
 def _communicate(
     process: subprocess.Popen[bytes], data: bytes | None, timeout: float | None, attend: Callable[[], None] | None
 ) -> tuple[bytes, bytes]:
-    if attend is None:
-        return process.communicate(data, timeout=timeout)
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
         try:
             return process.communicate(data, timeout=LOOK_SECONDS)
         except subprocess.TimeoutExpired:
-            attend()
+            check_stop()
+            if attend:
+                attend()
             if deadline is not None and time.monotonic() > deadline:
                 raise
 

@@ -112,7 +112,10 @@ class _Desk:
         with ExitStack() as stack:
             stack.enter_context(mirror_in_use(mirror_folder(origin, settings.home)))
             mirror = fetch_commit(origin, plan.commit, settings, guarded=plan.guarded)
-            readers = open_readers(Assignment(mirror, plan.rules), most_processes(settings.indexing))
+            readers = open_readers(
+                Assignment(mirror, plan.rules, settings.indexing.process_memory_bytes),
+                most_processes(settings.indexing),
+            )
             stack.enter_context(closing(readers))
             self._open = stack.pop_all()
         self._reading = ReadingAhead(readers)

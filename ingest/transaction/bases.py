@@ -51,6 +51,8 @@ def choose_base(store: Store, head: Head, source: Source, repo: str, current: Pl
     None where the repository has no full timeline.
     """
     candidates = list(dict.fromkeys(_candidates(store, head, source, repo)))
+    if candidates:
+        _ = source.tasks  # git compares trees without a limit: the one that is new must have been listed within it
     plans: dict[Place, Plan] = {}
 
     def paths(record: TransactionRecord) -> int:

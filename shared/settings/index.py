@@ -9,7 +9,22 @@ class IndexingSettings(Section):
     """How an indexing run shares the machine."""
 
     processes: int | None = Field(
-        default=None, ge=0, le=256, description="chunking processes; one a core if unset, 0 chunks in the run's own"
+        default=None,
+        ge=0,
+        le=256,
+        description="chunking processes; one a core if unset; 0, for debuggers, "
+        "reads in the run's own, without limits: the service and workers take it for 1",
+    )
+    max_paths: int = Field(
+        default=3_000_000, ge=1, description="a version with more files is refused; each takes 400 bytes of memory"
+    )
+    listing_seconds: float = Field(
+        default=600, gt=0, description="to list a version's files and match them with patterns may take so long"
+    )
+    process_memory_bytes: int = Field(
+        default=2_000_000_000,
+        ge=200_000_000,
+        description="memory of each process that lists or reads files; a file that takes more is skipped",
     )
     batch_files: int = Field(default=200, ge=1, le=10_000)
     lease_seconds: float = Field(default=30, gt=0, description="a lease that has not changed for so long has expired")

@@ -58,6 +58,9 @@ CONFIG_LANGUAGES = ("yaml", "json", "toml", "ini", "java properties", "propertie
 # Only the ratio matters: a name says more of a chunk than a word of its body.
 RECALL_WEIGHTS: Mapping[str, int] = {"symbol": 4, "signature": 2, "path": 2, "doc": 2, "body": 1}
 
+# All tails of a path have the square of its length: 2,000 folders of one letter would take 4 MB. Real paths have 20.
+MAX_TAILS = 100
+
 # OpenSearch refuses longer regular expressions (its index.max_regex_length).
 MAX_REGEX_CHARACTERS = 1000
 
@@ -93,7 +96,8 @@ def symbol_keys(chunk: Chunk) -> dict[str, int]:
 def path_tails(path: str) -> tuple[str, ...]:
     """Return what the path channel finds a path by: its lower-case tails of whole segments, the file name first."""
     segments = path.lower().split("/")
-    return tuple("/".join(segments[start:]) for start in range(len(segments) - 1, -1, -1))
+    last = max(0, len(segments) - MAX_TAILS)
+    return tuple("/".join(segments[start:]) for start in range(len(segments) - 1, last - 1, -1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from codequarry.ingest.chunking.core import CHUNKER_VERSION, chunk_file
+from codequarry.ingest.chunking.core import chunk_file
 from codequarry.ingest.chunking.counter import count_tokens
+from codequarry.ingest.chunking.version import CHUNKER_VERSION
 from codequarry.ingest.files.source import PathLabels, SourceFile
 from codequarry.shared.settings.config import ChunkingSettings
 

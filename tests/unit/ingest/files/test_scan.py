@@ -7,7 +7,7 @@ import pytest
 from codequarry.ingest.files.reading import ReadingRules, judge
 from codequarry.ingest.files.scan import SKIP_REASONS, PathRules
 from codequarry.ingest.files.source import PathLabels
-from codequarry.ingest.git.objects import SUBMODULE, SYMLINK, TreeEntry
+from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry
 from codequarry.shared.errors import UsageError
 from codequarry.shared.settings.config import (
     ChunkingSettings,

@@ -15,7 +15,7 @@ from codequarry.ingest.files.reading import ReadingRules
 from codequarry.ingest.files.scan import PathRules
 from codequarry.ingest.files.worker import Assignment
 from codequarry.ingest.files.workers import BATCH_FILES, Crashed, WorkerProcess, WorkerProcesses, open_readers
-from codequarry.ingest.git.objects import list_tree
+from codequarry.ingest.git.trees import list_tree
 from codequarry.shared.errors import CodequarryError, GitError
 from codequarry.shared.settings.config import SettingsModel
 
@@ -27,8 +27,9 @@ def work(make_repository, fetch):
     """Return an assignment over a small repository and the tasks of its files."""
     fetched = fetch(make_repository(files=FILES).origin)
     rules = PathRules(SettingsModel())
-    tasks = [rules.decide(entry) for entry in list_tree(fetched.mirror, fetched.commit)]
-    return Assignment(fetched.mirror, ReadingRules("r")), tasks
+    mirror = fetched.mirror
+    tasks = [rules.decide(entry) for entry in list_tree(mirror.folder, mirror.environment, fetched.commit)]
+    return Assignment(mirror, ReadingRules("r")), tasks
 
 
 @pytest.mark.parametrize("processes", [0, 1, 3])

@@ -9,11 +9,16 @@ import pytest
 
 from codequarry.ingest.git.fetching import DETACHED_REF
 from codequarry.ingest.git.mirrors import mirror_folder
-from codequarry.ingest.git.objects import SUBMODULE, SYMLINK, BlobReader, TreeEntry, list_tree
+from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.ingest.git.remote import HEAD
+from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry, list_tree
 from codequarry.shared.errors import GitError, UsageError
 from codequarry.shared.settings.config import GitSettings
+
+
+def entries_of(mirror: Mirror, commit: str) -> list[TreeEntry]:
+    return list(list_tree(mirror.folder, mirror.environment, commit))
 
 
 def test_the_branch_of_head_is_fetched_when_none_is_named(make_repository, fetch):
@@ -117,7 +122,7 @@ def test_other_forms_of_repositories_are_read(make_repository, fetch, tmp_path, 
         tip = repository.commit()
     fetched = fetch(str(folder))
     assert fetched.commit == tip
-    (entry,) = list_tree(fetched.mirror, tip)
+    (entry,) = entries_of(fetched.mirror, tip)
     assert entry.path == "a.txt"
     with BlobReader(fetched.mirror) as blobs:
         assert blobs.read(entry.blob) == b"a"
@@ -132,7 +137,8 @@ def test_every_entry_of_a_commit_is_listed_with_mode_blob_and_size(make_reposito
     inner = make_repository("inner", {"i.txt": "i"})
     repository.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner.origin, "sub")
     tip = repository.commit()
-    entries = {entry.path: entry for entry in list_tree(fetch(repository.origin).mirror, tip)}
+    mirror = fetch(repository.origin).mirror
+    entries = {entry.path: entry for entry in entries_of(mirror, tip)}
     assert set(entries) == {".gitmodules", "dir/a.txt", 'line\nfeed "and" quotes', "caf\\xe9", "link", "sub"}
     assert entries["dir/a.txt"] == TreeEntry("dir/a.txt", "100644", entries["dir/a.txt"].blob, 12)
     assert entries["link"].mode == SYMLINK
@@ -144,7 +150,7 @@ def test_blobs_are_read_byte_for_byte(make_repository, fetch):
     repository = make_repository(files=contents)
     fetched = fetch(repository.origin)
     with BlobReader(fetched.mirror) as blobs:
-        read = {entry.path: blobs.read(entry.blob) for entry in list_tree(fetched.mirror, fetched.commit)}
+        read = {entry.path: blobs.read(entry.blob) for entry in entries_of(fetched.mirror, fetched.commit)}
     assert read == contents
 
 
@@ -153,7 +159,7 @@ def test_a_blob_that_is_not_there_is_a_git_error(make_repository, fetch):
     with BlobReader(fetched.mirror) as blobs:
         with pytest.raises(GitError, match="cannot be read"):
             blobs.read("0" * 40)
-        assert blobs.read(list_tree(fetched.mirror, fetched.commit)[0].blob) == b"a"
+        assert blobs.read(entries_of(fetched.mirror, fetched.commit)[0].blob) == b"a"
 
 
 def test_a_hook_or_a_filter_of_the_repository_never_runs(make_repository, fetch, tmp_path):
@@ -167,7 +173,7 @@ def test_a_hook_or_a_filter_of_the_repository_never_runs(make_repository, fetch,
     for key in ("filter.evil.smudge", "core.fsmonitor", "core.sshCommand", "uploadpack.packObjectsHook"):
         repository.git("config", key, evil)
     fetched = fetch(repository.origin)
-    list_tree(fetched.mirror, fetched.commit)
+    entries_of(fetched.mirror, fetched.commit)
     assert not (tmp_path / "evil").exists()
 
 
@@ -196,7 +202,7 @@ def test_a_mirror_that_was_made_half_way_is_completed(make_repository, fetch, mi
     folder = fetch(repository.origin).mirror.folder
     shutil.rmtree(folder / missing) if (folder / missing).is_dir() else (folder / missing).unlink()
     fetched = fetch(repository.origin)
-    assert [entry.path for entry in list_tree(fetched.mirror, fetched.commit)] == ["a.txt"]
+    assert [entry.path for entry in entries_of(fetched.mirror, fetched.commit)] == ["a.txt"]
 
 
 def test_two_fetches_into_one_mirror_wait_for_each_other(make_repository, fetch):

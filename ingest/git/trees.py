@@ -1,0 +1,116 @@
+"""Listing the tree of a commit, which a stranger wrote: a pack of 200 KB can hold a tree of 10¹⁰ paths.
+
+So the paths are counted before anything is made of them. Counting is quick, because git looks up no sizes for it:
+3 million paths take a second, and a pack like that is refused before it costs any memory.
+This module is imported by a small process: it imports nothing that takes long to load.
+"""
+
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from codequarry.ingest.git.paths import printable
+from codequarry.shared.errors import GitError, LimitExceeded
+
+SYMLINK, SUBMODULE, TREE = "120000", "160000", "040000"
+# Repositories with more files at one commit are hardly known; each takes about 400 bytes in the run's process.
+MOST_PATHS = 3_000_000
+# All names together: the run's process holds them.
+MOST_NAME_BYTES = 500_000_000
+READ_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """A file, symbolic link or submodule of a commit; ``size`` is that of the blob in bytes, 0 for a submodule."""
+
+    path: str
+    mode: str
+    blob: str
+    size: int
+
+
+def list_tree(
+    folder: Path, environment: Mapping[str, str], commit: str, most_paths: int = MOST_PATHS
+) -> Iterator[TreeEntry]:
+    """Yield the files of a commit of a mirror; LimitExceeded before the first one if there are too many."""
+    _check_size(folder, environment, commit, most_paths)
+    rest = b""
+    with _listing(folder, environment, commit, "--long", "-r") as listing:
+        while part := listing.read(READ_BYTES):
+            *lines, rest = (rest + part).split(b"\0")
+            yield from map(_entry, lines)
+
+
+def file_at(folder: Path, environment: Mapping[str, str], commit: str, path: str) -> TreeEntry | None:
+    """Return the file at one path of a commit; None if there is none, or a folder."""
+    with _listing(folder, environment, commit, "--long", path=path) as listing:
+        line = listing.read().partition(b"\0")[0]
+    entry = _entry(line) if line else None
+    return entry if entry and entry.path == path and entry.mode != TREE else None
+
+
+def _check_size(folder: Path, environment: Mapping[str, str], commit: str, most_paths: int) -> None:
+    """Raise LimitExceeded if the listing of a commit is too long; git is ended as soon as it is."""
+    paths = size = 0
+    with _listing(folder, environment, commit, "--name-only", "-r") as listing:
+        while part := listing.read(READ_BYTES):
+            paths += part.count(b"\0")
+            size += len(part)
+            check_count(paths, most_paths)
+            if size > MOST_NAME_BYTES:
+                raise LimitExceeded(f"the names of its files have more than {MOST_NAME_BYTES // 1_000_000} MB")
+
+
+def check_count(paths: int, most_paths: int) -> None:
+    """Raise LimitExceeded if a version has too many files."""
+    if paths > most_paths:
+        raise LimitExceeded(
+            f"it has more than {most_paths} files; raise [indexing] max_paths if that many are really to be indexed"
+        )
+
+
+@contextmanager
+def _listing(
+    folder: Path, environment: Mapping[str, str], commit: str, *options: str, path: str = ""
+) -> Iterator[IO[bytes]]:
+    """Give what ``git ls-tree`` prints, as a stream; GitError after it if git failed."""
+    command = ["git", f"--git-dir={folder}", "ls-tree", "-z", "--full-tree", *options, commit, "--"]
+    with tempfile.TemporaryFile() as complaints:
+        git = subprocess.Popen(
+            [*command, path] if path else command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            env=dict(environment),
+        )
+        assert git.stdout
+        try:
+            with git.stdout:
+                yield git.stdout
+            failed = git.wait() != 0
+        finally:
+            # At the end of the stream git has ended or is about to; elsewhere it is no longer wanted.
+            git.kill()
+            git.wait()
+        if failed:
+            complaints.seek(0)
+            raise _failure(folder, commit, complaints.read(READ_BYTES))
+
+
+def _failure(folder: Path, commit: str, complaint: bytes) -> GitError:
+    # Loaded only where it is needed: it takes longer than to list most repositories.
+    from codequarry.ingest.git.process import explain
+
+    anew = f"if {folder} is damaged, delete it and run again: it is fetched anew"
+    return GitError(f"cannot list commit {commit}; {anew}: {explain(complaint)}")
+
+
+def _entry(line: bytes) -> TreeEntry:
+    facts, _, path = line.partition(b"\t")
+    mode, _, blob, size = facts.decode().split()
+    return TreeEntry(printable(path), mode, blob, 0 if size == "-" else int(size))

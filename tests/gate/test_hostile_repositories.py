@@ -1,0 +1,232 @@
+"""Repositories that an attacker wrote: each is indexed or refused, in seconds, in little memory, and can be stopped."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.gate import hostile
+from tests.gate.hostile import HostileRepository
+
+# The machines are noisy: what these bounds tell apart are seconds from hours, and megabytes from all memory.
+MOST_SECONDS = 90
+MOST_MEGABYTES = 600
+# A stop takes effect within two seconds; a busy machine is given more. Unstopped, it takes minutes.
+STOP_SECONDS = 20.0
+ADDRESS = re.compile(r"http://127\.0\.0\.1:[1-9]\d*")
+CODEQUARRY = (sys.executable, "-m", "codequarry.cli.main")
+# Runs a command and prints the largest memory of any process below it, in kilobytes.
+MEASURED = (
+    "import resource, subprocess, sys\n"
+    "code = subprocess.run(sys.argv[1:]).returncode\n"
+    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
+    "sys.exit(code)\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a command ended, and what it took."""
+
+    code: int
+    said: str
+    megabytes: float
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Return the environment of a person with a data folder of their own."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CODEQUARRY_", "GIT_"))}
+    return kept | {"CODEQUARRY_HOME": str(home), "HOME": str(home.parent)}
+
+
+def run(home: Path, *arguments: str) -> Outcome:
+    """Run the command line; TimeoutExpired if it takes too long."""
+    command = [sys.executable, "-c", MEASURED, *CODEQUARRY, *arguments]
+    done = subprocess.run(
+        command, env=environment(home), cwd=home.parent, capture_output=True, text=True, timeout=MOST_SECONDS
+    )
+    *out, kilobytes = done.stdout.splitlines()
+    return Outcome(done.returncode, "\n".join([*out, done.stderr]), int(kilobytes) / 1024)
+
+
+@pytest.mark.parametrize(
+    ("make", "settings", "says"),
+    [
+        (hostile.glob_bomb, (), "2 indexed"),
+        (hostile.deep_folders, (), "1 path-too-long"),
+        (hostile.strange_names, (), "15 indexed, 1 skipped: 1 path-too-long"),
+        (hostile.endless_lines, ("scan.skip_minified=false", "scan.skip_generated=false"), "1 skipped: 1 too-large"),
+        (hostile.swollen_objects, (), "2 skipped: 2 too-large"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_a_hostile_repository_is_indexed_without_harm(tmp_path, make, settings, says):
+    """What is ordinary in it is indexed, the rest is skipped with its reason."""
+    repository = make(tmp_path / "hostile.git")
+    chosen = [part for setting in settings for part in ("--set", setting)]
+    outcome = run(tmp_path / "home", *chosen, "index", str(repository.folder))
+    assert outcome.code == 0, outcome.said
+    assert says in outcome.said
+    assert outcome.megabytes < MOST_MEGABYTES
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (hostile.path_bomb, "error: it has more than 3000000 files"),
+        (hostile.endless_patterns, "error: .codequarryignore has 90000 lines, the limit is 10000"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_a_repository_beyond_the_limits_is_refused_with_the_reason(tmp_path, make, says):
+    """It costs neither time nor memory, and leaves nothing in the index."""
+    repository = make(tmp_path / "hostile.git")
+    outcome = run(tmp_path / "home", "index", str(repository.folder))
+    assert outcome.code == 1
+    assert says in outcome.said
+    assert "Traceback" not in outcome.said
+    assert outcome.megabytes < MOST_MEGABYTES
+    assert json.loads(run(tmp_path / "home", "repos", "list", "--json").said) == {"repos": []}
+
+
+def endless_matching(folder: Path) -> HostileRepository:
+    """Return a repository within all limits of numbers: a million paths under nine thousand slow patterns."""
+    return hostile.endless_patterns(folder, 9_000, levels=6)
+
+
+def endless_listing(folder: Path) -> HostileRepository:
+    """Return a repository that an operator's limit lets pass."""
+    return hostile.path_bomb(folder)
+
+
+PATIENT = ("indexing.max_paths=100000000000",)
+
+
+@contextmanager
+def served(home: Path, *settings: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run the service and give its process and address."""
+    chosen = [part for setting in (f"api.local_roots={home.parent}", *settings) for part in ("--set", setting)]
+    process = subprocess.Popen(
+        [*CODEQUARRY, *chosen, "serve", "--port", "0"],
+        env=environment(home),
+        cwd=home.parent,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr
+        found = next(match for line in process.stderr if (match := ADDRESS.search(line)))
+        yield process, found.group()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def ask(address: str, path: str, body: object = None) -> dict[str, object]:
+    """Send a request and return the body of its answer."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(address + path, data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=30) as response:
+        answer: dict[str, object] = json.loads(response.read())
+    return answer
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float = 30, told: Callable[[], object] = lambda: "") -> None:
+    """Wait for a condition; the test fails if it does not come."""
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline, told()
+        time.sleep(0.05)
+
+
+def listers_below(pid: int) -> list[int]:
+    """Return the listing processes, and what they started, that descend from a process."""
+    table = subprocess.run(["ps", "-eww", "-o", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in table.splitlines()[1:]]
+    parents = {int(row[0]): int(row[1]) for row in rows}
+
+    def descends(one: int) -> bool:
+        while one in parents:
+            one = parents[one]
+            if one == pid:
+                return True
+        return False
+
+    return [int(row[0]) for row in rows if ("files.lister" in row[2] or "ls-tree" in row[2]) and descends(int(row[0]))]
+
+
+def begin(process: subprocess.Popen[str], address: str, repository: HostileRepository) -> str:
+    """Ask for a repository and return its job when that is listing the tree."""
+    job = str(ask(address, "/repos", {"origin": str(repository.folder)})["job_id"])
+    wait_until(lambda: ask(address, f"/jobs/{job}")["state"] == "running")
+    wait_until(lambda: bool(listers_below(process.pid)), told=lambda: ask(address, f"/jobs/{job}"))
+    time.sleep(1)
+    shown = ask(address, f"/jobs/{job}")
+    assert shown["state"] == "running", shown
+    return job
+
+
+@pytest.mark.parametrize("make", [endless_matching, endless_listing])
+def test_a_job_that_is_cancelled_in_the_service_ends_at_once(tmp_path, make):
+    """The service goes on answering, and no process of the job is left."""
+    repository = make(tmp_path / "hostile.git")
+    with served(tmp_path / "home", *PATIENT) as (process, address):
+        job = begin(process, address, repository)
+        asked = time.monotonic()
+        ask(address, f"/jobs/{job}/cancel", {})
+        wait_until(lambda: ask(address, f"/jobs/{job}")["state"] == "cancelled")
+        assert time.monotonic() - asked < STOP_SECONDS
+        assert not listers_below(process.pid)
+
+
+def test_a_service_that_is_told_to_end_in_the_middle_ends_at_once(tmp_path):
+    """The job waits for the service to come back, and has lost no attempt."""
+    repository = endless_matching(tmp_path / "hostile.git")
+    with served(tmp_path / "home") as (process, address):
+        job = begin(process, address, repository)
+        told = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        assert time.monotonic() - told < STOP_SECONDS
+    left = json.loads(run(tmp_path / "home", "jobs", "show", job, "--json").said)
+    assert (left["state"], left["attempts"]) == ("queued", 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_line_is_ended_in_the_middle(tmp_path, number):
+    """Neither Ctrl-C nor a supervisor waits for the listing, and nothing of it stays behind."""
+    repository = endless_matching(tmp_path / "hostile.git")
+    command = [*CODEQUARRY, "index", str(repository.folder)]
+    with subprocess.Popen(
+        command, env=environment(tmp_path / "home"), cwd=tmp_path, stderr=subprocess.DEVNULL
+    ) as index:
+        wait_until(lambda: bool(listers_below(index.pid)))
+        time.sleep(1)
+        below = listers_below(index.pid)
+        told = time.monotonic()
+        index.send_signal(number)
+        assert index.wait(30) != 0
+        assert time.monotonic() - told < STOP_SECONDS
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below))
+
+
+def test_a_job_that_meets_a_limit_has_failed_for_good(tmp_path):
+    """Another attempt would meet the same limit: there is none, and the reason is kept."""
+    repository = hostile.path_bomb(tmp_path / "hostile.git")
+    with served(tmp_path / "home") as (_, address):
+        job = str(ask(address, "/repos", {"origin": str(repository.folder)})["job_id"])
+        wait_until(lambda: ask(address, f"/jobs/{job}")["state"] == "failed")
+        ended = ask(address, f"/jobs/{job}")
+    assert ended["attempts"] == 1
+    assert "more than 3000000 files" in str(ended["error"])

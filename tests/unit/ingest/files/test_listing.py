@@ -1,0 +1,108 @@
+"""The process that lists a version's files: what it finds, and each of its limits."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from codequarry.ingest.files.lister import ListingOrder
+from codequarry.ingest.files.listing import list_files, lister_ahead
+from codequarry.ingest.files.scan import PathRules
+from codequarry.ingest.git.trees import SUBMODULE, TreeEntry, file_at
+from codequarry.ingest.stopping import stoppable
+from codequarry.shared.errors import GitError, LimitExceeded, Stopped
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.index import IndexingSettings
+
+FILES = {"src/a.py": "a = 1\n", "vendor/b.go": "package b\n", "logs/c.log": "c\n", ".codequarryignore": "*.log\n"}
+SLOW = tuple(f"*{number}*a*" for number in range(100_000, 109_000))
+
+
+@pytest.fixture
+def order(make_repository, fetch):
+    """Return an order over a small repository."""
+    fetched = fetch(make_repository(files=FILES).origin)
+    rules = PathRules(SettingsModel(), ("*.log",))
+    return ListingOrder(fetched.mirror.folder, fetched.mirror.environment, fetched.commit, rules, 100)
+
+
+def slow(order: ListingOrder) -> ListingOrder:
+    """Return an order that takes minutes."""
+    entries = tuple(TreeEntry(f"d/{number}/aaaa", "100644", "b" * 40, 1) for number in range(200_000))
+    return ListingOrder(order.folder, order.environment, "", PathRules(SettingsModel(), SLOW), 10**9, entries)
+
+
+@pytest.mark.parametrize("processes", [0, None])
+def test_it_decides_as_the_rules_do(order, processes):
+    with lister_ahead(IndexingSettings(processes=processes)):
+        found = {task.path: task.skip for task in list_files(order, IndexingSettings(processes=processes))}
+    assert found == {"src/a.py": None, "vendor/b.go": "vendored", "logs/c.log": "excluded", ".codequarryignore": None}
+
+
+def test_a_working_tree_brings_its_entries(order):
+    entries = (TreeEntry("sub", SUBMODULE, "c" * 40, 0), TreeEntry("x.py", "100644", "b" * 40, 3))
+    order = ListingOrder(order.folder, order.environment, "", order.rules, 100, entries)
+    assert [task.skip for task in list_files(order, IndexingSettings())] == ["submodule", None]
+
+
+@pytest.mark.parametrize("processes", [0, None])
+def test_too_many_files_are_refused(order, processes):
+    few = ListingOrder(order.folder, order.environment, order.commit, order.rules, 3)
+    with pytest.raises(LimitExceeded, match=r"more than 3 files; raise \[indexing\] max_paths"):
+        list_files(few, IndexingSettings(processes=processes))
+
+
+def test_what_takes_too_long_is_ended(order):
+    endless = slow(order)
+    began = time.monotonic()
+    with pytest.raises(LimitExceeded, match=r"takes more than 1 s.*\[indexing\] listing_seconds"):
+        list_files(endless, IndexingSettings(listing_seconds=1))
+    assert time.monotonic() - began < 30
+
+
+def test_what_takes_too_much_memory_is_refused(order):
+    entries = tuple(TreeEntry("d/" * 1500 + str(number), "100644", "b" * 40, 1) for number in range(100_000))
+    large = ListingOrder(order.folder, order.environment, "", order.rules, 10**9, entries)
+    with pytest.raises(LimitExceeded, match=r"takes more than 200 MB \(\[indexing\] process_memory_bytes\)"):
+        list_files(large, IndexingSettings(process_memory_bytes=200_000_000))
+
+
+def test_it_stops_when_the_run_is_to_end(order):
+    def check() -> None:
+        if told.is_set():
+            raise Stopped("it was cancelled")
+
+    told, endless = threading.Event(), slow(order)
+    threading.Timer(0.5, told.set).start()
+    began = time.monotonic()
+    with pytest.raises(Stopped), stoppable(check):
+        list_files(endless, IndexingSettings())
+    assert time.monotonic() - began < 20
+
+
+def test_git_says_what_is_wrong_with_the_mirror(order):
+    lost = ListingOrder(order.folder, order.environment, "1" * 40, order.rules, 100)
+    with pytest.raises(GitError, match=r"cannot list commit 1{40}; if .* is damaged, delete it"):
+        list_files(lost, IndexingSettings())
+
+
+def test_a_process_that_is_killed_is_told_and_not_taken_for_a_limit(order):
+    def kill() -> None:
+        found = subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "files.lister"], capture_output=True, text=True)
+        for pid in found.stdout.split():
+            os.kill(int(pid), signal.SIGKILL)
+
+    endless = slow(order)
+    with lister_ahead(IndexingSettings()):
+        threading.Timer(0.5, kill).start()
+        with pytest.raises(GitError, match=r"ended \(SIGKILL\)"):
+            list_files(endless, IndexingSettings())
+
+
+def test_a_folder_is_no_ignore_file(make_repository, fetch):
+    fetched = fetch(make_repository(files={".codequarryignore/a": "x"}).origin)
+    assert file_at(Path(fetched.mirror.folder), fetched.mirror.environment, fetched.commit, ".codequarryignore") is None
