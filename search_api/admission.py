@@ -12,6 +12,7 @@ itself, and who asks from ``routes.caller()``. Needs:
 """
 
 from collections.abc import Mapping
+from socket import AF_UNIX
 from types import MappingProxyType
 from typing import Literal
 
@@ -23,6 +24,7 @@ from codequarry.search_api.limits import Limits
 from codequarry.search_api.tokens import read_token
 from codequarry.shared.access.grants import Principal, Scope
 from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.service import ApiSettings
 
 Need = Literal["search", "index", "admin", "open", "signed"]
 NEEDS: Mapping[str, Need] = MappingProxyType(
@@ -51,10 +53,29 @@ UNVERIFIED = Principal("unverified sender", frozenset(), ())
 """Who asks a route that knows its callers by their signatures, until it has looked at that."""
 LIMITS = "codequarry.limits"
 """Where the application keeps its limits."""
+SETTINGS = "codequarry.api-settings"
+"""Where it keeps how it is reached."""
 
 _SCOPES: Mapping[Need, Scope] = MappingProxyType({"search": "search", "index": "index", "admin": "admin"})
 # By these a proxy says for whom it asks. What they hold is not trusted: anybody can send them.
-OF_PROXIES = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
+OF_PROXIES = (
+    "Forwarded",
+    "Via",
+    "X-Real-IP",
+    "X-Client-IP",
+    "Client-IP",
+    "X-Cluster-Client-IP",
+    "True-Client-IP",
+    "CF-Connecting-IP",
+    "CF-Ray",
+    "Fastly-Client-IP",
+    "Fly-Client-IP",
+    "X-Original-For",
+    "X-Original-Forwarded-For",
+    "X-Envoy-External-Address",
+    "X-Amzn-Trace-Id",
+)
+_OF_PROXIES_PREFIX = "X-Forwarded-"
 # Flask answers these itself, for any route that answers GET or anything at all.
 _BY_FLASK = frozenset({"HEAD", "OPTIONS"})
 
@@ -74,6 +95,7 @@ def guard(app: Flask, settings: SettingsModel, authenticator: Authenticator) -> 
     """Let nobody reach a route of ``app`` who may not; ``g.principal`` is who asks."""
     check_declared(app)
     limits = app.extensions[LIMITS] = Limits(settings.limits)
+    app.extensions[SETTINGS] = settings.api
 
     @app.before_request
     def admit() -> None:
@@ -120,5 +142,14 @@ def need_of(asked: Request) -> Need:
 
 def asker() -> Asker:
     """Return what the request says of who sent it."""
-    is_forwarded = any(name in request.headers for name in OF_PROXIES)
-    return Asker(read_token(request), request.remote_addr or "", request.host, is_forwarded)
+    headers = request.headers
+    listed = any(name in headers for name in OF_PROXIES)
+    is_forwarded = listed or any(name.title().startswith(_OF_PROXIES_PREFIX) for name, _ in headers)
+    return Asker(read_token(request), request.remote_addr or "", request.host, is_forwarded, _is_on_socket())
+
+
+def _is_on_socket() -> bool:
+    """Return whether the request came over the socket that this service made: another server's has other modes."""
+    settings: ApiSettings = current_app.extensions[SETTINGS]
+    connection = request.environ.get("gunicorn.socket")
+    return settings.socket is not None and getattr(connection, "family", None) == AF_UNIX

@@ -31,7 +31,8 @@ class JobRequest:
     repository comes from, without any credential. ``commit`` is the newest one that is known to be there, if any.
     ``requested_by`` is the principal's name. ``joins_running`` is for who lacks the version altogether: a run that has
     begun already will do. ``guarded`` where the origin came with a request. ``request_id`` and ``traceparent`` (W3C
-    Trace Context) name the HTTP request that asks, for logs and traces.
+    Trace Context) name the HTTP request that asks, for logs and traces. ``repo_id`` is the repository's id in the
+    catalog: who sees a job is decided by it, so that a later repository of the same name does not inherit it.
     """
 
     repo: str
@@ -47,6 +48,7 @@ class JobRequest:
     guarded: bool = False
     request_id: str = ""
     traceparent: str = ""
+    repo_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class Job:
     outages: int = 0
     request_id: str = ""
     traceparent: str = ""
+    repo_id: str = ""
 
     @property
     def is_finished(self) -> bool:
@@ -172,4 +175,5 @@ def new_job(job_id: str, request: JobRequest) -> Job:
         guarded=request.guarded,
         request_id=request.request_id,
         traceparent=request.traceparent,
+        repo_id=request.repo_id,
     )

@@ -20,8 +20,24 @@ class ApiSettings(Section):
     )
     read_seconds: float = Field(default=20, gt=0, description="a request that has not come in full by then is given up")
     open_to_network: bool = Field(default=False, description="listen beyond loopback although no key is configured")
+    socket: Path | None = Field(
+        default=None, description="listen on this Unix socket, which only its owner can open, instead of an address"
+    )
+    trust_loopback: bool = Field(
+        default=False, description="where no key is configured, take every program of this machine for the owner"
+    )
     local_roots: tuple[Path, ...] = Field(
         default=(), description="folders below which requests may name repositories by their local path"
+    )
+
+
+class McpSettings(Section):
+    """The MCP server over stdio."""
+
+    key: SecretStr | None = Field(
+        default=None,
+        min_length=1,
+        description="answer as this key may see the index: its id, its name or the key itself",
     )
 
 
