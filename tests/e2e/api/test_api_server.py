@@ -231,6 +231,23 @@ def test_metrics_may_have_a_port_of_their_own(place, indexed, workers):
         assert "/metrics" not in json.loads(ask(address, "/openapi.json")[1])["paths"]
 
 
+def test_without_a_key_nobody_is_the_owner_and_the_service_says_what_to_do(place, indexed):
+    """A proxy that adds no header sends just such requests."""
+    command = [sys.executable, "-m", "codequarry.cli.main", "serve", "--port", "0"]
+    process = subprocess.Popen(command, env=place.environment, stderr=subprocess.PIPE, text=True)
+    try:
+        note, announced = process.stderr.readline(), process.stderr.readline()
+        assert "codequarry keys create" in note and "--trust-loopback" in note
+        with pytest.raises(HTTPError) as refused:
+            ask(ADDRESS.search(announced).group(), "/repos")
+        with refused.value as answer:
+            assert answer.code == 401
+            assert "--socket PATH or --trust-loopback" in json.loads(answer.read())["detail"]
+    finally:
+        process.kill()
+        process.communicate()
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
 def test_beyond_loopback_it_refuses_without_keys(place, host):
     outcome = place.run("serve", "--host", host)
