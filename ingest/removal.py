@@ -1,6 +1,6 @@
 """Removing a repository with its rows, its records, vectors that no one else uses and its mirror; or one version."""
 
-from codequarry.ingest.removing import Removal, carry_out, finish_removals
+from codequarry.ingest.removing import Removal, begin_removal, finish_removals
 from codequarry.ingest.transaction.chores import finish_chores
 from codequarry.ingest.versions import drop_version
 from codequarry.shared.access.binding import bind_index
@@ -26,7 +26,7 @@ def remove_repository(name: str, store: Store, settings: SettingsModel, repo_id:
     if known_id is None or repo_id not in ("", known_id):
         known = ", ".join(other.name for other in list_repositories(store)) or "nothing yet"
         raise NotIndexed(f"'{name}' is not indexed; there is {known}")
-    carry_out(Removal(name, known_id, repository.origin if repository else ""), store, settings)
+    begin_removal(Removal(name, known_id, repository.origin if repository else ""), store, settings)
 
 
 def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -> Ref:

@@ -63,13 +63,18 @@ def finish_removals(store: Store, settings: SettingsModel) -> list[str]:
     """Finish the removals that were interrupted, and return the names that are free again."""
     removals = [Removal(**document.body) for document in store.list_documents(REMOVAL_PREFIX)]
     for removal in removals:
-        carry_out(removal, store, settings)
+        _carry_out(removal, store, settings)
     return [removal.name for removal in removals]
 
 
-def carry_out(removal: Removal, store: Store, settings: SettingsModel) -> None:
-    """Remove a repository; whoever does it again, or at the same time, changes nothing."""
+def begin_removal(removal: Removal, store: Store, settings: SettingsModel) -> None:
+    """Note that a repository goes, so that it goes whatever happens from here on, and remove it."""
     put_document(store, removal.key, asdict(removal))
+    _carry_out(removal, store, settings)
+
+
+def _carry_out(removal: Removal, store: Store, settings: SettingsModel) -> None:
+    """Remove a repository that is noted; two processes may do it at the same time."""
     drop_noted(store, lambda head: _timelines(head, removal), lambda head: _forgotten(head, removal))
     finish_chores(store, settings.indexing.grace_seconds)
     if not _has_other_name(removal, store):

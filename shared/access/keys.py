@@ -224,7 +224,10 @@ def bound(key: ApiKey, ids: Mapping[str, str], otherwise: str = PENDING) -> ApiK
     def bind(grant: Grant) -> Grant:
         if grant.is_pattern or grant.repo_id not in ("", PENDING):
             return grant
-        return replace(grant, repo_id=ids.get(grant.repos) or grant.repo_id or otherwise)
+        known = ids.get(grant.repos)
+        if known == "":
+            return grant  # a repository of an older version, which has no id yet
+        return replace(grant, repo_id=known or grant.repo_id or otherwise)
 
     return replace(key, grants=tuple(dict.fromkeys(map(bind, key.grants))))
 

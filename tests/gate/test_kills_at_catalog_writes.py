@@ -117,11 +117,18 @@ class World:
             self.store.delete_document(f"key:{key.id}")
 
 
+MAKERS = ("make_workshop", pytest.param("make_opensearch_workshop", marks=(pytest.mark.opensearch, pytest.mark.long)))
+
+
 @pytest.fixture
-def world(make_workshop_on_each: Callable[..., Workshop], make_repository: Callable[..., Any]) -> World:
+def world(request: pytest.FixtureRequest, make_repository: Callable[..., Any]) -> World:
+    """Give a world on the embedded store, or on the one that a test is parametrised with."""
     files = {"a.py": "def first():\n    return 1\n"}
     made = {name: make_repository(name, files) for name in ("ours", "other", "intruder")}
-    return World(make_workshop_on_each(), **made)
+    return World(request.getfixturevalue(getattr(request, "param", "make_workshop"))(), **made)
+
+
+on_each_store = pytest.mark.parametrize("world", MAKERS, indirect=True)
 
 
 def deaths(world: World, begin: Callable[[], None], act: Callable[[Workshop], object]) -> Iterator[int]:
@@ -144,6 +151,7 @@ def remove(workshop: Workshop) -> None:
     remove_repository("core", workshop.store, workshop.settings)
 
 
+@on_each_store
 @pytest.mark.parametrize("attack", ["at once", "after the next run"])
 def test_whoever_takes_the_name_of_a_repository_whose_removal_died_is_not_seen_by_its_key(world, attack):
     removed = 0
@@ -200,6 +208,7 @@ def test_an_addition_that_died_is_seen_by_the_key_that_waited_for_it_after_the_n
         assert world.seen() == set()
 
 
+@on_each_store
 def test_a_key_whose_making_died_is_there_whole_or_not_at_all(world):
     def make(workshop: Workshop) -> None:
         add_key(workshop.store, new_key("maker", ["search"], [Grant("core"), Grant("soon")])[0])
