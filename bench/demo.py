@@ -118,7 +118,7 @@ def how_to_go_on(seconds: float) -> None:
     step(f"Done in {seconds:.0f} s. Go on with the demo's index")
     print(f"export CODEQUARRY_HOME=$PWD/{shown(HOME)}")
     print(f'{command} search "read a file in chunks"')
-    print(f"{command} serve        # the HTTP API on http://127.0.0.1:8080")
+    print(f"{command} serve --trust-loopback   # the HTTP API on http://127.0.0.1:8080")
     print(f"{command} mcp          # the tools for a coding agent, see README.md")
     step("or with your own, in ~/.codequarry")
     print(f"unset CODEQUARRY_HOME; {command} index PATH_OR_URL")

@@ -74,7 +74,7 @@ class Bench:
     @contextmanager
     def served(self) -> Iterator[str]:
         """Run the service and give its address."""
-        command = [sys.executable, "-m", "codequarry.cli.main", "serve", "--port", "0"]
+        command = [sys.executable, "-m", "codequarry.cli.main", "serve", "--port", "0", "--trust-loopback"]
         process = subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE, text=True)
         assert process.stderr
         try:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from codequarry.cli.console import count, size
-from codequarry.shared.errors import CodequarryError, StoreError
+from codequarry.shared.data_folder import check_private, private_folder
+from codequarry.shared.errors import CodequarryError, FolderNotPrivate, StoreError
 
 if TYPE_CHECKING:
     from codequarry.cli.invocation import Workplace
@@ -49,13 +50,17 @@ def run_checks(loaded: "LoadedSettings") -> Iterator[Check]:
 
 
 def check_home(home: Path) -> Check:
-    """Check that files can be made in the data folder."""
+    """Check that files can be made in the data folder, and that others can't read them."""
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        private_folder(home)
+        check_private(home)
         with tempfile.TemporaryFile(dir=home):
             pass
     except OSError as error:
         return Check("home", "fail", f"{home}: {error.strerror}", "set CODEQUARRY_HOME to a folder you may write to")
+    except FolderNotPrivate as error:
+        message, _, remedy = str(error).rpartition(": ")
+        return Check("home", "fail", message, remedy)
     return Check("home", "ok", str(home))
 
 

@@ -85,6 +85,7 @@ class LocalIndexer:
 
     def _work(self) -> None:
         from codequarry.ingest.lookout import Lookout
+        from codequarry.ingest.removing import repair
         from codequarry.ingest.transaction.holder import new_holder
 
         holder = new_holder()
@@ -96,6 +97,7 @@ class LocalIndexer:
                 store = self._backend.engine().store
                 if monotonic() - tidied > TIDY_SECONDS:
                     lookout.look(store)
+                    repair(store, self._backend.settings)
                     tidied = monotonic()
                 if job := claim_next(store, holder):
                     self._run(job, holder)

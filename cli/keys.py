@@ -22,6 +22,12 @@ app = typer.Typer(
     help="Keys of the HTTP API: make, show, grant, rotate, revoke.", no_args_is_help=True, rich_markup_mode=None
 )
 
+# What a grant of one repository says where it shows nothing.
+_STATES = {
+    "pending": " (not there yet)",
+    "lost": " (shows nothing: no repository had this name; grant it again, or take it away with --remove)",
+}
+
 Which = Annotated[str, typer.Argument(metavar="KEY", help="Id of a key, or its name.")]
 Repos = Annotated[
     list[str] | None,
@@ -63,14 +69,18 @@ def create(
     It sees what it is granted: each --repo, all of it or the paths of --path and --not-path. The scope `index` asks for
     indexing, `admin` does all; neither sees more for that.
     """
+    from codequarry.shared.access.grants import PENDING
     from codequarry.shared.access.key_list import add_key
     from codequarry.shared.access.keys import new_key
 
     granted = _grants(repos, paths, not_paths)
     key, token = new_key(name, scopes or ["search"], granted, expires_at=_ending(expires), created_by=_user())
     with _catalog(context) as place:
-        add_key(place.store, key)
+        key = add_key(place.store, key)
     _tell(key, token, as_json)
+    for one in key.grants:
+        if one.repo_id == PENDING:
+            note(f"no repository is called {safe_line(one.repos)} yet: the first one that takes the name is shown")
 
 
 @app.command("list", epilog=examples("keys list", "keys list --json"))
@@ -116,7 +126,8 @@ def grant(
     as_json: Json = False,
 ) -> None:
     """Let a key see more repositories or paths, or take some away. The service follows within seconds."""
-    from codequarry.shared.access.keys import granted, withdrawn
+    from codequarry.shared.access.key_list import find_key, grant_to_key
+    from codequarry.shared.access.keys import withdrawn
 
     if remove and (paths or not_paths):
         raise UsageError("--remove takes grants of whole --repo patterns; make the one with the paths anew")
@@ -124,7 +135,8 @@ def grant(
     if remove:
         _change(context, key, lambda known: withdrawn(known, [one.repos for one in wanted]), as_json)
     else:
-        _change(context, key, lambda known: granted(known, wanted), as_json)
+        with _catalog(context) as place:
+            _show(grant_to_key(place.store, find_key(place.store, key).id, wanted), as_json)
 
 
 @app.command(
@@ -164,10 +176,14 @@ def revoke(context: typer.Context, key: Which, as_json: Json = False) -> None:
 @contextmanager
 def _catalog(context: typer.Context) -> "Iterator[Workplace]":
     """Open the index to change its catalog: whatever model it was made with, and before anything is indexed too."""
+    from codequarry.shared.access.binding import bind_index
+    from codequarry.shared.data_folder import private_folder
+
     settings = load(context).settings
     if settings.store == "embedded":
-        settings.home.mkdir(parents=True, exist_ok=True)
+        private_folder(settings.home)
     with workplace(settings) as place:
+        bind_index(place.store)
         yield place
 
 
@@ -245,7 +261,7 @@ def _lines(one: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _grant(grant: Mapping[str, Any]) -> str:
     only = f", only {' '.join(grant['include'])}" if grant["include"] else ""
     without = f", not {' '.join(grant['exclude'])}" if grant["exclude"] else ""
-    return f"{grant['repos']}{only}{without}"
+    return f"{grant['repos']}{only}{without}{_STATES.get(grant['state'], '')}"
 
 
 def _row(one: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """The `codequarry` command: what there is, and how it ends. The commands import what they need when they run."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated
@@ -31,6 +32,7 @@ from codequarry.cli import (
     worker,
 )
 from codequarry.cli.invocation import examples
+from codequarry.shared.data_folder import UMASK
 from codequarry.shared.processors import use_one_blas_thread
 
 EPILOG = "Settings: codequarry config. Errors are one line on stderr; exit 1 means failed, 2 wrong use."
@@ -143,7 +145,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def main() -> None:
-    """Run as the console script."""
+    """Run as the console script: what it makes, and the processes that it starts, is its user's alone."""
+    os.umask(UMASK)
     sys.exit(run(sys.argv[1:]))
 
 

@@ -25,6 +25,7 @@ from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import GitError
 from codequarry.shared.processors import processor_count
+from codequarry.shared.repositories.catalog import Repository
 from codequarry.shared.store.identity import check_identity
 from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.snapshots import snapshot_at
@@ -120,7 +121,7 @@ def _changed(
     """Return the files that a run would write, and what an overlay would lie on."""
     store = workshop.store
     head = read_head(store)
-    if not request.full and is_published(store, head, source.target(repo)):
+    if not request.full and is_published(store, head, source.target(Repository(repo, source.origin.url, ""))):
         return (), None
     placement = Placer(store, source, repo, workshop.settings.indexing, full=request.full).place(head)
     tasks = placement.base.plan.changed if placement.base else source.tasks

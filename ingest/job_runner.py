@@ -142,7 +142,7 @@ def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
         # What is gone already is as it was asked for.
         with suppress(NotIndexed):
             if not job.refs:
-                remove_repository(job.repo, store, settings)
+                remove_repository(job.repo, store, settings, job.repo_id)
             for ref in job.refs:
                 remove_version(job.repo, ref, store, settings)
         return ""

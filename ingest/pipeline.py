@@ -13,6 +13,7 @@ from codequarry.ingest.freshness import note_fetch
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.presence import MirrorSeen, RemovedMeanwhile, retract_entry, retract_identity
+from codequarry.ingest.removing import repair
 from codequarry.ingest.report import IndexReport, IndexRequest, Kind, Observe, Workshop, ignore
 from codequarry.ingest.run import Outcome, Run, report
 from codequarry.ingest.sources import adopt_branch, enter_catalog
@@ -27,10 +28,11 @@ from codequarry.ingest.wanted import Overtaken, Wanted, check_overtaken, lacks_d
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import obtain
 from codequarry.shared.embedding.permission import check_model_place
-from codequarry.shared.repositories.catalog import Summary, clear_progress, read_summary
+from codequarry.shared.repositories.catalog import Repository, Summary, clear_progress, read_summary
 from codequarry.shared.store.consistency import check_counter
 from codequarry.shared.store.identity import check_identity, claim_identity
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.ledger import read_head, read_transaction
 from codequarry.shared.versions.transactions import TransactionRecord
 
@@ -56,6 +58,7 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: Observe) 
     store, settings = workshop.store, workshop.settings
     check_identity(store, workshop.embedder, settings.embedding.model)
     check_counter(store)
+    repair(store, settings)
     finish_chores(store, settings.indexing.grace_seconds)
     wanted = understand(request, settings, store)
     check_model_place(settings, wanted.origin.name, wanted.origin.url, workshop.embedder)
@@ -118,16 +121,23 @@ def _index(run: Run, wanted: Wanted) -> IndexReport:
     store, indexing = run.workshop.store, run.workshop.settings.indexing
     name, full = run.repository.name, run.request.full
     placer = Placer(store, run.source, name, indexing, full=full)
-    target = run.source.target(name)
+    target = run.source.target(run.repository)
     holder = new_holder()
     try:
         seconds, say = indexing.lease_seconds, run.watch.say
         anew = full or bool(run.request.forced)
-        check = partial(check_overtaken, wanted, name)
+        check = partial(_check_place, wanted, run.repository)
         held = acquire(store, target, placer, holder, full=anew, lease_seconds=seconds, say=say, check=check)
         return _transact(run, held, placer) if held else _nothing_new(run)
     finally:
         retire_holder(holder)
+
+
+def _check_place(wanted: Wanted, repository: Repository, head: Head) -> None:
+    """Raise if the name is another repository's by now, or another run was faster."""
+    if head.id_of_repo(repository.name) not in (None, repository.id):
+        raise RemovedMeanwhile(repository.name)
+    check_overtaken(wanted, repository.name, head)
 
 
 def _transact(run: Run, held: Held, placer: Placer) -> IndexReport:

@@ -41,7 +41,7 @@ def ensure_entry(repository: Repository, workshop: Workshop) -> None:
     store, settings = workshop.store, workshop.settings
     while (known := read_repository(store, repository.name)) is None:
         claim_repository(store, repository)
-    if origin_identity(known.origin) != origin_identity(repository.origin):
+    if known.id != repository.id or origin_identity(known.origin) != origin_identity(repository.origin):
         raise RemovedMeanwhile(repository.name)
     claim_identity(store, workshop.embedder, settings.embedding, str(CHUNKER_VERSION))
 
@@ -50,7 +50,7 @@ def retract_entry(store: Store, repository: Repository) -> None:
     """Delete the record of a repository that has no timeline."""
     if has_timelines(store, repository.name):
         return
-    delete_repository(store, repository.name)
+    delete_repository(store, repository)
     if has_timelines(store, repository.name):
         claim_repository(store, repository)
 

@@ -1,47 +1,32 @@
 """Removing a repository with its rows, its records, vectors that no one else uses and its mirror; or one version."""
 
-from codequarry.ingest.git.mirrors import remove_mirror
-from codequarry.ingest.git.origins import origin_of_record
-from codequarry.ingest.presence import has_timelines, retract_entry, retract_identity
-from codequarry.ingest.transaction.chores import drop_noted, finish_chores
+from codequarry.ingest.removing import Removal, begin_removal, finish_removals
+from codequarry.ingest.transaction.chores import finish_chores
 from codequarry.ingest.versions import drop_version
-from codequarry.shared.access.key_list import forget_in_grants
+from codequarry.shared.access.binding import bind_index
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
-from codequarry.shared.repositories.catalog import Repository, default_branch, list_repositories, read_repository
+from codequarry.shared.repositories.catalog import default_branch, list_repositories, read_repository
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
 from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.refs import Ref
-from codequarry.shared.versions.transactions import forget
 
 
-def remove_repository(name: str, store: Store, settings: SettingsModel) -> None:
-    """Remove a repository; NotIndexed names those there are.
+def remove_repository(name: str, store: Store, settings: SettingsModel, repo_id: str = "") -> None:
+    """Remove a repository, with ``repo_id`` only if it is still that one; NotIndexed names those there are.
 
     A run that is indexing it finds its lease gone and stops; one that begins after the write to the head document
-    indexes it anew. A crash in between leaves notes that the next run finishes.
+    indexes it anew. What a crash in between leaves, the next run removes.
     """
+    bind_index(store)
+    if name in finish_removals(store, settings) and read_repository(store, name) is None:
+        return
     repository = read_repository(store, name)
-    if repository is None and not has_timelines(store, name):
+    known_id = repository.id if repository else read_head(store).id_of_repo(name)
+    if known_id is None or repo_id not in ("", known_id):
         known = ", ".join(other.name for other in list_repositories(store)) or "nothing yet"
         raise NotIndexed(f"'{name}' is not indexed; there is {known}")
-    drop_noted(store, lambda head: list(head.of_repo(name)), lambda head: forget(head, name))
-    finish_chores(store, settings.indexing.grace_seconds)
-    if repository:
-        origin = origin_of_record(repository.origin)
-        if not has_timelines(store, name) and not _shares_mirror(repository, store):
-            remove_mirror(origin, settings.home)
-        retract_entry(store, repository)
-    if not has_timelines(store, name):
-        forget_in_grants(store, name)
-    retract_identity(store)
-
-
-def _shares_mirror(repository: Repository, store: Store) -> bool:
-    """Tell whether the same place is in the catalog under another name, as while it is renamed."""
-    identity = origin_of_record(repository.origin).identity
-    others = (other for other in list_repositories(store) if other.name != repository.name)
-    return any(origin_of_record(other.origin).identity == identity for other in others)
+    begin_removal(Removal(name, known_id, repository.origin if repository else ""), store, settings)
 
 
 def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -> Ref:

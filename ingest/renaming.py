@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from codequarry.ingest.collecting.gone import is_gone
 from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.removal import remove_repository
+from codequarry.ingest.removing import repair
 from codequarry.ingest.report import IndexRequest, Observe, Workshop, ignore
-from codequarry.shared.access.key_list import rename_in_grants
+from codequarry.shared.access.key_list import bind_pending, rename_in_grants
 from codequarry.shared.errors import NotAtOrigin, NotIndexed, UsageError
 from codequarry.shared.jobs.job import Job, JobRequest
 from codequarry.shared.jobs.job_list import cancel_jobs_of, submit
@@ -39,11 +40,12 @@ def rename_repository(old: str, new: str, workshop: Workshop, observe: Observe =
     the newest commits remain.
     """
     store = workshop.store
+    repair(store, workshop.settings)
     repository = read_repository(store, old)
     if repository is None:
         known = ", ".join(other.name for other in list_repositories(store)) or "nothing yet"
         raise NotIndexed(f"'{old}' is not indexed; there is {known}")
-    _take(store, repository, new)
+    taken = _take(store, repository, new)
     kept, lost = [], []
     for ref in _versions(read_head(store), old):
         try:
@@ -57,8 +59,8 @@ def rename_repository(old: str, new: str, workshop: Workshop, observe: Observe =
     # nothing of it would be known any more.
     for job in cancel_jobs_of(store, old):
         submit(store, _wish_of(job, new))
-    rename_in_grants(store, old, new)
-    remove_repository(old, store, workshop.settings)
+    rename_in_grants(store, repository.id, taken)
+    remove_repository(old, store, workshop.settings, repository.id)
     change_poll(store, new, lambda poll: replace(poll, next_at=moment()))
     return Renamed(new, tuple(kept), tuple(lost))
 
@@ -76,22 +78,26 @@ def _wish_of(job: Job, repo: str) -> JobRequest:
         commit=job.wanted_commit,
         requested_by=job.requested_by,
         guarded=job.guarded,
+        repo_id=job.repo_id,
         request_id=job.request_id,
         traceparent=job.traceparent,
         turn=job.turn,
     )
 
 
-def _take(store: Store, repository: Repository, new: str) -> None:
+def _take(store: Store, repository: Repository, new: str) -> Repository:
     if not NAME.fullmatch(new):
         raise UsageError(f"'{new}' is no name for a repository: letters, digits, '.', '_' and '-', 100 at most")
     if new == repository.name:
         raise UsageError(f"'{new}' is its name already")
-    if claim_repository(store, replace(repository, name=new, head_commit="", fetched_at="", tokens_embedded=0)):
-        return
+    renamed = replace(repository, name=new, head_commit="", fetched_at="", tokens_embedded=0)
+    if claim_repository(store, renamed):
+        bind_pending(store, renamed)
+        return renamed
     taken = read_repository(store, new)
     if taken is None or origin_identity(taken.origin) != origin_identity(repository.origin):
         raise UsageError(f"'{new}' is the name of {taken.origin if taken else 'another repository'}; choose another")
+    return taken
 
 
 def _versions(head: Head, repo: str) -> list[Ref | None]:

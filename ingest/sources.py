@@ -11,7 +11,7 @@ from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
 from codequarry.ingest.files.worker import Assignment
 from codequarry.ingest.git.fetching import Fetched, synchronise
 from codequarry.ingest.git.guard import guarded_configuration
-from codequarry.ingest.git.mirrors import Access, open_access, remove_mirror, say_nothing
+from codequarry.ingest.git.mirrors import Access, mirror_folder, open_access, remove_mirror, say_nothing
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.redirects import is_redirected, moved_origin
@@ -63,9 +63,10 @@ class Source:
         order = ListingOrder(mirror.folder, mirror.environment, self.commit, self.rules, most_paths, self.entries)
         return list_files(order, self.limits)
 
-    def target(self, repo: str) -> Target:
+    def target(self, repository: Repository) -> Target:
         """Return what a run would publish."""
-        return Target(repo, self.ref.name, self.commit, self.rules.digest + self.state, self.key)
+        rules = self.rules.digest + self.state
+        return Target(repository.name, self.ref.name, self.commit, rules, self.key, repository.id)
 
     def assignment(self, repo: str, settings: SettingsModel) -> Assignment:
         """Return what a reading process has to know."""
@@ -89,7 +90,7 @@ def fetch_source(
         access, fetched = _synchronised(access, wanted.ref, others, guarded=wanted.is_guarded)
     except LimitExceeded:
         if wanted.known is None:
-            remove_mirror(wanted.origin, settings.home)
+            remove_mirror(mirror_folder(wanted.origin, settings.home))
         raise
     if fetched is None:
         if not wanted.is_default and any(head.timelines[one].ref == wanted.key for one in head.of_repo(repo)):

@@ -8,6 +8,7 @@ from codequarry.ingest.git.mirror_cache import trim_mirrors
 from codequarry.ingest.job_runner import BEAT_SECONDS, run_job
 from codequarry.ingest.lookout import Lookout, untold
 from codequarry.ingest.polling import poll_due
+from codequarry.ingest.removing import remove_left_mirrors, repair
 from codequarry.ingest.report import CallHelpers
 from codequarry.ingest.sharing.helper import Helper
 from codequarry.ingest.stopping import stoppable
@@ -83,7 +84,8 @@ class Worker:
 
     def look_after_jobs(self) -> None:
         """Let lost jobs wait again, and tell of those that nobody was told of."""
-        store = self._workplace.workshop().store
+        store, settings = self._workplace.workshop().store, self._workplace.settings
+        repair(store, settings)
         for job in self._lookout.look(store):
             log.warning("job lost", job_id=job.id, repo=job.repo, ref=job.ref, state=job.state, attempts=job.attempts)
         for job in untold(store, self._messages.waiting_jobs()):
@@ -107,6 +109,7 @@ class Worker:
 
     def _trim_mirrors(self) -> None:
         settings = self._workplace.settings
+        remove_left_mirrors(self._workplace.workshop(anew=False).store, settings)
         if settings.git.mirror_cache_bytes is not None:
             removed = trim_mirrors(settings.home, settings.git.mirror_cache_bytes)
             if removed:

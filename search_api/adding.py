@@ -57,7 +57,7 @@ def add_repository(engine: SearchEngine, indexer: Indexer | None, asked: AddRequ
     # A path may lead elsewhere by now, and a place have two names while it is renamed.
     _check_adding(engine, origin.url)
     repository, _ = claim(engine.store, origin, asked.name, "", guarded=True)
-    if not engine.catalog.principal.sees(repository.name):
+    if not engine.catalog.principal.sees(repository.name, repository.id):
         raise Forbidden(_MAY_ADD_NONE)
     is_indexed = repository.name in engine.head().defaults
     job = indexer.submit(
@@ -69,6 +69,7 @@ def add_repository(engine: SearchEngine, indexer: Indexer | None, asked: AddRequ
             priority=PRIORITIES["change" if is_indexed else "import"],
             requested_by=engine.catalog.principal.name,
             guarded=repository.guarded,
+            repo_id=repository.id,
         )
     )
     return engine.catalog.shown(job)
@@ -97,17 +98,24 @@ def remove_repository(engine: SearchEngine, indexer: Indexer | None, name: str) 
     repository = known.get(name)
     if repository is None and name not in head.defaults:
         raise NotIndexed(f"'{name}' is not indexed; there is {', '.join(known) or 'nothing yet'}")
-    check_removing(name, principal)
+    repo_id = repository.id if repository else head.id_of_repo(name) or ""
+    check_removing(name, repo_id, principal)
     cancel_jobs_of(engine.store, name)
-    origin = repository.origin if repository else ""
-    request = JobRequest(name, origin, kind="remove", priority=PRIORITIES["change"], requested_by=principal.name)
+    request = JobRequest(
+        name,
+        repository.origin if repository else "",
+        kind="remove",
+        priority=PRIORITIES["change"],
+        requested_by=principal.name,
+        repo_id=repo_id,
+    )
     return indexer.submit(request)
 
 
-def check_removing(name: str, principal: Principal) -> None:
+def check_removing(name: str, repo_id: str, principal: Principal) -> None:
     """Raise Forbidden for who may not have a repository removed, nor decide on a removal that is under way."""
     principal.require("admin")
-    if principal.allowed_paths(name):
+    if principal.allowed_paths(name, repo_id):
         raise Forbidden(f"this key sees some paths of '{name}' alone; who removes it must see all of it")
 
 

@@ -13,6 +13,7 @@ itself, and who asks from ``routes.caller()``. Needs:
 
 from collections.abc import Mapping
 from http import HTTPStatus
+from socket import AF_UNIX
 from types import MappingProxyType
 from typing import Literal
 
@@ -25,6 +26,7 @@ from codequarry.search_api.limits import Limits, Strangers
 from codequarry.search_api.tokens import read_token
 from codequarry.shared.access.grants import Principal, Scope
 from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.service import ApiSettings
 
 Need = Literal["search", "index", "admin", "open", "signed"]
 NEEDS: Mapping[str, Need] = MappingProxyType(
@@ -53,12 +55,31 @@ UNVERIFIED = Principal("unverified sender", frozenset(), ())
 """Who asks a route that knows its callers by their signatures, until it has looked at that."""
 LIMITS = "codequarry.limits"
 """Where the application keeps its limits."""
+SETTINGS = "codequarry.api-settings"
+"""Where it keeps how it is reached."""
 
 _SCOPES: Mapping[Need, Scope] = MappingProxyType({"search": "search", "index": "index", "admin": "admin"})
 # By these a proxy says for whom it asks. What they hold is not trusted, since anybody can send them: only limits by
 # address heed one of them, where a proxy that the settings trust sent it.
 FORWARDED_FOR = "X-Forwarded-For"
-OF_PROXIES = ("Forwarded", FORWARDED_FOR, "X-Forwarded-Host", "X-Real-IP", "Via")
+OF_PROXIES = (
+    "Forwarded",
+    "Via",
+    "X-Real-IP",
+    "X-Client-IP",
+    "Client-IP",
+    "X-Cluster-Client-IP",
+    "True-Client-IP",
+    "CF-Connecting-IP",
+    "CF-Ray",
+    "Fastly-Client-IP",
+    "Fly-Client-IP",
+    "X-Original-For",
+    "X-Original-Forwarded-For",
+    "X-Envoy-External-Address",
+    "X-Amzn-Trace-Id",
+)
+_OF_PROXIES_PREFIX = "X-Forwarded-"
 # Whoever watches the service must be answered also where it is overloaded.
 PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 # Answers to requests without a valid key that count for their address. Others are no fault of the client.
@@ -85,6 +106,7 @@ def guard(app: Flask, settings: SettingsModel, authenticator: Authenticator) -> 
     check_declared(app)
     limits = app.extensions[LIMITS] = Limits(settings.limits)
     strangers = Strangers(settings.limits)
+    app.extensions[SETTINGS] = settings.api
 
     @app.before_request
     def admit() -> None:
@@ -160,5 +182,14 @@ def find_address(settings: SettingsModel) -> str:
 
 def asker(token: str | None) -> Asker:
     """Return what the request says of who sent it."""
-    is_forwarded = any(name in request.headers for name in OF_PROXIES)
-    return Asker(token, request.remote_addr or "", request.host, is_forwarded)
+    headers = request.headers
+    listed = any(name in headers for name in OF_PROXIES)
+    is_forwarded = listed or any(name.title().startswith(_OF_PROXIES_PREFIX) for name, _ in headers)
+    return Asker(token, request.remote_addr or "", request.host, is_forwarded, _is_on_socket())
+
+
+def _is_on_socket() -> bool:
+    """Return whether the request came over the socket that this service made: another server's has other modes."""
+    settings: ApiSettings = current_app.extensions[SETTINGS]
+    connection = request.environ.get("gunicorn.socket")
+    return settings.socket is not None and getattr(connection, "family", None) == AF_UNIX

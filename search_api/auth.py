@@ -31,6 +31,12 @@ ADMIN = Principal("admin key of the settings", frozenset(SCOPES), (Grant("*"),))
 NOBODY = Principal("nobody", frozenset(), ())
 """Who asks what needs no key: sees nothing of the index."""
 
+WITHOUT_KEYS = (
+    "make a key with codequarry keys create NAME --repo '*' and send it as 'Authorization: Bearer KEY'; on a machine "
+    "that is yours alone, serve with --socket PATH or --trust-loopback instead"
+)
+"""What to do where there is no key."""
+
 _ASK = "send a key as 'Authorization: Bearer KEY'; codequarry keys create makes one"
 
 
@@ -38,13 +44,15 @@ _ASK = "send a key as 'Authorization: Bearer KEY'; codequarry keys create makes 
 class Asker:
     """What a request says of who sent it: its token, the address that it comes from, the host that it asks for.
 
-    ``is_forwarded`` where a proxy says that it comes from elsewhere.
+    ``is_forwarded`` where a proxy says that it comes from elsewhere. ``on_socket`` where it came over the Unix socket
+    of ``[api] socket``, which only its owner can open.
     """
 
     token: str | None = field(repr=False)
     address: str
     host: str
     is_forwarded: bool = False
+    on_socket: bool = False
 
 
 class Authenticator(Protocol):
@@ -56,25 +64,37 @@ class Authenticator(Protocol):
 
 
 class Unguarded:
-    """Takes everyone at this machine for its owner: what holds where nobody has configured any key."""
+    """Says who is the owner where nobody has configured any key: who the settings say is (docs/decisions/0027)."""
 
     def __init__(self, settings: SettingsModel) -> None:
         """Let in whom ``settings`` say, which may leave that to something in front of the service."""
         self._is_open = settings.api.open_to_network
+        self._trusts_loopback = settings.api.trust_loopback
 
     def authenticate(self, asker: Asker) -> Principal:
-        """Return the owner.
+        """Return the owner: who opened the service's own socket, or asks from this machine where that is trusted.
 
         The host must be one of this machine too: else any web page could have the browser of its visitor ask, by a name
         of its own that it lets point here. And what a proxy on this machine hands on comes from anywhere.
         """
-        is_here = is_loopback(asker.address) and is_loopback(_without_port(asker.host)) and not asker.is_forwarded
-        if self._is_open or is_here:
+        is_here = is_loopback(asker.address) and is_loopback(_without_port(asker.host))
+        is_owner = asker.on_socket or (self._trusts_loopback and is_here)
+        if self._is_open or (is_owner and not asker.is_forwarded):
             return OWNER
-        raise Unauthorized(
-            "no key is configured, so only this machine is answered, by the name localhost; make one with codequarry "
-            "keys create, or set [api] open_to_network = true where something in front of the service checks who asks"
-        )
+        if self._trusts_loopback:
+            raise Unauthorized(
+                "no key is configured, so only this machine is answered, by the name localhost and not through a "
+                "proxy; make a key with codequarry keys create"
+            )
+        raise Unauthorized(f"no key is configured, and this service takes nobody for its owner: {WITHOUT_KEYS}")
+
+
+class NoOwner:
+    """Takes nobody for the owner."""
+
+    def authenticate(self, asker: Asker) -> Principal:
+        """Raise Unauthorized."""
+        raise Unauthorized(f"the key is not valid, or is no longer: {_ASK}")
 
 
 class ApiKeys:

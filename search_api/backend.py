@@ -10,9 +10,10 @@ from codequarry.search_api.answer import SearchAnswer
 from codequarry.search_api.engine import SearchEngine
 from codequarry.search_api.request import SearchRequest
 from codequarry.search_api.second import second_stage
+from codequarry.shared.access.binding import bind_index
 from codequarry.shared.access.grants import Principal
 from codequarry.shared.embedding.port import Embedder
-from codequarry.shared.errors import CodequarryError, IndexMoved
+from codequarry.shared.errors import CodequarryError, IndexMoved, StoreError
 from codequarry.shared.haste import hurried, is_hurried
 from codequarry.shared.opening import OpenIndex, open_index
 from codequarry.shared.settings.config import SettingsModel
@@ -140,6 +141,7 @@ class Backend:
         index = open_index(self.settings, self._editions)
         try:
             check_counter(index.store)
+            _bind(index.store)
         except CodequarryError:
             index.close()
             raise
@@ -156,3 +158,11 @@ class Backend:
             if due <= now:
                 index.close()
         self._left = [(due, index) for due, index in self._left if due > now]
+
+
+def _bind(store: Store) -> None:
+    """Bind what an older version wrote; a store that may only be read is searched as it is, and unbound grants wait."""
+    try:
+        bind_index(store)
+    except StoreError as error:
+        log.warning("grants are not bound to repositories yet", detail=str(error))

@@ -139,12 +139,13 @@ class Catalog:
         with kept.lock:
             known, age = kept.repositories, now - kept.read_at
         # Neither the name of a hidden repository nor one of none at all makes a difference, not even in time.
-        wanted = (*head.defaults, *filter(self.principal.sees, asked))
-        if age > MAX_AGE_SECONDS or any(name not in known for name in wanted):
+        wanted = (*head.defaults, *filter(self.principal.may_know, asked))
+        if age > MAX_AGE_SECONDS or any(name not in known for name in wanted) or _is_replaced(known, head):
             self._on_read()
             known = {repository.name: repository for repository in list_repositories(self.store)}
             with kept.lock:
                 kept.repositories, kept.read_at = known, now
+                kept.ref_heads.clear()
         return self._permitted(known, permitted_catalog, self._kept.catalogs)
 
     def expire(self) -> None:
@@ -209,7 +210,7 @@ class Catalog:
     def job(self, job_id: str) -> Job | None:
         """Return a job; None if there is none, or it is of a repository that the principal may not see."""
         job = read_job(self.store, job_id)
-        return self.shown(job) if job and self.principal.sees(job.repo) else None
+        return self.shown(job) if job and self.principal.sees(job.repo, job.repo_id) else None
 
     def known_job(self, job_id: str) -> Job:
         """Return a job; NotIndexed, in the same words, where there is none that the principal may see."""
@@ -219,21 +220,27 @@ class Catalog:
 
     def jobs(self, states: Collection[JobState] | None = None, repo: str | None = None) -> list[Job]:
         """Return the jobs that the principal may see: who runs or goes first, then those that ended, latest first."""
-        return [self.shown(job) for job in shown_jobs(self.store, states, repo) if self.principal.sees(job.repo)]
+        jobs = shown_jobs(self.store, states, repo)
+        return [self.shown(job) for job in jobs if self.principal.sees(job.repo, job.repo_id)]
 
     def deliveries(self) -> list[Delivery]:
         """Return what code hosts told of repositories that the principal sees whole, and all else to who sees all."""
         told = list_deliveries(self.store)
         if self.principal.sees_everything:
             return told
-        return [one for one in told if one.repo and self.principal.allowed_paths(one.repo) == ()]
+        return [one for one in told if one.repo and self.principal.allowed_paths(one.repo, one.repo_id) == ()]
 
     def shown(self, job: Job) -> Job:
         """Return a job without what it tells of paths that the principal may not see: counts, and names in errors."""
-        if not self.principal.allowed_paths(job.repo):
+        if not self.principal.allowed_paths(job.repo, job.repo_id):
             return job
         error = HIDDEN_ERROR if job.error else ""
         return replace(job, files_done=0, files_total=0, chunks_done=0, error=error, failures=())
+
+
+def _is_replaced(known: Repositories, head: Head) -> bool:
+    """Return whether a name of the head document belongs to another repository than when the list was read."""
+    return any(known[name].id != head.timelines[key].repo_id for name, key in head.defaults.items() if name in known)
 
 
 @dataclass(frozen=True, slots=True)

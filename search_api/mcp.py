@@ -9,11 +9,13 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
+from codequarry.search_api.answer import SearchAnswer
 from codequarry.search_api.backend import Backend
 from codequarry.search_api.files import FileText, read_file
+from codequarry.search_api.mcp_caller import McpCaller
 from codequarry.search_api.request import parse_request
 from codequarry.search_api.versions import Asked, VersionQuery
-from codequarry.shared.access.grants import OWNER
+from codequarry.shared.access.grants import Principal
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.visible import visible, visible_line
 
@@ -101,7 +103,11 @@ class FileResult(BaseModel):
 
 
 def create_server(backend: Backend) -> MCPServer[Any]:
-    """Return the server with its tools; store and model are opened by the first call, so that it answers at once."""
+    """Return the server with its tools; store and model are opened by the first call, so that it answers at once.
+
+    Each call is answered as ``[mcp] key`` may see the index, or as its owner where that is not set.
+    """
+    caller = McpCaller(backend.settings, lambda: backend.engine().store)
     server: MCPServer[Any] = MCPServer(
         "codequarry", version=version("codequarry"), instructions=INSTRUCTIONS, log_level="WARNING"
     )
@@ -117,9 +123,7 @@ def create_server(backend: Backend) -> MCPServer[Any]:
     ) -> Annotated[CallToolResult, SearchResult]:
         filters = {"repo": repo, "language": language, "path": path, "ref": ref}
         body = {"query": query, "top_k": top_k, "filters": {name: value for name, value in filters.items() if value}}
-        answer = _told(
-            lambda: backend.search(parse_request(body, reranking=backend.settings.reranking), OWNER).to_json()
-        )
+        answer = _told(lambda: _search(backend, body, caller.principal()).to_json())
         return _result(render_answer(answer), search_result(answer))
 
     @server.tool(name="read_file", title="Read file", description=READ, annotations=READ_ONLY)
@@ -133,11 +137,17 @@ def create_server(backend: Backend) -> MCPServer[Any]:
         first = start_line or 1
         last = min(end_line or first + MAX_FILE_LINES - 1, first + MAX_FILE_LINES - 1)
         version = VersionQuery((Asked("ref", ref),)) if ref else VersionQuery()
-        file = _told(lambda: read_file(backend.engine().catalog, repo, path, start_line, last, version))
+        file = _told(
+            lambda: read_file(backend.seen_by(caller.principal()).catalog, repo, path, start_line, last, version)
+        )
         fields = {name: getattr(file, name) for name in FileResult.model_fields if name != "freshness"}
         return _result(render_file(file), FileResult(**fields, freshness=Freshness(**file.freshness)))
 
     return server
+
+
+def _search(backend: Backend, body: Mapping[str, Any], principal: Principal) -> SearchAnswer:
+    return backend.search(parse_request(body, reranking=backend.settings.reranking), principal)
 
 
 def _told(call: Callable[[], Value]) -> Value:

@@ -111,6 +111,7 @@ def _submitted(engine: SearchEngine, indexer: Indexer | None, lacking: _Lacking)
         priority=PRIORITIES["urgent"],
         joins_running=True,
         guarded=repository.guarded,
+        repo_id=repository.id,
     )
     return engine.catalog.shown(indexer.submit(wanted))
 

@@ -11,13 +11,14 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
-from codequarry.search_api.auth import check_admin_key
+from codequarry.search_api.auth import WITHOUT_KEYS, check_admin_key
 from codequarry.search_api.bounding import Bounded
 from codequarry.search_api.client_address import is_trusted
 from codequarry.search_api.intake.refusals import Refusal
 from codequarry.search_api.intake.worker import MOST_CONNECTIONS, SPARE_CONNECTIONS, PatientWorker, waited_seconds
 from codequarry.shared.access.key_list import list_keys
 from codequarry.shared.allocation import keep_memory_flat
+from codequarry.shared.data_folder import UMASK, private_folder
 from codequarry.shared.errors import StoreUnavailable, UsageError
 from codequarry.shared.opening import open_active
 from codequarry.shared.repositories.addresses import is_loopback
@@ -53,7 +54,11 @@ def serve(settings: SettingsModel, announce: Announce | None = None, make_indexe
     """
     check_admin_key(settings.auth.admin_key)
     check_host(settings, lambda: has_keys(settings))
+    if answers_nobody(settings):
+        sys.stderr.write(f"No key is configured, so requests are refused until there is one: {WITHOUT_KEYS}\n")
     check_index(settings)
+    if settings.api.socket:
+        private_folder(settings.api.socket.parent)
     configure_logs()
     keep_memory_flat()
     if settings.api.workers == 1:
@@ -66,7 +71,7 @@ def serve(settings: SettingsModel, announce: Announce | None = None, make_indexe
 
 def check_host(settings: SettingsModel, are_there_keys: Callable[[], bool]) -> None:
     """Raise UsageError for an address beyond this machine that neither a key guards nor, by the settings, another."""
-    if settings.api.open_to_network or is_loopback(settings.api.host):
+    if settings.api.open_to_network or settings.api.socket or is_loopback(settings.api.host):
         return
     if settings.auth.admin_key is None and not are_there_keys():
         raise UsageError(
@@ -74,6 +79,14 @@ def check_host(settings: SettingsModel, are_there_keys: Callable[[], bool]) -> N
             "with codequarry keys create, set [auth] admin_key, listen on 127.0.0.1, or set [api] open_to_network = "
             "true where something in front of the service checks who asks"
         )
+
+
+def answers_nobody(settings: SettingsModel) -> bool:
+    """Return whether requests will be refused for want of a key, and nobody is taken for the owner."""
+    api = settings.api
+    if api.open_to_network or api.trust_loopback or api.socket or settings.auth.admin_key:
+        return False
+    return not has_keys(settings)
 
 
 def has_keys(settings: SettingsModel) -> bool:
@@ -191,7 +204,9 @@ def gunicorn_options(settings: SettingsModel) -> dict[str, Any]:
     api = settings.api
     host = f"[{api.host}]" if ":" in api.host and not api.host.startswith("[") else api.host
     return {
-        "bind": [f"{host}:{api.port}"],
+        "bind": [f"unix:{api.socket}" if api.socket else f"{host}:{api.port}"],
+        # Of the socket too: only its owner can open it.
+        "umask": UMASK,
         "worker_class": PatientWorker,
         "worker_connections": MOST_CONNECTIONS + SPARE_CONNECTIONS,
         "workers": api.workers,

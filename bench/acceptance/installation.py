@@ -148,7 +148,7 @@ class Installation:
     def running(self) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
         """Run `codequarry serve` and give its process and its port."""
         port = free_port()
-        process = self.start("serve", "--port", str(port))
+        process = self.start("serve", "--trust-loopback", "--port", str(port))
         try:
             _await_ready(process, port)
             yield process, port

@@ -90,7 +90,7 @@ class Machines:
         if name == "model":
             return [sys.executable, "-m", "bench.acceptance.embedding_server", "--port", str(self._ports["model"])]
         if name == "service":
-            return [*codequarry(), "serve", "--port", str(self._ports["service"])]
+            return [*codequarry(), "serve", "--trust-loopback", "--port", str(self._ports["service"])]
         if name == "beat":
             return [*codequarry(), "beat"]
         return [*codequarry(), "worker", "--concurrency", str(self._concurrency)]

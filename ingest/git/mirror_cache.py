@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from codequarry.ingest.git.mirrors import mirrors_folder
+from codequarry.shared.data_folder import private_folder
 
 # Beside each mirror: who reads it holds this file's lock together with others, who removes it alone. When it was
 # touched last is when the mirror was used last.
@@ -17,7 +18,7 @@ USED = ".used"
 @contextmanager
 def mirror_in_use(folder: Path) -> Iterator[None]:
     """Keep a mirror from being removed for want of room; waits where it is being removed just now."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(folder.parent)
     descriptor = _locked(folder.with_suffix(USED), fcntl.LOCK_SH)
     assert descriptor is not None, "it was waited for"
     try:
@@ -39,14 +40,14 @@ def trim_mirrors(home: Path, budget: int) -> list[str]:
     for folder in sorted(folders, key=_last_used):
         if total <= budget:
             break
-        if _remove_unused(folder):
+        if remove_unused(folder):
             total -= sizes[folder]
             removed.append(folder.name)
     return removed
 
 
-def _remove_unused(folder: Path) -> bool:
-    """Remove a mirror, unless somebody reads it or fetches into it."""
+def remove_unused(folder: Path) -> bool:
+    """Remove a mirror, unless somebody reads it or fetches into it, and return whether it is gone."""
     with _alone(folder.with_suffix(USED)) as unread, _alone(folder.with_suffix(".lock")) as unfetched:
         if not (unread and unfetched):
             return False

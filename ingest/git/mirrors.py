@@ -15,6 +15,7 @@ from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.process import CONFIGURATION, SizeLimit, git_environment, run_git
 from codequarry.ingest.stopping import check_stop
+from codequarry.shared.data_folder import FILE_MODE, check_private, private_folder
 from codequarry.shared.errors import GitError
 from codequarry.shared.settings.config import GitSettings
 
@@ -121,8 +122,11 @@ class Access:
     def make(self, commit: str) -> None:
         """Make the mirror, in the object format of ``commit``; also where it is there: it may be made half-way."""
         object_format = "sha256" if len(commit) == SHA256_HEX else "sha1"
-        initial = ("init", "--quiet", "--bare", "--template=", f"--object-format={object_format}")
+        # Whatever the umask, nobody else reads what git makes there.
+        private = f"--shared=0{FILE_MODE:o}"
+        initial = ("init", "--quiet", "--bare", "--template=", private, f"--object-format={object_format}")
         folder = ("--end-of-options", str(self.mirror.folder))
+        private_folder(self.mirror.folder)
         run_git((*initial, *folder), self.mirror.environment, what=f"cannot fetch {self.origin.url}")
 
 
@@ -155,7 +159,8 @@ def mirrors_folder(home: Path) -> Path:
 
 
 def _write_configuration(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
+    check_private(folder.parent)
+    private_folder(folder)
     path = folder / "gitconfig"
     if not path.exists() or path.read_text() != CONFIGURATION:
         # A draft of its own for every thread of every process that begins at the same moment.
@@ -166,9 +171,8 @@ def _write_configuration(folder: Path) -> Path:
     return path
 
 
-def remove_mirror(origin: Origin, home: Path) -> None:
-    """Delete the mirror of an origin, at once for all who look for it: a half-deleted one would pass for damaged."""
-    folder = mirror_folder(origin, home)
+def remove_mirror(folder: Path) -> None:
+    """Delete a mirror, at once for all who look for it: a half-deleted one would pass for damaged."""
     leaving = folder.with_suffix(".removed")
     shutil.rmtree(leaving, ignore_errors=True)
     with suppress(OSError):  # it is not there, or another process is removing it

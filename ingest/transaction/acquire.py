@@ -119,7 +119,7 @@ def _begin(store: Store, target: Target, holder: str, placement: Placement, chec
         if not is_there or current_timeline(head, target.repo, target.key) != placement.current:
             raise Conflict(f"{target.repo} has changed since it was looked at")
         if timeline is None:
-            head, timeline = new_timeline(head, target.repo, target.key)
+            head, timeline = new_timeline(head, target.repo, target.key, target.repo_id)
         head, number = begin(head, timeline, holder, base)
         new = not head.timelines[timeline].published
         return head, Held(timeline, number, holder, new=new, base=base)

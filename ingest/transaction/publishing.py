@@ -156,7 +156,7 @@ def _taken(run: Run) -> LeaseHeld:
 
 
 def _record(run: Run, held: Held, work: Work) -> TransactionRecord:
-    target = run.source.target(run.repository.name)
+    target = run.source.target(run.repository)
     state = check_held(read_head(run.workshop.store), held.timeline, held.holder, held.number)
     commits, count = new_commits(run.source.mirror, target.commit, state.commit)
     return TransactionRecord(

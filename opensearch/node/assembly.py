@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from codequarry.opensearch.node.accounts import Account
+from codequarry.opensearch.node.accounts import Account, server_account
 from codequarry.opensearch.node.artifacts import Artifact, Pins, fetch, read_pins
 from codequarry.opensearch.node.java import PROBE_TIMEOUT_SECONDS, Java
+from codequarry.shared.data_folder import UMASK
 
 MODULE_DESCRIPTOR = """\
 description={name}
@@ -59,7 +60,7 @@ def reachable_java(java: Java, folder: Path, account: Account | None) -> Java:
     if not copied.is_dir():
         with _staging(folder) as staging:
             shutil.copytree(java.home, staging / "java", symlinks=False)
-            _open_to_all(staging / "java")
+            _set_modes(staging / "java")
             (staging / "java").rename(copied)
     return Java(copied / "bin" / "java", java.version, java.has_vector)
 
@@ -107,11 +108,13 @@ def _lay_out(home: Path, pins: Pins, files: Mapping[Artifact, Path]) -> None:
         (home / "modules" / name / "plugin-descriptor.properties").write_text(descriptor, "utf-8")
     # The server insists on this folder and would make it, which its account may not.
     (home / "bin").mkdir()
-    _open_to_all(home)
+    _set_modes(home)
 
 
-def _open_to_all(folder: Path) -> None:
-    """Let any user read (and run what can be run), whatever the umask: the server may run as another account."""
+def _set_modes(folder: Path) -> None:
+    """Let the server's account read (and run what can be run), whatever the umask: all users, if it is not ours."""
+    ours = server_account() is None
     for entry in (folder, *folder.rglob("*")):
         runnable = entry.is_dir() or (os.access(entry, os.X_OK) and entry.stat().st_mode & 0o100)
-        entry.chmod(0o755 if runnable else 0o644)
+        mode = 0o755 if runnable else 0o644
+        entry.chmod(mode & ~UMASK if ours else mode)

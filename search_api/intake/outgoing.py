@@ -53,6 +53,11 @@ class Outgoing:
     def settimeout(self, _: float | None) -> None:
         """Stay as it is."""
 
+    @property
+    def family(self) -> int:
+        """Return the family of addresses: a Unix socket can be opened by its owner alone."""
+        return self._socket.family
+
     def fileno(self) -> int:
         """Return what selectors know the socket by."""
         return self._socket.fileno()

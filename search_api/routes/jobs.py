@@ -132,7 +132,7 @@ def _changed(job_id: str, change: Callable[[Job], Job]) -> Job:
     catalog = engine().catalog
     known = catalog.known_job(job_id)
     if known.kind == "remove" and not known.candidates:
-        check_removing(known.repo, catalog.principal)
+        check_removing(known.repo, known.repo_id, catalog.principal)
     job = catalog.shown(change_job(catalog.store, job_id, change))
     note_access([job.repo], 1)
     return job

@@ -72,7 +72,7 @@ class Receiver:
         if repository is None:
             named = parsed.place.name or next(map(_shown, parsed.place.origins), "of no origin")
             return replace(seen, result="ignored", reason=f"the repository {named} is not in the index")
-        seen = replace(seen, repo=repository.name)
+        seen = replace(seen, repo=repository.name, repo_id=repository.id)
         note_hooked(store, repository.name)
         known = Known(repository, engine.head(), rules_of(self._settings, repository.origin))
         # Of a new repository the default branch comes first, whatever was pushed: all other versions lie over it.

@@ -1,9 +1,12 @@
 """The API keys in the catalog: each change by compare-and-set."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from codequarry.shared.access.keys import ApiKey, renamed, withdrawn
+from codequarry.shared.access.grants import LOST, PENDING, Grant
+from codequarry.shared.access.keys import ApiKey, bound, granted, renamed, without_repository
 from codequarry.shared.errors import Conflict, NotIndexed, UsageError
+from codequarry.shared.repositories.catalog import Repository, list_repositories
 from codequarry.shared.store.port import Store
 from codequarry.shared.versions.settled import write_settled
 
@@ -29,9 +32,54 @@ def find_key(store: Store, asked: str) -> ApiKey:
     return found[0]
 
 
-def add_key(store: Store, key: ApiKey) -> None:
-    """Write a new key."""
-    write_settled(store, KEY_PREFIX + key.id, key.to_document(), None)
+def add_key(store: Store, key: ApiKey) -> ApiKey:
+    """Write a new key and return it, its grants bound to the repositories that they name."""
+    made = bound(key, ids_by_name(store))
+    write_settled(store, KEY_PREFIX + key.id, made.to_document(), None)
+    return _settled(store, made)
+
+
+def grant_to_key(store: Store, key_id: str, grants: Sequence[Grant]) -> ApiKey:
+    """Let a key see more, and return it; UsageError for more than a key can have."""
+    ids = ids_by_name(store)
+    wanted = [replace(one, repo_id="" if one.is_pattern else ids.get(one.repos, PENDING)) for one in grants]
+    return _settled(store, _write(store, key_id, lambda known: granted(known, wanted)))
+
+
+def _settled(store: Store, key: ApiKey) -> ApiKey:
+    """Bind what was still pending when it was written: a repository may have taken the name in between.
+
+    Who adds a repository writes it first and then looks for grants that wait for it, so one of both sees the other.
+    """
+    if not any(grant.repo_id == PENDING for grant in key.grants):
+        return key
+    ids = ids_by_name(store)
+    return _write(store, key.id, lambda known: bound(known, ids))
+
+
+def ids_by_name(store: Store) -> dict[str, str]:
+    """Return the ids of the repositories in the catalog, by name."""
+    return {repository.name: repository.id for repository in list_repositories(store)}
+
+
+def bind_pending(store: Store, repository: Repository) -> None:
+    """Give a repository that was just added the grants that wait for its name."""
+    _bind(store, {repository.name: repository.id}, PENDING)
+
+
+def bind_grants(store: Store) -> None:
+    """Bind all grants that can be bound: what a process that died left, or an older version wrote.
+
+    A grant by an older version whose name no repository has is LOST: it may be left over from a removal, and whoever
+    takes the name next must not be seen by it.
+    """
+    _bind(store, ids_by_name(store), LOST)
+
+
+def _bind(store: Store, ids: Mapping[str, str], otherwise: str) -> None:
+    for key in list_keys(store):
+        if bound(key, ids, otherwise) != key:
+            _write(store, key.id, lambda known: bound(known, ids, otherwise))
 
 
 def change_key(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) -> ApiKey:
@@ -51,18 +99,21 @@ def note_use(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) -> N
         store.write_document(document.key, changed.to_document(), document.version)
 
 
-def forget_in_grants(store: Store, repo: str) -> None:
-    """Withdraw the grants of one repository, which was removed: who has its name later is another one."""
+def forget_in_grants(store: Store, repo: str, repo_id: str) -> None:
+    """Withdraw the grants of one repository, which is being removed, and those that wait for its name."""
     for key in list_keys(store):
-        if any(grant.repos == repo for grant in key.grants):
-            _write(store, key.id, lambda known: withdrawn(known, [repo]))
+        if without_repository(key, repo, repo_id) != key:
+            _write(store, key.id, lambda known: without_repository(known, repo, repo_id))
 
 
-def rename_in_grants(store: Store, old: str, new: str) -> None:
-    """Let the grants of one repository follow it to its new name."""
+def rename_in_grants(store: Store, repo_id: str, new: Repository) -> None:
+    """Let the grants of one repository speak of it by its new name.
+
+    Its id stays, except where an older version began to rename it, which gave the new name an id of its own.
+    """
     for key in list_keys(store):
-        if any(grant.repos == old for grant in key.grants):
-            _write(store, key.id, lambda known: renamed(known, old, new))
+        if renamed(key, repo_id, new.name, new.id) != key:
+            _write(store, key.id, lambda known: renamed(known, repo_id, new.name, new.id))
 
 
 def _write(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) -> ApiKey:

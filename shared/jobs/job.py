@@ -33,7 +33,8 @@ class JobRequest:
     ``requested_by`` is the principal's name. ``joins_running`` is for who lacks the version altogether: a run that has
     begun already will do. ``guarded`` where the origin came with a request. ``request_id`` and ``traceparent`` (W3C
     Trace Context) name the HTTP request that asks, for logs and traces. ``turn`` is when the principal's job is due
-    beside those of others (``fairness.py``).
+    beside those of others (``fairness.py``). ``repo_id`` is the repository's id in the catalog: who sees a job is
+    decided by it, so that a later repository of the same name does not inherit it.
     """
 
     repo: str
@@ -50,6 +51,7 @@ class JobRequest:
     request_id: str = ""
     traceparent: str = ""
     turn: int = 0
+    repo_id: str = ""
 
     @property
     def principal(self) -> str:
@@ -99,6 +101,7 @@ class Job:
     request_id: str = ""
     traceparent: str = ""
     turn: int = 0
+    repo_id: str = ""
 
     @property
     def principal(self) -> str:
@@ -210,4 +213,5 @@ def new_job(job_id: str, request: JobRequest) -> Job:
         request_id=request.request_id,
         traceparent=request.traceparent,
         turn=request.turn,
+        repo_id=request.repo_id,
     )

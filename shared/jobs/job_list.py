@@ -100,6 +100,8 @@ def _join(store: Store, job_id: str, request: JobRequest) -> Job | None:
     opposite = _opposite(store, request)
 
     def join(job: Job) -> Job:
+        if job.repo_id and request.repo_id and job.repo_id != request.repo_id:
+            raise Conflict(f"job {job.id} is for a repository that had this name before")
         if opposite > job.created_at:
             raise Conflict(f"job {job.id} comes before a job of the other kind")
         # In one step with the write: it may begin to run at this very moment.

@@ -1,8 +1,10 @@
 """What the catalog knows of each repository: where it comes from, and how far a running import is."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from secrets import token_hex
 
 from codequarry.shared.errors import Conflict
 from codequarry.shared.store.port import Store
@@ -12,6 +14,7 @@ from codequarry.shared.versions.settled import put_document, settle, write_settl
 REPOSITORY_PREFIX = "repository:"
 PROGRESS_PREFIX = "progress:"
 REF_PREFIX = "ref:"
+ID_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,8 @@ class Repository:
 
     ``head_commit`` is the newest commit of ``branch`` that a fetch has seen; times are ISO 8601 in UTC.
     ``follows_head`` is False where a person chose the branch; else it is the one that the origin's HEAD names. It is
-    ``guarded`` where a request named the origin: every fetch goes by the rules for these.
+    ``guarded`` where a request named the origin: every fetch goes by the rules for these. ``id`` is made once, at
+    random, and never used again: a repository that takes the name later has another, one that is renamed keeps its own.
     """
 
     name: str
@@ -31,6 +35,7 @@ class Repository:
     tokens_embedded: int = 0
     follows_head: bool = True
     guarded: bool = False
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +135,14 @@ def list_repositories(store: Store) -> list[Repository]:
     return [Repository(**document.body) for document in store.list_documents(REPOSITORY_PREFIX)]
 
 
+def identified(repository: Repository) -> Repository:
+    """Return a repository that has an id."""
+    return repository if repository.id else replace(repository, id=token_hex(ID_BYTES))
+
+
 def save_repository(store: Store, repository: Repository) -> None:
     """Write a repository's record; the last writer wins."""
-    put_document(store, REPOSITORY_PREFIX + repository.name, asdict(repository))
+    put_document(store, REPOSITORY_PREFIX + repository.name, asdict(identified(repository)))
 
 
 def update_repository(store: Store, name: str, change: Callable[[Repository], Repository]) -> None:
@@ -156,21 +166,35 @@ def count_tokens(store: Store, name: str, tokens: int) -> None:
 def claim_repository(store: Store, repository: Repository) -> bool:
     """Write the record of a new repository; False if its name is taken."""
     try:
-        write_settled(store, REPOSITORY_PREFIX + repository.name, asdict(repository), None)
+        write_settled(store, REPOSITORY_PREFIX + repository.name, asdict(identified(repository)), None)
     except Conflict:
         return False
     return True
 
 
-def delete_repository(store: Store, name: str) -> None:
-    """Forget a repository's record, its progress and what is known of its versions."""
-    store.delete_document(REPOSITORY_PREFIX + name)
+def delete_repository(store: Store, repository: Repository) -> None:
+    """Forget a repository's progress, what is known of its versions, and its record at last: then its name is free.
+
+    Nothing is deleted where the name belongs to another repository by now.
+    """
+    name = repository.name
+    if not is_in_catalog(store, repository):
+        return
     for progress in list_progress(store):
         if progress.repo == name:
             store.delete_document(progress.document_key)
     for head in list_ref_heads(store, name):
         store.delete_document(head.document_key)
+    while (document := store.read_document(REPOSITORY_PREFIX + name)) and document.body.get("id") == repository.id:
+        with suppress(Conflict):
+            store.delete_document(document.key, document.version)
     settle(store)
+
+
+def is_in_catalog(store: Store, repository: Repository) -> bool:
+    """Return whether the catalog has this very repository under its name."""
+    known = read_repository(store, repository.name)
+    return known is not None and known.id == repository.id
 
 
 def read_progress(store: Store, name: str, ref: str = "") -> Progress | None:

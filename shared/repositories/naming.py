@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from codequarry.shared.access.key_list import bind_pending
 from codequarry.shared.errors import Conflict, UsageError
-from codequarry.shared.repositories.catalog import Repository, claim_repository, list_repositories
+from codequarry.shared.repositories.catalog import Repository, claim_repository, identified, list_repositories
 from codequarry.shared.repositories.origins import NAME, Origin, identity_if_readable
 from codequarry.shared.store.port import Store
 
@@ -47,8 +48,9 @@ def claim(
     if known:
         return known, ""
     for name in [asked] if asked else _candidates(origin):
-        repository = Repository(name, origin.url, branch, guarded=guarded)
+        repository = identified(Repository(name, origin.url, branch, guarded=guarded))
         if claim_repository(store, repository):
+            bind_pending(store, repository)
             expected = asked or origin.name
             note = f"another origin is called '{expected}', so this one is '{name}'" if name != expected else ""
             return repository, note

@@ -19,7 +19,7 @@ from codequarry.shared.settings.index import IndexingSettings, RetentionSettings
 from codequarry.shared.settings.queue import MetricsSettings, QueueSettings
 from codequarry.shared.settings.reranking import RerankingSettings
 from codequarry.shared.settings.section import Section
-from codequarry.shared.settings.service import ApiSettings, AuditSettings, AuthSettings, LimitSettings
+from codequarry.shared.settings.service import ApiSettings, AuditSettings, AuthSettings, LimitSettings, McpSettings
 from codequarry.shared.settings.sources import (
     Given,
     from_environment,
@@ -185,6 +185,7 @@ class SettingsModel(Section):
     auth: AuthSettings = AuthSettings()
     limits: LimitSettings = LimitSettings()
     audit: AuditSettings = AuditSettings()
+    mcp: McpSettings = McpSettings()
 
 
 @dataclass(frozen=True, slots=True)

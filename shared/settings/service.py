@@ -24,8 +24,24 @@ class ApiSettings(Section):
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = Field(
         default=(), description="addresses or networks of proxies whose X-Forwarded-For says who the client is"
     )
+    socket: Path | None = Field(
+        default=None, description="listen on this Unix socket, which only its owner can open, instead of an address"
+    )
+    trust_loopback: bool = Field(
+        default=False, description="where no key is configured, take every program of this machine for the owner"
+    )
     local_roots: tuple[Path, ...] = Field(
         default=(), description="folders below which requests may name repositories by their local path"
+    )
+
+
+class McpSettings(Section):
+    """The MCP server over stdio."""
+
+    key: SecretStr | None = Field(
+        default=None,
+        min_length=1,
+        description="answer as this key may see the index: its id, its name or the key itself",
     )
 
 

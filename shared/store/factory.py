@@ -2,20 +2,26 @@
 
 from contextlib import closing
 
+from codequarry.shared.data_folder import check_private
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.port import Store
 
 
 def editions_of(settings: SettingsModel) -> Editions:
-    """Return the editions of the index that the settings name; nothing is sent or made yet."""
+    """Return the editions of the index that the settings name; nothing is sent or made yet.
+
+    FolderNotPrivate if others can read the data folder.
+    """
     if settings.store == "opensearch":
         from codequarry.shared.store.opensearch.editions import OpenSearchEditions
 
         return OpenSearchEditions(settings.opensearch)
     from codequarry.shared.store.embedded.editions import EmbeddedEditions
 
-    return EmbeddedEditions(settings.home.expanduser())
+    home = settings.home.expanduser()
+    check_private(home)
+    return EmbeddedEditions(home)
 
 
 def open_store(settings: SettingsModel, dimension: int) -> Store:

@@ -26,7 +26,7 @@ class Delivery:
 
     One that stays ``received`` could not be dealt with, ``reason`` says why; the same one may come again. ``ref`` is
     the key of a version, "" the default branch. ``digest`` is of its body, where only that was signed: whoever has seen
-    one could send it again under any id. Times are ISO 8601 in UTC.
+    one could send it again under any id. ``repo_id`` is the id of ``repo``. Times are ISO 8601 in UTC.
     """
 
     provider: Provider
@@ -41,6 +41,7 @@ class Delivery:
     reason: str = ""
     repeats: int = 0
     digest: str = ""
+    repo_id: str = ""
 
     @property
     def key(self) -> str:

@@ -84,6 +84,7 @@ def version_request(
         commit=commit,
         requested_by=by,
         guarded=repository.guarded,
+        repo_id=repository.id,
     )
 
 

@@ -30,7 +30,8 @@ class Timeline:
     ``ref`` is the key of the version that it follows (``refs.py``), empty for the default branch of a repository and
     what was that once, which ``branch`` names instead. ``floor`` is the oldest number that readers may still ask for.
     ``pins`` are the bases of an overlay's retained transactions; a timeline that has no overlay's transaction pins
-    nothing. One that is ``gone`` has lost its version, and stays only until no overlay lies on it.
+    nothing. One that is ``gone`` has lost its version, and stays only until no overlay lies on it. ``repo_id`` is the
+    repository that it belongs to, whatever is called ``repo`` later; all timelines of one name have the same.
     """
 
     repo: str
@@ -42,6 +43,7 @@ class Timeline:
     pins: frozenset[Place] = frozenset()
     branch: str = ""
     gone: bool = False
+    repo_id: str = ""
 
 
 # Where the document has the move, for who wants to know of that alone.
@@ -89,6 +91,10 @@ class Head:
     def of_repo(self, repo: str) -> Iterator[int]:
         """Yield the timelines of a repository."""
         return (key for key, state in self.timelines.items() if state.repo == repo)
+
+    def id_of_repo(self, repo: str) -> str | None:
+        """Return the id of the repository that has this name in the index; None if it has no timeline."""
+        return next((self.timelines[key].repo_id for key in self.of_repo(repo)), None)
 
     def default_branch(self, repo: str) -> str:
         """Return what the published default branch of a repository is called, "" where nothing says so yet."""
@@ -144,6 +150,8 @@ def _timeline_to_json(timeline: Timeline) -> dict[str, Any]:
         body["branch"] = timeline.branch
     if timeline.gone:
         body["gone"] = True
+    if timeline.repo_id:
+        body["repo_id"] = timeline.repo_id
     return body
 
 
@@ -164,6 +172,7 @@ def _timeline_from_json(body: Mapping[str, Any]) -> Timeline:
         pins=frozenset(place for pin in body.get("pins", ()) if (place := _place(pin))),
         branch=body.get("branch", ""),
         gone=body.get("gone", False),
+        repo_id=body.get("repo_id", ""),
     )
 
 

@@ -4,7 +4,7 @@ The rules behind every function here are in docs/versioned-index.md. Nothing in 
 ``ledger.py`` reads the head document, applies one of these functions and writes the result by compare-and-set.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from codequarry.shared.errors import Conflict, IndexMoved, LeaseHeld
@@ -76,10 +76,16 @@ def check_here(head: Head) -> None:
         raise IndexMoved(f"the index was moved to model '{head.move.model}' meanwhile; run the command again")
 
 
-def new_timeline(head: Head, repo: str, ref: str = "") -> tuple[Head, int]:
-    """Add an empty timeline; its id comes from the counter, so that a recreated branch is a new timeline (rule 11)."""
+def new_timeline(head: Head, repo: str, ref: str = "", repo_id: str = "") -> tuple[Head, int]:
+    """Add an empty timeline; its id comes from the counter, so that a recreated branch is a new timeline (rule 11).
+
+    Conflict if the name has timelines of another repository.
+    """
+    if head.id_of_repo(repo) not in (None, repo_id):
+        raise Conflict(f"'{repo}' is the name of another repository by now")
     timeline = head.counter + 1
-    return replace(_with_timeline(head, timeline, Timeline(repo, ref=ref)), counter=timeline), timeline
+    added = _with_timeline(head, timeline, Timeline(repo, ref=ref, repo_id=repo_id))
+    return replace(added, counter=timeline), timeline
 
 
 def begin(head: Head, timeline: int, holder: str, base: Place | None = None) -> tuple[Head, int]:
@@ -166,6 +172,15 @@ def forget(head: Head, repo: str) -> Head:
     """Drop a repository's timelines; numbers still open become aborted, so that a late writer stays hidden."""
     without = replace(head, defaults={name: key for name, key in head.defaults.items() if name != repo})
     return _without(without, set(head.of_repo(repo)))
+
+
+def identify(head: Head, ids: Mapping[str, str]) -> Head:
+    """Return the head with the ids of repositories in timelines of an older version, which have none."""
+    known = {key: state for key, state in head.timelines.items() if not state.repo_id and state.repo in ids}
+    if not known:
+        return head
+    named = {key: replace(state, repo_id=ids[state.repo]) for key, state in known.items()}
+    return replace(head, timelines={**head.timelines, **named})
 
 
 def drop_timeline(head: Head, timeline: int) -> Head:

@@ -1,6 +1,7 @@
 """`codequarry keys` as a person uses it, and the service that asks for them."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -43,10 +44,13 @@ def test_grants_are_given_and_taken_and_go_with_their_repository(workspace):
     workspace.indexed("core", {"a.py": "x = 1\n"})
     workspace.run("keys", "create", "reader", "--repo", "core", "--path", "docs/", "--not-path", "docs/x/")
     granted = workspace.run("keys", "grant", "reader", "--repo", "site", "--json").json
+    core = granted["grants"][0].pop("repo_id")
+    assert re.fullmatch("[0-9a-f]{16}", core)
     assert granted["grants"] == [
-        {"repos": "core", "include": ["docs/"], "exclude": ["docs/x/"]},
-        {"repos": "site", "include": [], "exclude": []},
+        {"repos": "core", "include": ["docs/"], "exclude": ["docs/x/"], "state": "bound"},
+        {"repos": "site", "include": [], "exclude": [], "repo_id": None, "state": "pending"},
     ]
+    assert "site (not there yet)" in workspace.run("keys", "show", "reader").out
     assert workspace.run("repos", "rm", "core", "--yes").code == 0
     assert [one["repos"] for one in workspace.run("keys", "show", "reader", "--json").json["grants"]] == ["site"]
     taken = workspace.run("keys", "grant", "reader", "--remove", "--repo", "site", "--json").json

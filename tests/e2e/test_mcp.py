@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,24 +33,35 @@ def indexed(new_workspace: Callable[[], Any]) -> Any:
 
 
 @asynccontextmanager
-async def connected(place: Any) -> AsyncIterator[ClientSession]:
+async def connected(place: Any, *options: str, **variables: str) -> AsyncIterator[ClientSession]:
     """Start a server and greet it as an agent does."""
     command = StdioServerParameters(
-        command=sys.executable, args=["-m", "codequarry.cli.main", "mcp"], env=place.environment, cwd=place.folder
+        command=sys.executable,
+        args=["-m", "codequarry.cli.main", "mcp", *options],
+        env=place.environment | variables,
+        cwd=place.folder,
     )
     async with stdio_client(command) as streams, ClientSession(*streams) as client:
         await client.initialize()
         yield client
 
 
-@pytest.fixture(scope="module")
-def client(indexed: Any) -> Iterator[Any]:
-    """Give a client whose methods can be called without `await`: one server answers all tests."""
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(connected(indexed)) as session:
+@contextmanager
+def asking(place: Any, *options: str, **variables: str) -> Iterator[Any]:
+    """Give a client of a new server, whose methods can be called without `await`."""
+    server = connected(place, *options, **variables)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(server) as session:
         yield SimpleNamespace(
             list_tools=lambda: portal.call(session.list_tools),
             call_tool=lambda name, **arguments: portal.call(session.call_tool, name, arguments),
         )
+
+
+@pytest.fixture(scope="module")
+def client(indexed: Any) -> Iterator[Any]:
+    """Give a client: one server answers all tests."""
+    with asking(indexed) as opened:
+        yield opened
 
 
 def test_an_agent_is_told_what_the_tools_are_for(client: Any) -> None:
@@ -131,6 +142,59 @@ def test_errors_say_what_to_do(client: Any, tool: str, arguments: dict[str, Any]
     answer = client.call_tool(tool, **arguments)
     assert answer.is_error
     assert message in answer.content[0].text
+
+
+@pytest.fixture(scope="module")
+def shared(new_workspace: Callable[[], Any]) -> Any:
+    """Give a workspace with what an agent may see of, and what it may not."""
+    place = new_workspace()
+    place.indexed("open", {"docs/plan.md": "# Plan\n\nxylophone retries\n", "src/hidden.py": "xylophone = 'inside'\n"})
+    place.indexed("vault", {"vault.py": "xylophone = 'vault'\n"})
+    return place
+
+
+def test_with_a_key_both_tools_see_what_it_is_granted_and_no_more_once_it_is_revoked(shared: Any) -> None:
+    made = shared.run("keys", "create", "agent", "--repo", "open", "--path", "docs/", "--json").json
+    with asking(shared, "--key", "agent") as client:
+        for query in ("xylophone", "vault", "hidden inside"):
+            found = client.call_tool("search_code", query=query)
+            assert not found.is_error
+            assert {hit["path"] for hit in found.structured_content["results"]} <= {"docs/plan.md"}
+            assert "vault" not in str(found.structured_content["freshness"])
+        assert not client.call_tool("read_file", repo="open", path="docs/plan.md").is_error
+        for repo, path in (("open", "src/hidden.py"), ("vault", "vault.py")):
+            refused = client.call_tool("read_file", repo=repo, path=path)
+            assert refused.is_error and "inside" not in refused.content[0].text
+        assert "indexed: open" in client.call_tool("search_code", query="x", repo="vault").content[0].text
+        assert shared.run("keys", "revoke", made["id"]).code == 0
+        for tool, arguments in (
+            ("search_code", {"query": "x"}),
+            ("read_file", {"repo": "open", "path": "docs/plan.md"}),
+        ):
+            refused = client.call_tool(tool, **arguments)
+            assert refused.is_error and "no key in use has that id or name" in refused.content[0].text
+    with asking(shared, "--key", made["id"]) as client:
+        refused = client.call_tool("search_code", query="x")
+        assert refused.is_error and "revoked" in refused.content[0].text
+
+
+def test_a_whole_key_comes_by_the_environment_and_its_secret_counts(shared: Any) -> None:
+    made = shared.run("keys", "create", "other", "--repo", "vault", "--json").json
+    with asking(shared, CODEQUARRY_MCP__KEY=made["key"]) as client:
+        found = client.call_tool("search_code", query="xylophone").structured_content
+        assert {hit["repo"] for hit in found["results"]} == {"vault"}
+    with asking(shared, CODEQUARRY_MCP__KEY=made["key"] + "x") as client:
+        assert "not valid" in client.call_tool("search_code", query="xylophone").content[0].text
+
+
+def test_a_key_that_may_not_search_or_is_empty_answers_nothing(shared: Any) -> None:
+    assert shared.run("keys", "create", "indexer", "--repo", "*", "--scope", "index").code == 0
+    with asking(shared, "--key", "indexer") as client:
+        assert "scope 'search'" in client.call_tool("search_code", query="x").content[0].text
+    outcome = shared.run("mcp", variables={"CODEQUARRY_MCP__KEY": ""})
+    assert outcome.code == 2
+    assert "CODEQUARRY_MCP__KEY is empty" in outcome.error
+    assert shared.run("mcp", "--key", "").code == 2
 
 
 def test_nothing_but_protocol_is_on_stdout(indexed: Any) -> None:

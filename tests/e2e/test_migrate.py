@@ -103,7 +103,7 @@ def test_an_index_of_an_older_default_model_answers_by_words_and_names_migrate(w
     assert "run `codequarry migrate --model codequarry-1`" in said
     person = workspace.run("search", "backoff attempt")
     assert "codequarry migrate --model codequarry-1" in person.err
-    client = create_app(SettingsModel(home=workspace.folder / "home")).test_client()
+    client = create_app(SettingsModel(home=workspace.folder / "home", api={"trust_loopback": True})).test_client()
     assert client.post("/search-code", json={"query": "backoff"}).get_json()["degraded"] == [said]
     assert 'stage="embedding"' in client.get("/metrics").get_data(as_text=True)
     doctor = workspace.run("doctor", "--json")

@@ -86,7 +86,8 @@ def test_it_answers_by_words_and_names_migrate_whatever_the_settings_say(old, va
     doctor = json.loads(old.run("doctor", "--json", variables=variables).out)
     assert COMMAND in {one["name"]: one for one in doctor["checks"]}["model"]["message"]
     embedding = {"model": variables.get("CODEQUARRY_EMBEDDING__MODEL", "codequarry-1")}
-    client = create_app(SettingsModel(home=old.folder / "home", embedding=embedding)).test_client()
+    trusting = SettingsModel(home=old.folder / "home", embedding=embedding, api={"trust_loopback": True})
+    client = create_app(trusting).test_client()
     assert client.post("/search-code", json={"query": "backoff attempt"}).get_json()["degraded"] == [said]
 
 

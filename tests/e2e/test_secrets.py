@@ -103,7 +103,7 @@ def test_the_service_says_none_in_answers_or_logs(workspace: Any, planted: dict[
     workspace.indexed("project", {"a.py": "def a():\n    return 1\n"})
     environment = workspace.environment | planted | {"CODEQUARRY_EMBEDDING__MODEL": "text-embedding-3-small"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "codequarry.cli.main", "serve", "--port", "0"],
+        [sys.executable, "-m", "codequarry.cli.main", "serve", "--port", "0", "--trust-loopback"],
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     try:

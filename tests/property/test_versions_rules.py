@@ -239,7 +239,10 @@ def test_rule_7_a_crashed_run_with_another_target_is_undone(world):
 def test_rule_7_what_a_silent_run_began_is_undone_and_never_resumed(world, full):
     """It may wake up any time later, and then it must have nothing that anybody sees."""
     world.index()
-    target, placer = Target("project", "main", "c" * 40, "r"), world.placer(full=full)
+    target, placer = (
+        Target("project", "main", "c" * 40, "r", repo_id=world.head.id_of_repo("project")),
+        world.placer(full=full),
+    )
     silent = acquire(world.store, target, placer, "elsewhere", full=full, lease_seconds=1, say=lambda _: None)
     held = acquire(world.store, target, placer, "me", full=full, lease_seconds=0.1, say=lambda _: None)
     assert not held.resumed
@@ -362,7 +365,7 @@ def test_rule_11_an_interrupted_rebuild_is_dropped_when_it_is_not_asked_for_agai
 
 def test_one_run_at_a_time_works_on_a_repository(world):
     world.index()
-    target, say = Target("project", "main", "c" * 40, "r"), lambda _: None
+    target, say = Target("project", "main", "c" * 40, "r", repo_id=world.head.id_of_repo("project")), lambda _: None
     placer = world.placer()
     first = acquire(world.store, target, placer, "someone elsewhere", full=False, lease_seconds=1, say=say)
     assert first is not None
@@ -390,7 +393,7 @@ def test_a_run_that_began_a_moment_earlier_is_seen_when_the_number_is_taken(worl
             return document
 
     said = []
-    target = Target("project", "main", "c" * 40, "r")
+    target = Target("project", "main", "c" * 40, "r", repo_id=world.head.id_of_repo("project"))
     placer = world.placer(full=True)
     held = acquire(Late(world.store), target, placer, "me", full=True, lease_seconds=0.1, say=said.append)
     assert held is not None

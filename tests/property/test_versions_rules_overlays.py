@@ -110,7 +110,8 @@ def test_rule_12_a_base_is_never_an_overlay(world):
     world.commit(f00="value = 100\n")
     world.index(DEV)
     place = (world.timeline(), world.record().number)
-    timeline = change_head(world.store, lambda head: new_timeline(head, "project", "refs/heads/x"))
+    repo_id = world.head.id_of_repo("project")
+    timeline = change_head(world.store, lambda head: new_timeline(head, "project", "refs/heads/x", repo_id))
     with pytest.raises(Conflict, match="is an overlay itself"):
         change_head(world.store, lambda head: begin(head, timeline, "me", place))
     change_head(world.store, lambda head: (drop_timeline(head, timeline), None))

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import apsw
 
+from codequarry.shared.data_folder import private_file, private_folder
 from codequarry.shared.errors import StoreError, StoreFull, StoreUnavailable
 from codequarry.shared.store.embedded.path_names import path_allowed
 from codequarry.shared.store.embedded.schema import prepare
 from codequarry.shared.telemetry.metrics import count_store_error
 
+DATABASE = "index.sqlite3"
 # A writer waits so long for another one; the longest transaction, a merge of large segments, takes seconds.
 BUSY_SECONDS = 30
 # Pages in memory per connection, in KiB (negative by SQLite's convention): four times as many write no faster.
@@ -38,7 +40,9 @@ class Database:
         self._idle: list[apsw.Connection] = []
         self._closed = False
         with self._translated(None):
-            folder.mkdir(parents=True, exist_ok=True)
+            private_folder(folder)
+            # SQLite gives its log and its shared memory the mode of the database.
+            private_file(folder / DATABASE)
             self._idle.append(self._prepared(dimension))
 
     def _prepared(self, dimension: int) -> apsw.Connection:
@@ -57,7 +61,7 @@ class Database:
             time.sleep(_RETRY_SECONDS)
 
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(str(self.folder / "index.sqlite3"))
+        connection = apsw.Connection(str(self.folder / DATABASE))
         connection.set_busy_timeout(BUSY_SECONDS * 1000)
         connection.create_scalar_function("path_allowed", path_allowed, 2, deterministic=True)
         # NORMAL: no commit is lost when a process dies; a power cut may lose the last ones, never the order.

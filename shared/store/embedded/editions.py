@@ -9,15 +9,16 @@ from pathlib import Path
 
 import apsw
 
+from codequarry.shared.data_folder import private_opener
 from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.store.editions import FIRST
+from codequarry.shared.store.embedded.database import DATABASE
 from codequarry.shared.store.embedded.schema import read_meta
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.port import Store
 
 FOLDER = "store"
 POINTER = "store.edition"
-_DATABASE = "index.sqlite3"
 _NUMBERED = re.compile(rf"{FOLDER}-(\d+)")
 
 
@@ -43,11 +44,11 @@ class EmbeddedEditions:
         numbered = [
             int(found[1]) for path in self._home.glob(f"{FOLDER}-*") if (found := _NUMBERED.fullmatch(path.name))
         ]
-        return sorted(number for number in (FIRST, *numbered) if (self._folder(number) / _DATABASE).exists())
+        return sorted(number for number in (FIRST, *numbered) if (self._folder(number) / DATABASE).exists())
 
     def dimension(self, edition: int) -> int | None:
         """Read the length of the vectors; None too where it can't be read: opening the store says why."""
-        path = self._folder(edition) / _DATABASE
+        path = self._folder(edition) / DATABASE
         if not path.exists():
             return None
         try:
@@ -68,7 +69,7 @@ class EmbeddedEditions:
         # Whoever opens an index that a migration has just moved sets the pointer right: several may at once.
         fresh = self._home / f"{POINTER}.{os.getpid()}-{threading.get_ident()}.new"
         try:
-            with fresh.open("w", encoding="ascii") as file:
+            with open(fresh, "w", encoding="ascii", opener=private_opener) as file:
                 file.write(str(edition))
                 file.flush()
                 os.fsync(file.fileno())

@@ -15,6 +15,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from codequarry.shared.data_folder import FILE_MODE
 from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.store.embedded.columns import Ints
 from codequarry.shared.store.embedded.schema import read_meta, write_meta
@@ -67,7 +68,7 @@ class VectorFile:
         return range(first, first + len(vectors))
 
     def _write(self, path: Path, first: int, vectors: Matrix) -> None:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         try:
             offset, data = first * self._dimension * 4, memoryview(vectors.astype("<f4").tobytes())
             while data:

@@ -60,7 +60,8 @@ def place(new_workspace: Callable[[], Any]) -> Any:
 @pytest.fixture(scope="module")
 def settings(place: Any) -> SettingsModel:
     """Give settings with that workspace's data folder."""
-    return SettingsModel.model_validate({"home": place.folder / "home", "api": {"max_body_bytes": 50_000}})
+    api = {"max_body_bytes": 50_000, "trust_loopback": True}
+    return SettingsModel.model_validate({"home": place.folder / "home", "api": api})
 
 
 @pytest.fixture(scope="module")

@@ -85,6 +85,7 @@ def client(embeddings, workspace):
     settings = SettingsModel.model_validate(
         {
             "home": workspace.folder / "remote",
+            "api": {"trust_loopback": True},
             "embedding": {
                 "model": "small", "base_url": f"http://127.0.0.1:{embeddings.port}/v1", "dimensions": DIMENSION,
                 "max_retries": 0, "timeout_seconds": 600,

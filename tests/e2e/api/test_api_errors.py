@@ -144,6 +144,7 @@ def stranded():
     """Give a client of a service whose OpenSearch is not there."""
     settings = {
         "store": "opensearch",
+        "api": {"trust_loopback": True},
         "opensearch": {"urls": ["http://127.0.0.1:9"], "timeout_seconds": 1, "max_retries": 0},
     }
     return create_app(SettingsModel.model_validate(settings)).test_client()

@@ -29,7 +29,7 @@ def test_what_is_asked_for_while_the_index_moves_is_done_where_it_is_then(
     repository = make_repository("project", {"a.py": "x = 1\n"})
     place_table(tmp_path / "home" / "models" / "small", 64)
     sections = {"indexing": {"processes": 0, "grace_seconds": 0}, "retention": {"grace_seconds": 60}}
-    api = {"local_roots": (repository.folder.parent,)}
+    api = {"local_roots": (repository.folder.parent,), "trust_loopback": True}
     settings = SettingsModel(home=tmp_path / "home", api=api, **sections)
     with closing(editions_of(settings)) as editions, closing(open_index_to_write(settings, editions)) as index:
         index_repository(IndexRequest(repository.origin), Workshop(index.store, index.embedder, settings))

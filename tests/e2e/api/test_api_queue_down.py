@@ -26,7 +26,7 @@ def queue_port(request):
 @pytest.fixture
 def client(queue_port, settings, store, embedder, place, indexed):
     queue = {"url": f"redis://127.0.0.1:{queue_port}/0"}
-    sections = {"queue": queue, "api": {"local_roots": [str(place.folder)]}}
+    sections = {"queue": queue, "api": {"local_roots": [str(place.folder)], "trust_loopback": True}}
     with_queue = SettingsModel.model_validate(settings.model_dump() | sections)
     return create_app(with_queue, store, embedder, QueueIndexer).test_client()
 

@@ -13,6 +13,7 @@ from codequarry.search_api.engine import SearchEngine, parse_request
 from codequarry.search_api.routes import EXTENSION
 from codequarry.search_api.second import SecondStage
 from codequarry.shared.access.grants import Grant, Principal
+from codequarry.shared.access.key_list import ids_by_name
 from codequarry.shared.errors import EmbedderUnavailable
 from codequarry.shared.model import PathGlobs
 from codequarry.shared.settings.config import SettingsModel
@@ -188,8 +189,9 @@ def test_a_name_that_is_asked_for_stays_first(engine_with: Any) -> None:
 
 
 def test_the_model_reads_nothing_that_the_caller_may_not_see(engine_with: Any, model: Upside) -> None:
-    limited = Principal("limited", frozenset({"search"}), (Grant("core", PathGlobs(("src/",))),))
-    ask(engine_with().seen_by(limited), top_k=50)
+    engine = engine_with()
+    grant = Grant("core", PathGlobs(("src/",)), ids_by_name(engine.store)["core"])
+    ask(engine.seen_by(Principal("limited", frozenset({"search"}), (grant,))), top_k=50)
     assert model.texts
     assert all(text.startswith("src/") for text in model.texts)
 

@@ -22,7 +22,7 @@ WAIT_SECONDS = 60
 @contextmanager
 def served(place, *arguments) -> Iterator[tuple[subprocess.Popen, str]]:
     """Start the service on a free port, give process and address, and stop it where the test did not."""
-    command = [sys.executable, "-m", "codequarry.cli.main", *arguments, "serve", "--port", "0"]
+    command = [sys.executable, "-m", "codequarry.cli.main", *arguments, "serve", "--port", "0", "--trust-loopback"]
     process = subprocess.Popen(
         command, cwd=place.folder, env=place.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
@@ -135,7 +135,7 @@ def test_what_a_proxy_on_this_machine_hands_on_is_nobody_and_moves_no_path(place
 
     with served(place) as (_, address):
         assert status("/repos") == 200
-        for name in ("Forwarded", "X_Forwarded_For", "X_Real_IP", "Via"):
+        for name in ("Forwarded", "X_Forwarded_For", "X_Forwarded_Anything", "X_Real_IP", "Via", "CF_Connecting_IP"):
             assert status("/repos", **{name: "for=127.0.0.1"}) == 401
         host, _, port = address.removeprefix("http://").partition(":")
         with socket.create_connection((host, int(port)), WAIT_SECONDS) as client:
@@ -231,6 +231,23 @@ def test_metrics_may_have_a_port_of_their_own(place, indexed, workers):
         assert "/metrics" not in json.loads(ask(address, "/openapi.json")[1])["paths"]
 
 
+def test_without_a_key_nobody_is_the_owner_and_the_service_says_what_to_do(place, indexed):
+    """A proxy that adds no header sends just such requests."""
+    command = [sys.executable, "-m", "codequarry.cli.main", "serve", "--port", "0"]
+    process = subprocess.Popen(command, env=place.environment, stderr=subprocess.PIPE, text=True)
+    try:
+        note, announced = process.stderr.readline(), process.stderr.readline()
+        assert "codequarry keys create" in note and "--trust-loopback" in note
+        with pytest.raises(HTTPError) as refused:
+            ask(ADDRESS.search(announced).group(), "/repos")
+        with refused.value as answer:
+            assert answer.code == 401
+            assert "--socket PATH or --trust-loopback" in json.loads(answer.read())["detail"]
+    finally:
+        process.kill()
+        process.communicate()
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
 def test_beyond_loopback_it_refuses_without_keys(place, host):
     outcome = place.run("serve", "--host", host)
@@ -239,9 +256,10 @@ def test_beyond_loopback_it_refuses_without_keys(place, host):
 
 
 def test_any_wsgi_server_can_have_the_application(place, indexed):
+    trusting = {"CODEQUARRY_API__TRUST_LOOPBACK": "true"}
     asked = "app.test_client().get('/repos').get_json()['repos'][0]['name']"
     code = f"from codequarry.search_api.wsgi import app; print({asked})"
     done = subprocess.run(
-        [sys.executable, "-c", code], env=place.environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], env=place.environment | trusting, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "core"

@@ -101,7 +101,8 @@ def _for_ever(monkeypatch):
 def client(way, opensearch_node, workspace, embedder):
     """Give a client of a service whose OpenSearch is behind the way, with something indexed."""
     with opensearch_node.empty_index(embedder.dimension) as opensearch:
-        direct = SettingsModel(home=workspace.folder / "cluster", store="opensearch", opensearch=opensearch)
+        api = {"trust_loopback": True}
+        direct = SettingsModel(home=workspace.folder / "cluster", store="opensearch", opensearch=opensearch, api=api)
         store = open_store(direct, embedder.dimension)
         repository = workspace.repository("away", {"retry.py": "def retry_later(job):\n    return job\n"})
         index_repository(IndexRequest(str(repository.folder)), Workshop(store, embedder, direct))

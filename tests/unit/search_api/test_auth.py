@@ -60,10 +60,20 @@ def refusal(authenticator, asker):
 
 
 class TestWithoutAnyKey:
-    def test_who_is_at_this_machine_is_its_owner(self, keys):
-        assert keys().authenticate(local()) is OWNER
-        assert keys().authenticate(local("whatever a client sends")) is OWNER
-        assert keys().authenticate(Asker(None, "::1", "[::1]:80")) is OWNER
+    def test_who_is_at_this_machine_is_its_owner_where_that_is_trusted(self, keys):
+        trusting = keys(api={"trust_loopback": True})
+        assert trusting.authenticate(local()) is OWNER
+        assert trusting.authenticate(local("whatever a client sends")) is OWNER
+        assert trusting.authenticate(Asker(None, "::1", "[::1]:80")) is OWNER
+
+    def test_nobody_is_unless_the_settings_trust_this_machine(self, keys):
+        """A proxy that adds no header, and sends its upstream's name as the host, looks just like that."""
+        said = refusal(keys(), local())
+        assert "codequarry keys create" in said and "--socket PATH or --trust-loopback" in said
+
+    def test_who_opened_the_services_own_socket_is_its_owner_but_not_through_a_proxy(self, keys):
+        assert keys().authenticate(Asker(None, "", "localhost", on_socket=True)) is OWNER
+        refusal(keys(), Asker(None, "", "localhost", is_forwarded=True, on_socket=True))
 
     @pytest.mark.parametrize(
         "asker",
@@ -77,14 +87,14 @@ class TestWithoutAnyKey:
         ],
     )
     def test_nobody_else_is_and_no_web_page_that_points_its_name_here(self, keys, asker):
-        assert "codequarry keys create" in refusal(keys(), asker)
+        assert "codequarry keys create" in refusal(keys(api={"trust_loopback": True}), asker)
 
     def test_unless_something_in_front_checks_who_asks(self, keys):
         opened = keys(api={"open_to_network": True})
         assert opened.authenticate(Asker(None, "10.0.0.7", "code.example")) is OWNER
 
     def test_from_the_first_key_on_nobody_gets_in_without(self, keys, store, clock):
-        authenticator = keys()
+        authenticator = keys(api={"trust_loopback": True})
         assert authenticator.authenticate(local()) is OWNER
         key, _ = new_key("ci", ["search"], [Grant("*")])
         add_key(store, key)
@@ -101,7 +111,7 @@ class TestKeys:
         add_key(store, key)
         principal = keys().authenticate(local(token))
         assert (principal.name, principal.scopes) == (f"ci ({key.id})", {"search"})
-        assert principal.sees("team-a") and not principal.sees("core")
+        assert principal.sees("team-a", "1") and not principal.sees("core", "2")
 
     def test_any_other_secret_is_refused_in_the_same_words(self, keys, store):
         key, token = new_key("ci", ["search"], [Grant("*")])

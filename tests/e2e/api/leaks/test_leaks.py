@@ -2,6 +2,7 @@
 
 import re
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,7 @@ from codequarry.search_api.request import SearchRequest
 from codequarry.search_api.routes import EXTENSION
 from codequarry.search_api.selection import Selection
 from codequarry.shared.access.grants import OWNER, Grant, Principal
-from codequarry.shared.access.key_list import add_key
+from codequarry.shared.access.key_list import add_key, ids_by_name
 from codequarry.shared.access.keys import new_key
 from codequarry.shared.errors import NotIndexed
 from codequarry.shared.model import PathGlobs
@@ -29,7 +30,13 @@ MAX_PAGES = 30
 # A request to OpenSearch takes ten times as long: of the many, every so many will do.
 MANY, THINNED = 100, 9
 NOT_REACHED = 504
-LIMITED = Principal("limited", frozenset({"search"}), GRANTS)
+
+
+def bound_principal(store, grants=GRANTS):
+    """Return a principal whose grants are those of the repositories that have these names in a world."""
+    ids = ids_by_name(store)
+    bound = tuple(replace(grant, repo_id=ids.get(grant.repos, "")) for grant in grants)
+    return Principal("limited", frozenset({"search"}), bound)
 
 
 @pytest.fixture(scope="module")
@@ -246,10 +253,11 @@ def test_a_file_that_is_hidden_is_one_that_is_not_there(worlds):
     for path in ("secret/keys.py", "secret/kees.py", "src/retri.py", "secret/quagmire.md"):
         for world in (full, alone):
             with pytest.raises(NotIndexed) as missing:
-                read_file(Catalog(world.store).seen_by(LIMITED), "core", path)
+                read_file(Catalog(world.store).seen_by(bound_principal(world.store)), "core", path)
             said.append(str(missing.value))
     assert said[::2] == said[1::2]
-    assert "class Retrier" in read_file(Catalog(full.store).seen_by(LIMITED), "core", "src/retry.py").text
+    limited = Catalog(full.store).seen_by(bound_principal(full.store))
+    assert "class Retrier" in read_file(limited, "core", "src/retry.py").text
     assert "Xylophone" in read_file(Catalog(full.store), "core", "secret/keys.py").text
 
 
@@ -264,6 +272,7 @@ def test_metrics_name_nothing_that_was_asked_for_or_found(worlds, monkeypatch):
 
 def test_several_repositories_seen_in_part_share_a_layer_where_their_paths_are_the_same(worlds):
     docs = PathGlobs(("*.md",))
-    principal = Principal("p", frozenset({"search"}), (Grant("core", docs), Grant("vault", docs), Grant("site")))
+    grants = (Grant("core", docs), Grant("vault", docs), Grant("site"))
+    principal = bound_principal(worlds[0].store, grants)
     snapshot = locate(Catalog(worlds[0].store).seen_by(principal), Selection()).scope.snapshot
     assert sorted((len(layer.timelines), layer.allowed) for layer in snapshot.layers) == [(1, ()), (2, (docs,))]

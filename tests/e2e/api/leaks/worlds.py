@@ -12,7 +12,7 @@ from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.search_api.app import create_app
 from codequarry.search_api.indexing import Indexer
 from codequarry.shared.access.grants import Grant
-from codequarry.shared.access.key_list import KEY_PREFIX
+from codequarry.shared.access.key_list import add_key, ids_by_name
 from codequarry.shared.access.keys import ApiKey, new_key
 from codequarry.shared.jobs.job import Job, JobRequest
 from codequarry.shared.jobs.job_list import JOB_PREFIX, submit
@@ -140,7 +140,7 @@ def open_world(
     _add_deliveries(store, hidden=hidden)
     if hidden:
         _hide_more(store, repositories)
-    store.write_document(KEY_PREFIX + key.id, key.to_document(), None)
+    add_key(store, key)
     app = create_app(settings, store, embedder, lambda _: _indexer(store))
     commits = {
         f"{name}/{branch}": folder.git("rev-parse", branch)
@@ -175,8 +175,9 @@ def _add_jobs(store: Store, *, hidden: bool) -> None:
     ]
     if hidden:
         jobs += [_job(6, "vault", ref="zanzibar-branch"), _job(7, "vault", state="failed", error="zanzibar")]
+    ids = ids_by_name(store)
     for job in jobs:
-        store.write_document(JOB_PREFIX + job.id, asdict(job), None)
+        store.write_document(JOB_PREFIX + job.id, asdict(replace(job, repo_id=ids[job.repo])), None)
 
 
 def _add_deliveries(store: Store, *, hidden: bool) -> None:
@@ -187,8 +188,9 @@ def _add_deliveries(store: Store, *, hidden: bool) -> None:
             Delivery("github", "3", WHEN, "push", "ignored", "core", reason="secret/keys.py"),
             Delivery("github", "4", WHEN, "push", "ignored", reason="the repository vault is not in the index"),
         ]
+    ids = ids_by_name(store)
     for one in told:
-        put_document(store, one.key, asdict(one))
+        put_document(store, one.key, asdict(replace(one, repo_id=ids.get(one.repo, ""))))
 
 
 def _hide_more(store: Store, repositories: Mapping[str, Any]) -> None:

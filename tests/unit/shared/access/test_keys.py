@@ -5,12 +5,15 @@ from datetime import timedelta
 
 import pytest
 
+from codequarry.shared.access.binding import bind_index
 from codequarry.shared.access.grants import Grant
 from codequarry.shared.access.key_list import (
     add_key,
+    bind_pending,
     change_key,
     find_key,
     forget_in_grants,
+    grant_to_key,
     list_keys,
     note_use,
     rename_in_grants,
@@ -18,6 +21,7 @@ from codequarry.shared.access.key_list import (
 from codequarry.shared.access.keys import (
     MAX_GLOBS,
     ApiKey,
+    bound,
     coarse_moment,
     granted,
     moment,
@@ -31,10 +35,13 @@ from codequarry.shared.access.keys import (
 )
 from codequarry.shared.errors import IndexMoved, NotIndexed, UnknownName, UsageError
 from codequarry.shared.model import PathGlobs
+from codequarry.shared.repositories.catalog import Repository, claim_repository, read_repository
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.versions.head import Move
-from codequarry.shared.versions.ledger import change_head
+from codequarry.shared.versions.ledger import change_head, read_head
+from codequarry.shared.versions.transactions import new_timeline
 
+CORE = Repository("core", "https://example.org/core", "main", id="a" * 16)
 DOCS = Grant("core", PathGlobs(("docs/",), ("docs/secret/",)))
 LATER, BEFORE = timedelta(hours=1), timedelta(hours=-1)
 
@@ -72,10 +79,11 @@ def test_of_a_secret_only_its_hash_is_kept_and_not_even_that_is_shown():
 
 def test_a_key_survives_the_catalog(store):
     key, _ = new_key("ci", ["index", "search", "search"], [DOCS, Grant("team-*")], created_by="me")
-    add_key(store, key)
+    claim_repository(store, CORE)
+    key = add_key(store, key)
     assert list_keys(store) == [key]
     assert key.scopes == ("search", "index")
-    assert key.principal.allowed_paths("core") == (DOCS.paths,)
+    assert key.principal.allowed_paths("core", CORE.id) == (DOCS.paths,)
 
 
 @pytest.mark.parametrize(
@@ -152,19 +160,61 @@ def test_grants_come_and_go():
     more = granted(key, [DOCS, Grant("core"), Grant("team-*")])
     assert more.grants == (Grant("core"), DOCS, Grant("team-*"))
     assert withdrawn(more, ["core"]).grants == (Grant("team-*"),)
-    assert renamed(more, "core", "kernel").grants == (Grant("kernel"), replace(DOCS, repos="kernel"), Grant("team-*"))
+    kernel = renamed(bound(more, {"core": "id"}), "id", "kernel", "id").grants
+    assert [(grant.repos, grant.repo_id) for grant in kernel] == [("kernel", "id"), ("kernel", "id"), ("team-*", "")]
 
 
 def test_a_removed_repository_leaves_no_grant_and_a_renamed_one_takes_its_grants_along(store):
+    site = Repository("site", "https://example.org/site", "main", id="b" * 16)
+    claim_repository(store, CORE)
+    claim_repository(store, site)
     for name, repos in (("a", "core"), ("b", "co*"), ("c", "site")):
         add_key(store, new_key(name, ["search"], [Grant(repos)])[0])
-    rename_in_grants(store, "site", "page")
-    forget_in_grants(store, "core")
+    rename_in_grants(store, site.id, replace(site, name="page"))
+    forget_in_grants(store, "core", CORE.id)
     assert {key.name: [one.repos for one in key.grants] for key in list_keys(store)} == {
         "a": [],
         "b": ["co*"],
         "c": ["page"],
     }
+
+
+def test_a_grant_waits_for_a_repository_and_is_bound_to_the_first_that_takes_the_name(store):
+    key = add_key(store, new_key("ci", ["search"], [Grant("core")])[0])
+    assert [one["state"] for one in key.to_json(moment())["grants"]] == ["pending"]
+    claim_repository(store, CORE)
+    bind_pending(store, CORE)
+    assert [grant.repo_id for grant in find_key(store, "ci").grants] == [CORE.id]
+    bind_pending(store, replace(CORE, id="c" * 16))
+    assert [grant.repo_id for grant in find_key(store, "ci").grants] == [CORE.id]
+
+
+def test_what_was_pending_when_its_repository_came_is_bound_by_the_next_run(store):
+    add_key(store, new_key("ci", ["search"], [Grant("core")])[0])
+    claim_repository(store, CORE)  # and here the process died
+    bind_index(store)
+    assert [grant.repo_id for grant in find_key(store, "ci").grants] == [CORE.id]
+
+
+def test_grants_of_an_older_version_are_bound_and_a_leftover_of_one_never_is(store):
+    for name in ("core", "gone"):
+        body = new_key(name, ["search"], [Grant(name)])[0].to_document()
+        for grant in body["grants"]:
+            del grant["repo_id"]
+        store.write_document(f"key:{body['id']}", body, None)
+    store.write_document("repository:core", {"name": "core", "origin": "https://example.org/core", "branch": ""}, None)
+    change_head(store, lambda head: new_timeline(head, "core"))
+    bind_index(store)
+    known = read_repository(store, "core")
+    assert known.id
+    assert read_head(store).id_of_repo("core") == known.id
+    assert find_key(store, "core").principal.sees("core", known.id)
+    claim_repository(store, Repository("gone", "https://example.org/another", "main"))
+    bind_index(store)
+    assert [one["state"] for one in find_key(store, "gone").to_json(moment())["grants"]] == ["lost"]
+    assert not find_key(store, "gone").principal.sees("gone", read_repository(store, "gone").id)
+    regranted = grant_to_key(store, find_key(store, "gone").id, [Grant("gone")])
+    assert [grant.repo_id for grant in regranted.grants] == [read_repository(store, "gone").id]
 
 
 def test_a_key_is_found_by_its_id_and_by_a_name_that_only_it_has(store):

@@ -1,0 +1,222 @@
+"""Deaths at every write to the catalog while repositories are added, renamed and removed, and keys are made.
+
+At no moment, before or after the next run puts things right, does a key see another repository than the one that it was
+granted, whoever has its name by then; and after that run nothing of a removed repository is left.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from codequarry.ingest.git.mirrors import mirror_folder
+from codequarry.ingest.git.origins import parse_origin
+from codequarry.ingest.pipeline import index_repository
+from codequarry.ingest.removal import remove_repository
+from codequarry.ingest.removing import REMOVAL_PREFIX, repair
+from codequarry.ingest.renaming import rename_repository
+from codequarry.ingest.report import IndexRequest, Workshop
+from codequarry.shared.access.binding import bind_index
+from codequarry.shared.access.grants import Grant, permitted_catalog, permitted_head
+from codequarry.shared.access.key_list import add_key, find_key, grant_to_key, list_keys
+from codequarry.shared.access.keys import new_key
+from codequarry.shared.errors import StoreUnavailable, UsageError
+from codequarry.shared.jobs.job import UNFINISHED, JobRequest
+from codequarry.shared.jobs.job_list import cancel_jobs_of, list_jobs, submit
+from codequarry.shared.repositories.catalog import (
+    Progress,
+    list_progress,
+    list_ref_heads,
+    list_repositories,
+    read_repository,
+    save_progress,
+)
+from codequarry.shared.repositories.naming import claim
+from codequarry.shared.triggers.polls import change_poll, list_polls, moment
+from codequarry.shared.versions.ledger import change_head, read_head
+from codequarry.shared.versions.transactions import new_timeline
+from tests.property.conftest import DyingStore
+
+MOST_WRITES = 200
+
+
+@dataclass
+class World:
+    """An index with repositories of two teams, and a third one that takes the name of the first when it can."""
+
+    workshop: Workshop
+    ours: Any
+    other: Any
+    intruder: Any
+    repo_id: str = ""
+
+    @property
+    def store(self) -> Any:
+        """The store, which nothing kills."""
+        return self.workshop.store
+
+    def index(self, repository: Any, name: str | None = None) -> None:
+        """Do an ordinary run."""
+        index_repository(IndexRequest(repository.origin, name=name), self.workshop)
+
+    def intrude(self, name: str = "core") -> None:
+        """Let the third repository take a name, and begin to index it: what is not published shows in the head too."""
+        known, _ = claim(self.store, parse_origin(self.intruder.origin), name, "main")
+        change_head(self.store, lambda head: new_timeline(head, known.name, repo_id=known.id))
+
+    def begin(self) -> None:
+        """Index the team's repository, give it a key, and leave traces of all that a repository has."""
+        self.index(self.ours, "core")
+        known = read_repository(self.store, "core")
+        assert known is not None
+        add_key(self.store, new_key("reader", ["search"], [Grant("core")])[0])
+        submit(self.store, JobRequest("core", self.ours.origin, repo_id=known.id))
+        save_progress(self.store, Progress("core", "indexing", "c", 1, 2, 3, moment(), moment(), "refs/heads/x"))
+        change_poll(self.store, "core", lambda poll: replace(poll, next_at=moment(), error="secret"))
+        self.repo_id = known.id
+
+    def seen(self) -> set[tuple[str, str]]:
+        """Return what the keys of the first team see: each repository by its name, and the origin that it is of."""
+        origins = {one.name: one.origin for one in list_repositories(self.store)}
+        seen: set[tuple[str, str]] = set()
+        for key in list_keys(self.store):
+            head = permitted_head(read_head(self.store), key.principal)
+            seen |= {(state.repo, origins.get(state.repo, "")) for state in head.timelines.values()}
+            catalog = permitted_catalog({one.name: one for one in list_repositories(self.store)}, key.principal)
+            seen |= {(name, one.origin) for name, one in catalog.items()}
+        return seen
+
+    def check_nothing_foreign_is_seen(self) -> None:
+        """See that the keys see the team's own repository or nothing."""
+        assert {origin for _, origin in self.seen()} <= {self.ours.origin, ""}
+
+    def check_nothing_is_left(self) -> None:
+        """See that nothing of the removed repository is in the catalog or on this machine."""
+        store, repo_id = self.store, self.repo_id
+        known = read_repository(store, "core")
+        assert known is None or known.id != repo_id
+        assert [grant for key in list_keys(store) for grant in key.grants if grant.repo_id == repo_id] == []
+        assert [grant for key in list_keys(store) for grant in key.grants if grant.repos == "core"] == []
+        assert [one for one in list_progress(store) if one.ref == "refs/heads/x"] == []
+        assert [state for state in read_head(store).timelines.values() if state.repo_id == repo_id] == []
+        assert [job for job in list_jobs(store, UNFINISHED) if job.repo_id == repo_id] == []
+        assert store.list_documents(REMOVAL_PREFIX) == []
+        assert list_polls(store).get("core", None) is None or not list_polls(store)["core"].error
+        if known is None:
+            assert list_ref_heads(store, "core") == []
+        assert not mirror_folder(parse_origin(self.ours.origin), self.workshop.settings.home).exists()
+
+    def end(self) -> None:
+        """Empty the index for the next death."""
+        for repository in list_repositories(self.store):
+            remove_repository(repository.name, self.store, self.workshop.settings)
+        for key in list_keys(self.store):
+            self.store.delete_document(f"key:{key.id}")
+
+
+MAKERS = ("make_workshop", pytest.param("make_opensearch_workshop", marks=(pytest.mark.opensearch, pytest.mark.long)))
+
+
+@pytest.fixture
+def world(request: pytest.FixtureRequest, make_repository: Callable[..., Any]) -> World:
+    """Give a world on the embedded store, or on the one that a test is parametrised with."""
+    files = {"a.py": "def first():\n    return 1\n"}
+    made = {name: make_repository(name, files) for name in ("ours", "other", "intruder")}
+    return World(request.getfixturevalue(getattr(request, "param", "make_workshop"))(), **made)
+
+
+on_each_store = pytest.mark.parametrize("world", MAKERS, indirect=True)
+
+
+def deaths(world: World, begin: Callable[[], None], act: Callable[[Workshop], object]) -> Iterator[int]:
+    """Do ``act`` until it lives, dying before its first write, its second, and so on; yield after each death."""
+    for calls in itertools.count(1):
+        assert calls < MOST_WRITES
+        begin()
+        dying = DyingStore(world.store, calls, "before")
+        with suppress(StoreUnavailable):
+            act(replace(world.workshop, store=dying))
+        yield calls
+        world.end()
+        if not dying.dead:
+            return
+
+
+def remove(workshop: Workshop) -> None:
+    """Do what `codequarry repos rm core` does."""
+    cancel_jobs_of(workshop.store, "core")
+    remove_repository("core", workshop.store, workshop.settings)
+
+
+@on_each_store
+@pytest.mark.parametrize("attack", ["at once", "after the next run"])
+def test_whoever_takes_the_name_of_a_repository_whose_removal_died_is_not_seen_by_its_key(world, attack):
+    removed = 0
+    for calls in deaths(world, world.begin, remove):
+        world.check_nothing_foreign_is_seen()
+        is_removal = world.store.list_documents(REMOVAL_PREFIX) or read_repository(world.store, "core") is None
+        if attack == "at once":
+            with suppress(UsageError):  # while the name is taken
+                claim(world.store, parse_origin(world.intruder.origin), "core", "main")
+            world.check_nothing_foreign_is_seen()
+        world.index(world.other)
+        world.check_nothing_foreign_is_seen()
+        if not is_removal:
+            assert ("core", world.ours.origin) in world.seen(), f"died before write {calls}: nothing was removed yet"
+            continue
+        removed += 1
+        world.check_nothing_is_left()
+        world.intrude()
+        assert world.seen() == set()
+        grant_to_key(world.store, find_key(world.store, "reader").id, [Grant("core")])
+        assert world.seen() == {("core", world.intruder.origin)}, "a grant made now is of the repository of now"
+    assert removed > 5
+
+
+def test_a_rename_that_died_shows_the_key_its_own_repository_alone_and_goes_on(world):
+    def rename(workshop: Workshop) -> None:
+        rename_repository("core", "kernel", workshop)
+
+    for calls in deaths(world, world.begin, rename):
+        world.check_nothing_foreign_is_seen()
+        assert world.seen(), f"died before write {calls}: the key sees its repository under one name or both"
+        repair(world.store, world.workshop.settings)
+        world.check_nothing_foreign_is_seen()
+        if read_repository(world.store, "core"):
+            rename(world.workshop)
+        assert world.seen() == {("kernel", world.ours.origin)}
+        assert [grant.repos for key in list_keys(world.store) for grant in key.grants] == ["kernel"]
+        world.intrude()
+        assert world.seen() == {("kernel", world.ours.origin)}
+
+
+def test_an_addition_that_died_is_seen_by_the_key_that_waited_for_it_after_the_next_run(world):
+    def wait() -> None:
+        add_key(world.store, new_key("reader", ["search"], [Grant("core")])[0])
+
+    for _ in deaths(
+        world, wait, lambda workshop: index_repository(IndexRequest(world.ours.origin, name="core"), workshop)
+    ):
+        world.check_nothing_foreign_is_seen()
+        world.index(world.ours, "core")
+        assert world.seen() == {("core", world.ours.origin)}
+        remove(world.workshop)
+        world.intrude()
+        assert world.seen() == set()
+
+
+@on_each_store
+def test_a_key_whose_making_died_is_there_whole_or_not_at_all(world):
+    def make(workshop: Workshop) -> None:
+        add_key(workshop.store, new_key("maker", ["search"], [Grant("core"), Grant("soon")])[0])
+
+    for _ in deaths(world, world.begin, make):
+        claim(world.store, parse_origin(world.other.origin), "soon", "main")
+        bind_index(world.store)
+        for key in list_keys(world.store):
+            if key.name == "maker":
+                ids = {read_repository(world.store, name).id for name in ("core", "soon")}
+                assert {grant.repo_id for grant in key.grants} == ids
