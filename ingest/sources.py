@@ -15,6 +15,7 @@ from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.redirects import is_redirected, moved_origin
 from codequarry.ingest.git.remote import HEAD, Listing, complain
 from codequarry.ingest.report import IndexRequest
+from codequarry.ingest.secrets.policy import ALLOW_FILE
 from codequarry.ingest.transaction.target import Target
 from codequarry.ingest.wanted import Wanted, other_versions
 from codequarry.ingest.watch import Watch, now
@@ -63,7 +64,7 @@ class Source:
 
     def assignment(self, repo: str, settings: SettingsModel) -> Assignment:
         """Return what a reading process has to know."""
-        return Assignment(self.mirror, ReadingRules.of(repo, settings))
+        return Assignment(self.mirror, ReadingRules.of(repo, settings, self.rules.secrets))
 
 
 def fetch_source(
@@ -90,7 +91,7 @@ def fetch_source(
             return None
         complain(access, wanted.ref)
     key = "" if wanted.is_default else fetched.ref.key
-    rules = PathRules(settings, _ignore_lines(fetched, settings.scan.max_file_bytes))
+    rules = rules_of_tree(settings, fetched.mirror, lambda path: _entry_at(fetched, path))
     return Source(wanted.origin, fetched.mirror, fetched.ref, key, fetched.commit, rules, fetched.listing)
 
 
@@ -164,14 +165,21 @@ def _adopted(known: Repository, new: Repository) -> Repository:
     return replace(found, head_commit=new.head_commit, fetched_at=new.fetched_at)
 
 
-def _ignore_lines(fetched: Fetched, most_bytes: int) -> list[str]:
-    """Read the ignore file of the commit itself; a link or an absurdly large one does not count."""
-    listed = list_tree(fetched.mirror, fetched.commit, IGNORE_FILE)
-    return read_ignore_file(fetched.mirror, listed[0] if listed else None, most_bytes)
+def rules_of_tree(settings: SettingsModel, mirror: Mirror, find: Callable[[str], TreeEntry | None]) -> PathRules:
+    """Return what the settings and a version's own lists decide about its paths; ``find`` returns one of its files."""
+    most_bytes = settings.scan.max_file_bytes
+    ignored = _read_list(mirror, find(IGNORE_FILE), most_bytes)
+    obeyed = settings.secrets.repository_allow_file
+    return PathRules(settings, ignored, _read_list(mirror, find(ALLOW_FILE), most_bytes) if obeyed else ())
 
 
-def read_ignore_file(mirror: Mirror, entry: TreeEntry | None, most_bytes: int) -> list[str]:
-    """Return the lines of an ignore file; none where there is none that counts."""
+def _entry_at(fetched: Fetched, path: str) -> TreeEntry | None:
+    listed = list_tree(fetched.mirror, fetched.commit, path)
+    return listed[0] if listed else None
+
+
+def _read_list(mirror: Mirror, entry: TreeEntry | None, most_bytes: int) -> list[str]:
+    """Return the lines of a list at the root; none where there is none, or it is a link or absurdly large."""
     if entry is None or entry.mode not in REGULAR_MODES or entry.size > most_bytes:
         return []
     with BlobReader(mirror) as blobs:

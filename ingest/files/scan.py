@@ -13,9 +13,11 @@ from codequarry.ingest.files.kinds import is_minified_name, kind_of_path
 from codequarry.ingest.files.languages import language_of
 from codequarry.ingest.files.source import PathLabels
 from codequarry.ingest.git.objects import SUBMODULE, SYMLINK, TreeEntry
+from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import KindOfFile
 from codequarry.shared.settings.config import ScanSettings, SettingsModel
+from codequarry.shared.versions.transactions import MASKED
 
 # Part of every rules hash: raise it when the rules of this file, kinds.py or content.py change.
 SCANNER_VERSION = 1
@@ -37,6 +39,7 @@ SKIP_REASONS: dict[str, str] = {
     "undecodable": "text in no encoding that could be told",
     "chunker-failed": "the chunker crashed on it or took too long",
     "embedder-refused": "the embedding model refuses one of its chunks for good",
+    "secrets": 'holds a secret ([secrets] action = "skip")',
 }
 
 _REASON_OF_KIND: dict[KindOfFile, str] = {"vendored": "vendored", "lock": "lock-file", "generated": "generated"}
@@ -66,7 +69,9 @@ class FileTask:
 class PathRules:
     """The settings and a commit's ignore file as one decision a path."""
 
-    def __init__(self, settings: SettingsModel, ignore_lines: Sequence[str] = ()) -> None:
+    def __init__(
+        self, settings: SettingsModel, ignore_lines: Sequence[str] = (), allow_lines: Sequence[str] = ()
+    ) -> None:
         scan = settings.scan
         self._scan = scan
         self._languages = settings.languages
@@ -75,14 +80,17 @@ class PathRules:
         self._include = _spec_of_setting("[scan] include", scan.include)
         self._labels = [(_spec_of_setting("[[path_rules]] glob", [rule.glob]), rule) for rule in settings.path_rules]
         self._names_skipped = _names_skipped(scan)
+        self.secrets = SecretRules.of(settings.secrets, allow_lines)
         self._content_rules = _digest(
             SCANNER_VERSION,
             CHUNKER_VERSION,
             settings.chunking.model_dump_json(),
             scan.skip_generated,
             scan.skip_minified,
+            self.secrets.digest,
         )
-        self.digest = _rules_digest(settings, self._content_rules, ignore_lines)
+        digest = _rules_digest(settings, self._content_rules, ignore_lines)
+        self.digest = MASKED + digest if self.secrets.is_on else digest
 
     def decide(self, entry: TreeEntry) -> FileTask:
         """Decide what a path alone can decide."""

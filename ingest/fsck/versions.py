@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from codequarry.ingest.collecting.collector import collect_history
 from codequarry.ingest.files.reading import ReadingRules
-from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
+from codequarry.ingest.files.scan import FileTask, PathRules
 from codequarry.ingest.fsck.catalog import check_catalog, give_up_lost, mend_catalog
 from codequarry.ingest.fsck.files import Problem, check_files, is_readable
 from codequarry.ingest.fsck.texts import check_skipped, check_text
@@ -16,7 +16,7 @@ from codequarry.ingest.git.objects import BlobReader, Mirror, list_tree
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.report import IndexReport, IndexRequest, Observe, Workshop, ignore
-from codequarry.ingest.sources import read_ignore_file
+from codequarry.ingest.sources import rules_of_tree
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import read_workspace
 from codequarry.shared.errors import GitError, NotIndexed, UsageError
@@ -91,7 +91,7 @@ def _check_version(
     problems += check_files(version.tasks.values(), records, store.row_counts(snapshot), same_rules=same_rules)
     read = _to_read(version, records, same_rules=same_rules, everything=full_text)
     watch.expect(len(read))
-    rules = ReadingRules.of(record.repo, workshop.settings)
+    rules = ReadingRules.of(record.repo, workshop.settings, version.rules.secrets)
     problems += _check_texts(version, read, store, snapshot, rules, watch)
     _check_kept(store, record)
     paths = version.tasks.keys() | {one.path for one in records}
@@ -162,8 +162,7 @@ def _read_commit(record: TransactionRecord, repository: Repository, settings: Se
             f"codequarry index {repository.origin} fetches the newest one"
         )
     entries = list_tree(mirror, record.commit)
-    ignored = next((entry for entry in entries if entry.path == IGNORE_FILE), None)
-    rules = PathRules(settings, read_ignore_file(mirror, ignored, settings.scan.max_file_bytes))
+    rules = rules_of_tree(settings, mirror, {entry.path: entry for entry in entries}.get)
     return _Version(mirror, rules, {entry.path: rules.decide(entry) for entry in entries})
 
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 from codequarry.ingest.files.reading import ReadingRules
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.source import PathLabels
+from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.ingest.transaction.chores import PLAN, batches_prefix
 from codequarry.ingest.transaction.holder import NOBODY
 from codequarry.ingest.transaction.writing import Written
@@ -36,13 +37,14 @@ class SharedPlan:
         """Return the document."""
         sections = {name: getattr(self.rules, name).model_dump(mode="json") for name in _SECTIONS}
         plain = {name: getattr(self, name) for name in ("holder", "origin", "commit", "batches", "guarded")}
-        return {**plain, "repo": self.rules.repo, "rules": sections}
+        # Not "rules", as it was: a process of a version that masks no secrets must not take part.
+        return {**plain, "repo": self.rules.repo, "reading": sections, "secrets": self.rules.secrets.to_json()}
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Self:
         """Read the document."""
-        sections = {name: section.model_validate(body["rules"][name]) for name, section in _SECTIONS.items()}
-        rules = ReadingRules(body["repo"], **sections)
+        sections = {name: section.model_validate(body["reading"][name]) for name, section in _SECTIONS.items()}
+        rules = ReadingRules(body["repo"], **sections, secrets=SecretRules.from_json(body["secrets"]))
         return cls(body["holder"], body["origin"], body["commit"], body["batches"], rules, body["guarded"])
 
 
