@@ -9,14 +9,16 @@ _BEGIN = "masked: "
 
 @dataclass(frozen=True, slots=True)
 class SecretCounts:
-    """Numbers of secrets by rule; never a secret, nor a hash of one, which short ones could be guessed from."""
+    """Numbers of secrets by rule, in so many files; never a secret, nor a hash of one, which short ones could be guessed from."""
 
     by_rule: Mapping[str, int] = field(default_factory=dict)
+    files: int = 0
 
     @classmethod
     def of_rules(cls, rules: Iterable[str]) -> "SecretCounts":
         """Count findings by their rule."""
-        return cls(dict(sorted(Counter(rules).items())))
+        found = Counter(rules)
+        return cls(dict(sorted(found.items())), int(bool(found)))
 
     @classmethod
     def of_detail(cls, detail: str) -> "SecretCounts":
@@ -24,7 +26,12 @@ class SecretCounts:
         if not detail.startswith(_BEGIN):
             return cls()
         parts = (part.rpartition("=") for part in detail.removeprefix(_BEGIN).split(" "))
-        return cls({rule: int(count) for rule, _, count in parts if rule and count.isdigit()})
+        return cls({rule: int(count) for rule, _, count in parts if rule and count.isdigit()}, 1)
+
+    @classmethod
+    def of_details(cls, details: Iterable[str]) -> "SecretCounts":
+        """Add up what many file records say."""
+        return sum(map(cls.of_detail, details), cls())
 
     @property
     def detail(self) -> str:
@@ -38,4 +45,6 @@ class SecretCounts:
         return sum(self.by_rule.values())
 
     def __add__(self, other: "SecretCounts") -> "SecretCounts":
-        return SecretCounts(dict(sorted((Counter(self.by_rule) + Counter(other.by_rule)).items())))
+        return SecretCounts(
+            dict(sorted((Counter(self.by_rule) + Counter(other.by_rule)).items())), self.files + other.files
+        )

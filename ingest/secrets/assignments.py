@@ -49,6 +49,9 @@ _QUOTED = _KEY + (
     rb"""|`([^`\r\n]+)`|\\'([^'\\\r\n]+)\\'|&quot;([^&\r\n]+)&quot;)"""
 )
 _PLAIN = _KEY + rb"""(?:[|>][+-]?\r?\n[ \t]+)?([^\s"'`,;<>()\[\]{}&|][^\s"'`;<>&]*)"""
+# The next part of a literal, on the same line after a sign or on the next one; not the next key of a mapping.
+_FURTHER = rb"""["'`][ \t]*(?:[+.&]|\\?\r?\n)[\s+.&]*[rbfu]?["'`]([^\s"'`]{4,})["'`][ \t]*(?:[^\s:=]|\r?\n|$)"""
+MOST_BETWEEN = 400
 # Calls that look a secret up by its name.
 _LOOKUP = re.compile(
     rb"(?:get|fetch|find|read|load|has|is|check|delete|remove|require|contains|lookup|from|parse)\w*$", re.I
@@ -89,6 +92,7 @@ def find_assignments(data: bytes, lowered: bytes, path: str) -> Iterator[Assignm
         found = _assignment(data, match)
         if found.is_secret and not _is_lookup(data, match, found):
             yield found
+            yield from _continued(data, found)
     plain = is_plain(path)
     for match in compiled(_PLAIN).finditer(data):
         found = _without_tail(_assignment(data, match))
@@ -96,6 +100,14 @@ def find_assignments(data: bytes, lowered: bytes, path: str) -> Iterator[Assignm
             continue
         if plain or _stands_alone(data, found):
             yield found
+
+
+def _continued(data: bytes, found: Assignment) -> Iterator[Assignment]:
+    """Yield the literals that a language puts together with the one that was found."""
+    while following := compiled(_FURTHER).match(data[found.end : found.end + MOST_BETWEEN]):
+        start, end = following.span(1)
+        found = replace(found, start=found.end + start, end=found.end + end)
+        yield found
 
 
 def is_plain(path: str) -> bool:

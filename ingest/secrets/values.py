@@ -26,7 +26,7 @@ _STOCK = re.compile(
     r"|pass|password|passwd|passphrase|pwd|pw|secret|secrets|token|tokens|access|auth|authorization|bearer|basic|refresh"
     r"|api|key|keys|apikey|value|val|string|str|text|name|id|data|field|db|database|postgres|mysql|redis|mongo|rabbitmq"
     r"|client|server|app|private|public|session|csrf|xsrf|bot|github|gitlab|aws|change|me|it|here|none|null|nil|true|false"
-    r"|hello|world|hidden|masked|removed|redacted|something|anything|nothing|abc|abcd|abcdef|xyz|one|two|three|four|hash|hunter"
+    r"|hello|world|hidden|masked|removed|redacted|something|anything|nothing|abc|abcd|abcdef|xyz|one|two|three|four|hash"
     r"|required|optional|empty|missing|unknown|undefined|todo|tbd|fixme|alice|bob|jwt|oauth|login|logout|local|localhost|prod|dev)"
     r"[\W_]*)+",
     re.I,

@@ -18,6 +18,7 @@ from codequarry.ingest.transaction.chores import PLAN, batches_prefix
 from codequarry.ingest.transaction.holder import NOBODY
 from codequarry.ingest.transaction.writing import Written
 from codequarry.shared.errors import Conflict
+from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.settings.config import ChunkingSettings, LanguageSettings, ScanSettings
 from codequarry.shared.store.port import Store
 
@@ -69,15 +70,24 @@ class Claim:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document."""
-        counts = vars(self.written) | {"verdicts": dict(self.written.verdicts)} if self.written else None
-        return {"claimant": self.claimant, "beats": self.beats, "written": counts}
+        return {"claimant": self.claimant, "beats": self.beats, "written": _counts(self.written)}
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Self:
         """Read the document."""
         written = body["written"]
-        counts = Written(**{**written, "verdicts": Counter(written["verdicts"])}) if written else None
-        return cls(body["claimant"], body["beats"], counts)
+        return cls(body["claimant"], body["beats"], _written(written) if written else None)
+
+
+def _counts(written: Written | None) -> dict[str, Any] | None:
+    if written is None:
+        return None
+    return vars(written) | {"verdicts": dict(written.verdicts), "secrets": asdict(written.secrets)}
+
+
+def _written(counts: Mapping[str, Any]) -> Written:
+    changed = {"verdicts": Counter(counts["verdicts"]), "secrets": SecretCounts(**counts["secrets"])}
+    return Written(**{**counts, **changed})
 
 
 class Share:
