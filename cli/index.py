@@ -89,14 +89,12 @@ def _erased(report: "IndexReport", workshop: "Workshop") -> "IndexReport":
     from dataclasses import replace
     from time import sleep
 
-    from codequarry.ingest.collecting.unmasked import is_noted
     from codequarry.ingest.remasking import finish_masking
 
     seconds = workshop.settings.retention.grace_seconds
     note(f"rows from before secrets were masked are deleted in {seconds:g} s, when running searches have ended")
     sleep(seconds)
-    finish_masking(workshop, report.repo)
-    return replace(report, erased=not is_noted(workshop.store, report.repo))
+    return replace(report, erased=finish_masking(workshop, report.repo))
 
 
 def _estimate(request: "IndexRequest", workshop: "Workshop", as_json: bool) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from codequarry.ingest.collecting.collector import collect_history
-from codequarry.ingest.collecting.unmasked import finish_unmasked, is_noted, unmasked_versions
+from codequarry.ingest.collecting.unmasked import finish_unmasked, noted_commits, unmasked_versions
 from codequarry.ingest.report import IndexReport, IndexRequest, Workshop
 from codequarry.ingest.transaction.chores import finish_chores
 from codequarry.shared.errors import CodequarryError, Interrupted, Stopped, StoreError
@@ -24,7 +24,8 @@ def mask_others(report: IndexReport, workshop: Workshop, index: Callable[[IndexR
     """
     store = workshop.store
     repository = read_repository(store, report.repo)
-    if repository is None or not is_noted(store, report.repo):
+    older = noted_commits(store, report.repo)
+    if repository is None or older is None:
         return report
     done: list[str] = []
     failed: list[str] = []
@@ -38,18 +39,15 @@ def mask_others(report: IndexReport, workshop: Workshop, index: Callable[[IndexR
             raise
         except CodequarryError as error:
             failed.append(f"{name} ({error})")
-    given_up = finish_masking(workshop, report.repo)
-    erased = not is_noted(store, report.repo)
-    return replace(report, masked_anew=tuple(done), unmasked=tuple(failed), given_up=given_up, erased=erased)
+    erased = finish_masking(workshop, report.repo)
+    return replace(report, masked_anew=tuple(done), unmasked=tuple(failed), given_up=older, erased=erased)
 
 
-def finish_masking(workshop: Workshop, repo: str) -> int:
-    """Give up the commits of a repository from before, delete and erase what is due, and return how many they were."""
+def finish_masking(workshop: Workshop, repo: str) -> bool:
+    """Give up the commits of a repository from before, delete and erase what is due, and return whether that is all."""
     store, settings = workshop.store, workshop.settings
-    given_up = 0
     for _ in range(ROUNDS):
-        collected = collect_history(store, settings.retention, [repo])
-        given_up += sum(len(cut.given_up) for cut in collected.cuts)
+        collect_history(store, settings.retention, [repo])
         finish_chores(store, settings.indexing.grace_seconds)
     finish_unmasked(store)
-    return given_up
+    return noted_commits(store, repo) is None

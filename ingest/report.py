@@ -68,8 +68,8 @@ class IndexReport:
     repository was not indexed yet.
 
     ``masked`` counts the secrets of the published commit by rule, in ``masked_files`` files. Where they
-    were not masked before, the other versions in ``masked_anew`` were indexed anew too, those in ``unmasked`` could not be,
-    and ``given_up`` older commits were given up; ``erased`` is False until their rows are gone from the disk.
+    were not masked before, the other versions in ``masked_anew`` were indexed anew too, those in ``unmasked`` could
+    not be, and ``given_up`` older commits were given up; ``erased`` is False until their rows are gone from the disk.
     """
 
     repo: str

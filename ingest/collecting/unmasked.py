@@ -28,13 +28,17 @@ def is_unmasked(store: Store, head: Head, repo: str, key: str) -> bool:
 
 def note_unmasked(store: Store, repo: str) -> None:
     """Note that a repository has rows from before, so that they are seen to whatever happens to this run."""
+    head = read_head(store)
+    records = [record for one in head.of_repo(repo) for record in published_transactions(store, head, one)]
+    older = sum(not record.is_masked for record in records) - len(unmasked_versions(store, repo))
     with suppress(Conflict):
-        store.write_document(NOTE + repo, {}, None)
+        store.write_document(NOTE + repo, {"older": older}, None)
 
 
-def is_noted(store: Store, repo: str) -> bool:
-    """Return whether a repository is on its way to be masked, and not there yet."""
-    return store.read_document(NOTE + repo) is not None
+def noted_commits(store: Store, repo: str) -> int | None:
+    """Return how many older commits are given up while a repository becomes masked; None where none is on its way."""
+    document = store.read_document(NOTE + repo)
+    return int(document.body["older"]) if document else None
 
 
 def unmasked_versions(store: Store, repo: str) -> list[str]:

@@ -15,6 +15,8 @@ from codequarry.ingest.secrets.values import JUDGES, entropy, is_padding
 _KEPT = frozenset("\r\n")
 # A secret of this length and with a digit is masked wherever else it stands in the same file; others may be words.
 REPEATED = 10
+# Each costs a pass over the text: a list of thousands of passwords is not looked through for its lines.
+MOST_REPEATED = 1_000
 _NOTHING_ALLOWED = Allowed()
 
 
@@ -79,6 +81,8 @@ def _found(data: bytes, path: str) -> Iterator[Secret]:
 def _with_repeats(text: str, secrets: tuple[Secret, ...]) -> tuple[Secret, ...]:
     """Add the other places at which a secret stands: in a comment, say, or split from its key."""
     found = {text[one.start : one.end]: one.rule for one in secrets if one.end - one.start >= REPEATED}
+    if len(found) > MOST_REPEATED:
+        return secrets
     values = {value: rule for value, rule in found.items() if any(character.isdigit() for character in value)}
     repeats = [
         Secret(rule, place, place + len(value)) for value, rule in values.items() for place in _places(text, value)

@@ -1,4 +1,4 @@
-"""Secrets of many kinds, each in a file as people really write it; made at run time, so that none stands in our source."""
+"""Secrets of many kinds, each in a file as people write it; made at run time, so that our source holds none."""
 
 import base64
 import random
@@ -62,7 +62,7 @@ def _b64(text: str) -> str:
 
 
 def _jwt(maker: Maker) -> str:
-    parts = (_b64('{"alg":"HS256","typ":"JWT"}'), _b64('{"sub":"%s"}' % maker.some(10)), maker.some(43))
+    parts = (_b64('{"alg":"HS256","typ":"JWT"}'), _b64('{"sub":"' + maker.some(10) + '"}'), maker.some(43))
     return ".".join(part.rstrip("=") for part in parts)
 
 
