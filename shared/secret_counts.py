@@ -9,7 +9,7 @@ _BEGIN = "masked: "
 
 @dataclass(frozen=True, slots=True)
 class SecretCounts:
-    """Numbers of secrets by rule, in so many files; never a secret, nor a hash, from which one can be guessed."""
+    """Numbers of secrets by rule, in so many files; never a secret, nor the hash of one, which gives weak ones away."""
 
     by_rule: Mapping[str, int] = field(default_factory=dict)
     files: int = 0
