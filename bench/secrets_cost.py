@@ -1,7 +1,7 @@
 """What masking secrets costs an index run: ``python -m bench.secrets_cost REPOSITORY [--rounds 5]``.
 
-Full runs with and without it take turns, each into an empty data folder with an embedding cache of its own, so that both
-embed everything. The medians are compared.
+Full runs with and without it take turns, each into an empty data folder with an embedding cache of its own, so that
+both embed everything. The medians are compared.
 """
 
 import argparse

@@ -120,7 +120,7 @@ def is_plain(path: str) -> bool:
 def _assignment(data: bytes, match: Match) -> Assignment:
     kind = _KINDS[next(at for at in (1, 2, 3) if match.group(at)) - 1]
     start, end = next(match.span(at) for at in range(5, len(match.groups()) + 1) if match.group(at))
-    separator = match.group(4).decode("utf-8", "replace").strip()
+    separator = (match.group(4) or b"").decode("utf-8", "replace").strip()
     return Assignment(kind, separator, data[start:end].decode("utf-8", "replace"), start, end)
 
 

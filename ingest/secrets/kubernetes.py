@@ -12,7 +12,8 @@ RULE = "kubernetes-secret"
 _KIND = re.compile(rb"^[ \t]*kind:[ \t]*[\"']?Secret[\"']?[ \t]*\r?$", re.M)
 _DOCUMENT_END = re.compile(rb"^---", re.M)
 _DATA = re.compile(rb"^([ \t]*)(?:data|stringData):[ \t]*\r?$", re.M)
-_LINE = re.compile(rb"""[ \t]*(?:[\w.-]+|["'][^"'\r\n]+["']):[ \t]*([|>][+-]?)?[ \t]*["']?([^"'\r\n]*)["']?[ \t]*$""")
+_KEY = rb"""[ \t]*(?:[\w.-]+|["'][^"'\r\n]+["']):[ \t]*"""
+_LINE = re.compile(_KEY + rb"""([|>][+-]?)?[ \t]*["']?([^"'`\r\n]*)["'`]?,?[ \t]*$""")
 SHORTEST = 4
 
 

@@ -208,8 +208,8 @@ def _summarise(run: Run, record: TransactionRecord, work: Work, done: Written) -
     secrets = work.plan.kept_secrets + done.secrets
     secrets += SecretCounts.of_details(file.detail for file in work.before.values())
     secrets += work.base.plan.kept_secrets if work.base else SecretCounts()
-    masked = {"masked": secrets.by_rule, "masked_files": secrets.files}
-    summary = Summary(record.timeline, record.number, verdicts[INDEXED], chunks, skips(verdicts), **masked)
+    files, skipped = verdicts[INDEXED], skips(verdicts)
+    summary = Summary(record.timeline, record.number, files, chunks, skipped, secrets.by_rule, secrets.files)
     save_summary(store, summary)
     count_tokens(store, run.repository.name, done.tokens)
     return summary

@@ -152,7 +152,7 @@ class Database:
         try:
             with self._translated(connection):
                 connection.execute("VACUUM")
-                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
         finally:
             connection.close()
         return not busy
