@@ -40,11 +40,11 @@ _WORDS = (
 # A type may stand between, as in `password: str = ` and `password string = `.
 _SEPARATOR = (
     rb"""[ \t]*(?::[ \t]*[A-Za-z_&'*][\w.<>\[\]|?&' ]{0,40}[ \t]*=|[ \t][*&]?[a-z]\w{2,9}[ \t]*="""
-    rb"""|===?|!==?|=>|:=|\+=|\?\?=?|\|\|=?|:-|=|:|,|\(|>)[ \t]*|[ \t]+or[ \t]+"""
+    rb"""|===?|!==?|=>|:=|\+=|\?\?=?|\|\|=?|:-|<-|=|:|,|\(|>)[ \t]*|[ \t]+(?:or|is)[ \t]+|[ \t]+"""
 )
 _KEY = rb"(?i)(?:" + _WORDS + rb")" + _ENDING + rb"(?:\\?[\"'`\])]){0,4}[ \t]*(" + _SEPARATOR + rb")"
 _QUOTED = _KEY + (
-    rb"""(?:\\?\r?\n[ \t+-]*|[ \t]*)(?:\[[ \t]*)?[rbfuRBFUL@$]{0,2}(?:"""
+    rb"""(?:\\?\r?\n[ \t+-]*|[ \t]*)(?:[\[{][ \t]*)?[rbfuRBFUL@$]{0,2}(?:"""
     rb"""\"\"\"([^"\\\r\n]+)\"\"\"|\\"([^"\\\r\n]+)\\"|"((?:[^"\\\r\n]|\\.)+)"|'((?:[^'\\\r\n]|\\.)+)'"""
     rb"""|`([^`\r\n]+)`|\\'([^'\\\r\n]+)\\'|&quot;([^&\r\n]+)&quot;)"""
 )
@@ -77,6 +77,9 @@ class Assignment:
     @property
     def is_secret(self) -> bool:
         """Whether the value is one; what is not plainly assigned has to look random."""
+        if self.separator in ("", "is"):
+            # A sentence may be all that stands here.
+            return is_token(self.value)
         if self.kind == "password":
             return is_password(self.value)
         if self.kind == "secret" and self.separator not in ("(", ","):
@@ -96,7 +99,7 @@ def find_assignments(data: bytes, lowered: bytes, path: str) -> Iterator[Assignm
     plain = is_plain(path)
     for match in compiled(_PLAIN).finditer(data):
         found = _without_tail(_assignment(data, match))
-        if found.separator in ("(", ",", ">", "or") or not found.is_secret:
+        if found.separator in ("(", ",", ">", "or", "is") or not found.is_secret:
             continue
         if plain or _stands_alone(data, found):
             yield found

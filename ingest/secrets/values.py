@@ -111,15 +111,9 @@ def _is_numbered_name(value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """Return whether letters alone look random: upper and lower case, but no CamelCase."""
-    upper = sum(character.isupper() for character in value)
-    return (
-        len(value) >= 16
-        and 3 < upper < len(value) - 3
-        and value.isalpha()
-        and not _CAMEL.match(value)
-        and entropy(value) > 3.5
-    )
+    """Return whether letters alone look random: upper and lower case change more often than in any name."""
+    changes = sum(one.isupper() != other.isupper() for one, other in pairwise(value))
+    return len(value) >= 10 and value.isalpha() and changes > len(value) / 3 and entropy(value) >= TOKEN_ENTROPY
 
 
 def is_token(value: str) -> bool:

@@ -249,6 +249,11 @@ _BUILDERS: tuple[Callable[[Maker], Planted], ...] = (
     _token(
         "password in a notebook", _password(), "notes/a.ipynb", '{"cells": [{"source": ["password = \\"@@\\"\\n"]}]}\n'
     ),
+    _token("password of letters", lambda _: "fGGFukuewyPyLt", "src/p.h", 'static const char* password = "@@";\n'),
+    _token("password in R", _fixed("", 15), "src/p.R", 'password <- "@@"\n'),
+    _token("API key in C", _fixed("", 32), "src/k.c", '#define API_KEY "@@"\n'),
+    _token("account in code", _fixed("", 15), "src/a.py", 'get(url, auth=("amelia", "@@"))\n'),
+    _token("token in JSX", _fixed("", 34), "src/t.tsx", '<Login token={"@@"} />\n'),
     _token("PowerShell", _password(), "ci/x.ps1", '$password = "@@"\n'),
     _token("requirepass", _fixed("", 20), "conf/redis.conf", "port 6379\nrequirepass @@\n"),
     _kubernetes,

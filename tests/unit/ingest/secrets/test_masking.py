@@ -69,6 +69,7 @@ NO_SECRETS = [
     "uses: actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683",
     'assert parse("a=1;b=2") == {"a": "1", "b": "2"}',
     "$token = $this->token2;",
+    "To see more, just pass `NODE_DEBUG=koa*` to it.",
     "password := r.FormValue(passwordKey2)",
     'hash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"',
 ]
