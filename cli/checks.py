@@ -146,6 +146,7 @@ def _check_store(place: "Workplace") -> Iterator[Check]:
         return  # whatever comes next would say the same again
     yield _guarded("identity", lambda: _check_identity(place), "do what the message says")
     yield _guarded("imports", lambda: _check_imports(place), _STORE_REMEDY)
+    yield _guarded("secrets", lambda: _check_secrets(place), _STORE_REMEDY)
     if place.settings.store == "opensearch":
         yield from _check_cluster(place)
 
@@ -202,6 +203,18 @@ def _check_imports(place: "Workplace") -> Check:
         return Check("imports", "ok", "none running")
     message = f"running or interrupted: {', '.join(left) or count(open_now, 'transaction')}"
     return Check("imports", "warn", message, "if none runs: codequarry index goes on where it was")
+
+
+def _check_secrets(place: "Workplace") -> Check:
+    from codequarry.ingest.collecting.unmasked import repositories_with_unmasked
+
+    if place.settings.secrets.action == "off":
+        return Check("secrets", "warn", "are not masked", 'set [secrets] action = "mask" and index the repositories')
+    left = repositories_with_unmasked(place.store)
+    if not left:
+        return Check("secrets", "ok", "masked in every repository")
+    message = f"not masked in all that is indexed of {', '.join(left)}"
+    return Check("secrets", "warn", message, "codequarry index masks them, and codequarry repos collect ends it")
 
 
 def _check_cluster(place: "Workplace") -> Iterator[Check]:

@@ -45,9 +45,11 @@ def collect(
             said = f"{count(found.rows, 'row')} would go, about {size(found.bytes)}; nothing was changed"
         else:
             from codequarry.ingest.collecting.collector import collect_history
+            from codequarry.ingest.collecting.unmasked import finish_unmasked
             from codequarry.ingest.transaction.chores import finish_chores
 
             done = collect_history(place.store, settings.retention, repos)
+            finish_unmasked(place.store)
             # What a crash left, and timelines that stayed only for what has just been given up.
             finish_chores(place.store, settings.indexing.grace_seconds)
             body = _body(done.cuts) | {"deleted": done.deleted, "waiting": len(done.waiting)}

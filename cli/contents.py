@@ -27,6 +27,9 @@ def files(
     commit: Commit = None,
     pull: Pull = None,
     workspace: Workspace = None,
+    masked: Annotated[
+        bool, typer.Option("--masked", help="Only files with masked secrets: how many, by rule; never the secrets.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """List files: indexed, or skipped and why.
@@ -44,6 +47,9 @@ def files(
 
     indexed = [record for record in records if record.verdict == INDEXED]
     skipped = [record for record in records if record.verdict != INDEXED]
+    if masked:
+        _show_masked(seen, records, as_json=as_json)
+        return
     if as_json:
         write_json(
             {
@@ -61,6 +67,26 @@ def files(
             right=(2,),
         )
     note(f"{_at(seen)}: {count(len(indexed), 'file')} indexed, {len(skipped):,} skipped")
+
+
+def _show_masked(seen: "OneVersion", records: "list[FileRecord]", *, as_json: bool) -> None:
+    """Show the files with secrets, masked or for that reason skipped."""
+    from codequarry.shared.secret_counts import SecretCounts
+
+    found = [(record, SecretCounts.of_detail(record.detail)) for record in records]
+    found = [(record, counts) for record, counts in found if counts.total]
+    if as_json:
+        files = [
+            {"path": record.path, "verdict": record.verdict, "masked": dict(counts.by_rule)} for record, counts in found
+        ]
+        write_json({**_version_to_json(seen), "files": files})
+        return
+    rows = [
+        (record.path, ", ".join(f"{rule} {number}" for rule, number in one.by_rule.items())) for record, one in found
+    ]
+    write_table(rows)
+    total = sum(counts.total for _, counts in found)
+    note(f"{_at(seen)}: {count(total, 'secret')} in {count(len(found), 'file')}")
 
 
 def chunks(
@@ -114,6 +140,8 @@ def _at(seen: "OneVersion") -> str:
 
 
 def _indexed_to_json(record: "FileRecord") -> dict[str, Any]:
+    from codequarry.shared.secret_counts import SecretCounts
+
     return {
         "path": record.path,
         "blob": record.blob,
@@ -121,6 +149,7 @@ def _indexed_to_json(record: "FileRecord") -> dict[str, Any]:
         "size": record.size,
         "lines": record.lines,
         "rows": record.rows,
+        "masked": dict(SecretCounts.of_detail(record.detail).by_rule),
     }
 
 

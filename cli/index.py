@@ -13,7 +13,7 @@ from codequarry.cli.versions import asked_ref
 from codequarry.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from codequarry.ingest.report import IndexRequest, Workshop
+    from codequarry.ingest.report import IndexReport, IndexRequest, Workshop
 
 
 def index(
@@ -72,6 +72,7 @@ def _index(request: "IndexRequest", workshop: "Workshop", as_json: bool) -> None
 
     with progress.shown() as observe:
         report = index_repository(request, workshop, observe)
+    report = _erased(report, workshop)
     for one in (report.default_branch, report):
         if one and one.name_note:
             note(f"note: {one.name_note}")
@@ -79,6 +80,21 @@ def _index(request: "IndexRequest", workshop: "Workshop", as_json: bool) -> None
         write_json(asdict(report))
     else:
         show_report(report)
+
+
+def _erased(report: "IndexReport", workshop: "Workshop") -> "IndexReport":
+    """Wait until rows from before secrets were masked may be deleted, and erase them."""
+    if report.erased or report.unmasked:
+        return report
+    from dataclasses import replace
+    from time import sleep
+
+    from codequarry.ingest.remasking import finish_masking
+
+    seconds = workshop.settings.retention.grace_seconds
+    note(f"rows from before secrets were masked are deleted in {seconds:g} s, when running searches have ended")
+    sleep(seconds)
+    return replace(report, erased=finish_masking(workshop, report.repo))
 
 
 def _estimate(request: "IndexRequest", workshop: "Workshop", as_json: bool) -> None:

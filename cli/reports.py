@@ -32,10 +32,29 @@ def _show(report: "IndexReport") -> None:
     write(f"{where}, indexed in {duration(report.seconds)}{how}")
     for line in _since(report):
         write(line)
+    for line in _masked(report):
+        write(line)
     skipped = skips(report.skipped)
     write(f"  files       {report.files_indexed:,} indexed{f', {skipped}' if skipped else ', none skipped'}")
     write(f"  chunks      {report.chunks_live:,}, {report.chunks_written:,} of them new")
     write(f"  embeddings  {report.embedded:,} made, {report.reused_embeddings:,} reused")
+
+
+def _masked(report: "IndexReport") -> list[str]:
+    """Say how many secrets were masked, and what became of what was there before they were."""
+    lines = []
+    if report.masked:
+        rules = ", ".join(f"{safe_line(rule)} {number:,}" for rule, number in report.masked.items())
+        lines.append(
+            f"  secrets     {sum(report.masked.values()):,} masked in {count(report.masked_files, 'file')}: {rules}"
+        )
+    if report.given_up or report.masked_anew:
+        others = f"{count(len(report.masked_anew), 'other version')} indexed anew"
+        lines.append(
+            f"  from before {others}, {count(report.given_up, 'older commit')} given up: secrets were not masked"
+        )
+    lines += [f"  unmasked    {safe_line(one)}: index it again, or drop it" for one in report.unmasked]
+    return lines
 
 
 def _since(report: "IndexReport") -> list[str]:

@@ -27,6 +27,8 @@ def status(context: typer.Context, as_json: Json = False) -> None:
     total = f"{count(body['files'], 'file')}, {count(body['chunks'], 'chunk')}"
     write(f"repositories  {len(body['repos'])}: {total}" if body["repos"] else "repositories  none")
     write(f"disk          {size(body['disk']['used'])} in {safe_line(body['home'])}, {size(body['disk']['free'])} free")
+    for one in body["unmasked"]:
+        write(f"unmasked      {safe_line(one)}: secrets in it are not masked everywhere (codequarry doctor)")
     for one in body["imports"]:
         done = f"{one['files_done']:,} of {one['files_total']:,} files"
         version = safe_line(" ".join(filter(None, (one["repo"], one["ref"]))))
@@ -40,6 +42,7 @@ def _status(place: "Workplace") -> dict[str, Any]:
     from dataclasses import asdict
     from shutil import disk_usage
 
+    from codequarry.ingest.collecting.unmasked import repositories_with_unmasked
     from codequarry.search_api.catalog import Catalog
     from codequarry.search_api.repositories import describe
     from codequarry.shared.repositories.catalog import list_progress
@@ -62,6 +65,7 @@ def _status(place: "Workplace") -> dict[str, Any]:
             for one in list_progress(place.store)
         ],
         "migrations": _migrations(settings),
+        "unmasked": repositories_with_unmasked(place.store),
     }
 
 

@@ -8,11 +8,13 @@ from functools import partial
 
 from codequarry.ingest.chunking.version import CHUNKER_VERSION
 from codequarry.ingest.collecting.collector import collect_after_run
+from codequarry.ingest.collecting.unmasked import is_unmasked, note_unmasked
 from codequarry.ingest.files.listing import lister_ahead
 from codequarry.ingest.freshness import note_fetch
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.presence import MirrorSeen, RemovedMeanwhile, retract_entry, retract_identity
+from codequarry.ingest.remasking import mask_others
 from codequarry.ingest.removing import repair
 from codequarry.ingest.report import IndexReport, IndexRequest, Kind, Observe, Workshop, ignore
 from codequarry.ingest.run import Outcome, Run, report
@@ -47,6 +49,11 @@ def index_repository(request: IndexRequest, workshop: Workshop, observe: Observe
 
     Readers see either all of it or nothing. What is interrupted, in whatever way, the next call resumes or undoes.
     """
+    report = _index_in_turns(request, workshop, observe)
+    return mask_others(report, workshop, lambda other: _index_in_turns(other, workshop, observe))
+
+
+def _index_in_turns(request: IndexRequest, workshop: Workshop, observe: Observe) -> IndexReport:
     for _ in range(MOST_TURNS):
         with suppress(Overtaken):
             return _index_version(request, workshop, observe)
@@ -63,13 +70,20 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: Observe) 
     wanted = understand(request, settings, store)
     check_model_place(settings, wanted.origin.name, wanted.origin.url, workshop.embedder)
     first = None
-    if lacks_default(wanted):
+    if lacks_default(wanted) or _has_unmasked_default(wanted, workshop):
         default = replace(request, origin=request.origin or wanted.origin.url, ref=None)
         first = index_repository(default, workshop, observe)
         wanted = understand(request, settings, store)
     watch = Watch(store, observe, wanted.known.name if wanted.known else request.name or wanted.origin.name)
     with mirror_in_use(mirror_folder(wanted.origin, settings.home)), lister_ahead(settings.indexing):
         return replace(_index_wanted(request, workshop, wanted, watch, started), default_branch=first)
+
+
+def _has_unmasked_default(wanted: Wanted, workshop: Workshop) -> bool:
+    """Return whether the default branch is from before secrets were masked: no layer that is fits on it."""
+    if wanted.is_default or wanted.known is None or workshop.settings.secrets.action == "off":
+        return False
+    return is_unmasked(workshop.store, read_head(workshop.store), wanted.known.name, "")
 
 
 def _index_wanted(
@@ -90,6 +104,8 @@ def _index_wanted(
     mirror = MirrorSeen.of(repository.name, source.mirror.folder)
     is_first = wanted.is_default and wanted.default is None
     run = Run(request, workshop, source, repository, note, mirror, watch, started, dropped, is_first)
+    if source.rules.secrets.is_on and is_unmasked(store, read_head(store), repository.name, source.key):
+        note_unmasked(store, repository.name)
     with _left_whole(run):
         done = _index(run, wanted)
     finish_chores(store, settings.indexing.grace_seconds)

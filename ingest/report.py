@@ -1,7 +1,7 @@
 """What a run is asked for, and what it says when it ends."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from codequarry.shared.embedding.port import Embedder
@@ -66,6 +66,10 @@ class IndexReport:
     ``full`` where it differs in too much, and ``gone`` where the origin has it no more: then it was dropped, as were
     the versions in ``dropped``. ``default_branch`` is the report of the run that had to come first, because the
     repository was not indexed yet.
+
+    ``masked`` counts the secrets of the published commit by rule, in ``masked_files`` files. Where they
+    were not masked before, the other versions in ``masked_anew`` were indexed anew too, those in ``unmasked`` could
+    not be, and ``given_up`` older commits were given up; ``erased`` is False until their rows are gone from the disk.
     """
 
     repo: str
@@ -93,6 +97,12 @@ class IndexReport:
     base_paths: int = 0
     mask: int = 0
     dropped: tuple[str, ...] = ()
+    masked_files: int = 0
+    masked: Mapping[str, int] = field(default_factory=dict)
+    masked_anew: tuple[str, ...] = ()
+    unmasked: tuple[str, ...] = ()
+    given_up: int = 0
+    erased: bool = True
     default_branch: "IndexReport | None" = None
 
 

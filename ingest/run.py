@@ -97,4 +97,6 @@ def report(
         base_paths=outcome.base_paths,
         mask=outcome.mask,
         dropped=run.dropped,
+        masked_files=outcome.summary.masked_files,
+        masked=dict(outcome.summary.masked),
     )

@@ -18,6 +18,7 @@ from codequarry.ingest.git.redirects import is_redirected, moved_origin
 from codequarry.ingest.git.remote import HEAD, Listing, complain
 from codequarry.ingest.git.trees import TreeEntry, file_at
 from codequarry.ingest.report import IndexRequest
+from codequarry.ingest.secrets.policy import ALLOW_FILE
 from codequarry.ingest.transaction.target import Target
 from codequarry.ingest.wanted import Wanted, other_versions
 from codequarry.ingest.watch import Watch, now
@@ -70,7 +71,8 @@ class Source:
 
     def assignment(self, repo: str, settings: SettingsModel) -> Assignment:
         """Return what a reading process has to know."""
-        return Assignment(self.mirror, ReadingRules.of(repo, settings), settings.indexing.process_memory_bytes)
+        rules = ReadingRules.of(repo, settings, self.rules.secrets)
+        return Assignment(self.mirror, rules, settings.indexing.process_memory_bytes)
 
 
 def fetch_source(
@@ -97,7 +99,7 @@ def fetch_source(
             return None
         complain(access, wanted.ref)
     key = "" if wanted.is_default else fetched.ref.key
-    rules = PathRules(settings, ignore_lines(fetched.mirror, fetched.commit, settings.scan.max_file_bytes))
+    rules = rules_of_commit(settings, fetched.mirror, fetched.commit)
     limits = settings.indexing
     return Source(wanted.origin, fetched.mirror, fetched.ref, key, fetched.commit, rules, limits, fetched.listing)
 
@@ -172,13 +174,21 @@ def _adopted(known: Repository, new: Repository) -> Repository:
     return replace(found, head_commit=new.head_commit, fetched_at=new.fetched_at)
 
 
-def ignore_lines(mirror: Mirror, commit: str, most_bytes: int) -> list[str]:
-    """Read the ignore file of a commit; a link or an absurdly large one does not count."""
-    return read_ignore_file(mirror, file_at(mirror.folder, mirror.environment, commit, IGNORE_FILE), most_bytes)
+def rules_of_commit(settings: SettingsModel, mirror: Mirror, commit: str) -> PathRules:
+    """Return what the settings and a commit's own lists decide about its paths."""
+    return rules_of_tree(settings, mirror, lambda path: file_at(mirror.folder, mirror.environment, commit, path))
 
 
-def read_ignore_file(mirror: Mirror, entry: TreeEntry | None, most_bytes: int) -> list[str]:
-    """Return the lines of an ignore file; none where there is none that counts."""
+def rules_of_tree(settings: SettingsModel, mirror: Mirror, find: Callable[[str], TreeEntry | None]) -> PathRules:
+    """Return what the settings and a version's own lists decide about its paths; ``find`` returns one of its files."""
+    most_bytes = settings.scan.max_file_bytes
+    ignored = _read_list(mirror, find(IGNORE_FILE), most_bytes)
+    obeyed = settings.secrets.repository_allow_file
+    return PathRules(settings, ignored, _read_list(mirror, find(ALLOW_FILE), most_bytes) if obeyed else ())
+
+
+def _read_list(mirror: Mirror, entry: TreeEntry | None, most_bytes: int) -> list[str]:
+    """Return the lines of a list at the root; none where there is none, or it is a link or absurdly large."""
     if entry is None or entry.mode not in REGULAR_MODES or entry.size > most_bytes:
         return []
     with BlobReader(mirror) as blobs:

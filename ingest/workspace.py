@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 
-from codequarry.ingest.files.scan import IGNORE_FILE, PathRules
 from codequarry.ingest.git.checkout import Checkout, FileTree, Tracked, checkout_of
 from codequarry.ingest.git.fetching import keep_head
 from codequarry.ingest.git.hashing import blob_of
@@ -14,7 +13,7 @@ from codequarry.ingest.git.paths import printable, raw
 from codequarry.ingest.git.process import run_git
 from codequarry.ingest.git.remote import Listing
 from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry, check_count
-from codequarry.ingest.sources import Source, fetch_source, read_ignore_file
+from codequarry.ingest.sources import Source, fetch_source, rules_of_tree
 from codequarry.ingest.wanted import Wanted
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
@@ -54,8 +53,7 @@ def read_workspace(
         keep_head(access, lock, checkout.folder, ref)
         found = _counted(_entries(checkout, access.mirror, commit), settings.indexing.max_paths)
         entries = tuple(_kept(access.mirror, checkout, found, most_bytes))
-    ignore_file = next((entry for entry in entries if entry.path == IGNORE_FILE), None)
-    rules = PathRules(settings, read_ignore_file(access.mirror, ignore_file, most_bytes))
+    rules = rules_of_tree(settings, access.mirror, {entry.path: entry for entry in entries}.get)
     limits = settings.indexing
     return Source(origin, access.mirror, ref, ref.key, commit, rules, limits, Listing(), entries, _state(entries))
 

@@ -79,8 +79,15 @@ def cut_history(head: Head, family: Sequence[int], records: Records, limits: Lim
     history = sorted((record for key in family for record in records[key]), key=lambda record: record.number)
     if not history:
         return []
-    oldest = history[_oldest_kept(history, limits, now)].number
+    oldest = history[max(_oldest_kept(history, limits, now), _oldest_masked(history))].number
     return [cut for key in family if (cut := _cut(head, key, records[key], oldest))]
+
+
+def _oldest_masked(history: Sequence[TransactionRecord]) -> int:
+    """Return the place from which on secrets are masked; 0 where the newest are not: then there is nothing better."""
+    if not history[-1].is_masked:
+        return 0
+    return next((place + 1 for place in reversed(range(len(history))) if not history[place].is_masked), 0)
 
 
 def _oldest_kept(history: Sequence[TransactionRecord], limits: Limits, now: datetime) -> int:

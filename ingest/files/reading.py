@@ -9,6 +9,8 @@ from codequarry.ingest.files.languages import language_of
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.source import SourceFile
 from codequarry.ingest.git.objects import BlobReader, Mirror
+from codequarry.ingest.secrets.masked import MaskedText
+from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.shared.model import INDEXED, Chunk, Tokens
 from codequarry.shared.settings.config import ChunkingSettings, LanguageSettings, ScanSettings, SettingsModel
 
@@ -47,11 +49,12 @@ class ReadingRules:
     chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
     scan: ScanSettings = field(default_factory=ScanSettings)
     languages: LanguageSettings = field(default_factory=LanguageSettings)
+    secrets: SecretRules = field(default_factory=SecretRules)
 
     @classmethod
-    def of(cls, repo: str, settings: SettingsModel) -> "ReadingRules":
-        """Take what reading needs from the settings."""
-        return cls(repo, settings.chunking, settings.scan, settings.languages)
+    def of(cls, repo: str, settings: SettingsModel, secrets: SecretRules) -> "ReadingRules":
+        """Take what reading needs from the settings; ``secrets`` also knows what the repository itself allows."""
+        return cls(repo, settings.chunking, settings.scan, settings.languages, secrets)
 
 
 def skipped(task: FileTask) -> ReadFile:
@@ -65,6 +68,8 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
     decoded = decode(data)
     if isinstance(decoded, NotText):
         return ReadFile(task, decoded.reason, decoded.detail, task.language)
+    found = _find_secrets(decoded.text, task, rules.secrets)
+    decoded = replace(decoded, text=found.text)
     first_line = decoded.text[:FIRST_LINE_CHARACTERS].partition("\n")[0]
     language = task.language or language_of(task.path, first_line, rules.languages.map) or PLAIN_TEXT
     lines = decoded.text.count("\n") + (not decoded.text.endswith("\n") and bool(decoded.text))
@@ -72,6 +77,8 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
     reason, detail = _reason(task, decoded, language, marker, rules)
     if reason:
         return ReadFile(task, reason, detail, language, lines)
+    if found.secrets and rules.secrets.action == "skip":
+        return ReadFile(task, "secrets", found.counts.detail, language, lines)
     kind = "generated" if marker and not task.wanted else task.kind
     source = SourceFile(
         repo=rules.repo,
@@ -83,8 +90,22 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
         labels=task.labels,
         encoding=decoded.encoding,
     )
-    pieces = tuple(_piece(chunk) for chunk in chunk_file(source, rules.chunking))
-    return ReadFile(task, INDEXED, "", language, lines, pieces)
+    pieces = tuple(_piece(_marked(chunk, found)) for chunk in chunk_file(source, rules.chunking))
+    return ReadFile(task, INDEXED, found.counts.detail, language, lines, pieces)
+
+
+def _find_secrets(text: str, task: FileTask, rules: SecretRules) -> MaskedText:
+    """Mask a whole file before it is cut: a private key is longer than a chunk, and names come from the text too."""
+    if not rules.is_on:
+        return MaskedText(text)
+    from codequarry.ingest.secrets.masking import mask
+
+    return mask(text, task.path, rules.allowed)
+
+
+def _marked(chunk: Chunk, found: MaskedText) -> Chunk:
+    """Mark a chunk that holds a masked character."""
+    return replace(chunk, masked=True) if found.touches(chunk.start_char, chunk.end_char) else chunk
 
 
 def _piece(chunk: Chunk) -> Piece:

@@ -12,7 +12,9 @@ from codequarry.ingest.files.kinds import is_minified_name, kind_of_path
 from codequarry.ingest.files.languages import language_of
 from codequarry.ingest.files.source import PathLabels
 from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry
+from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.shared.model import KindOfFile
+from codequarry.shared.versions.transactions import MASKED
 
 if TYPE_CHECKING:
     from codequarry.shared.settings.config import ScanSettings, SettingsModel
@@ -43,6 +45,7 @@ SKIP_REASONS: dict[str, str] = {
     "undecodable": "text in no encoding that could be told",
     "chunker-failed": "the chunker crashed on it or took too long",
     "embedder-refused": "the embedding model refuses one of its chunks for good",
+    "secrets": 'holds a secret ([secrets] action = "skip")',
 }
 
 _REASON_OF_KIND: dict[KindOfFile, str] = {"vendored": "vendored", "lock": "lock-file", "generated": "generated"}
@@ -75,8 +78,10 @@ class PathRules:
     It holds nothing of the settings' own classes: the process that lists a tree gets it, and loads little else.
     """
 
-    def __init__(self, settings: "SettingsModel", ignore_lines: Sequence[str] = ()) -> None:
-        """Take the settings and the lines of the ignore file.
+    def __init__(
+        self, settings: "SettingsModel", ignore_lines: Sequence[str] = (), allow_lines: Sequence[str] = ()
+    ) -> None:
+        """Take the settings and the lines of the ignore file and of the allow file.
 
         UsageError for a wrong pattern of the settings, LimitExceeded for an ignore file that is too large.
         """
@@ -92,14 +97,17 @@ class PathRules:
             for one in settings.path_rules
         ]
         self._names_skipped = _names_skipped(scan)
+        self.secrets = SecretRules.of(settings.secrets, allow_lines)
         self._content_rules = _digest(
             SCANNER_VERSION,
             CHUNKER_VERSION,
             settings.chunking.model_dump_json(),
             scan.skip_generated,
             scan.skip_minified,
+            self.secrets.digest,
         )
-        self.digest = _rules_digest(settings, self._content_rules, ignore_lines)
+        digest = _rules_digest(settings, self._content_rules, ignore_lines)
+        self.digest = MASKED + digest if self.secrets.is_on else digest
 
     def decide(self, entry: TreeEntry) -> FileTask:
         """Decide what a path alone can decide."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from codequarry.ingest.files.content import NotText, decode
 from codequarry.ingest.files.reading import ReadFile
 from codequarry.ingest.fsck.files import Problem
+from codequarry.ingest.secrets.masked import MASK
 from codequarry.shared.model import Chunk, FileRecord
 
 
@@ -39,9 +40,15 @@ def _wrong_text(chunk: Chunk, text: str, starts: Sequence[int]) -> str:
     expected = text[starts[chunk.start_line - 1] : starts[chunk.end_line]]
     if (chunk.start_char, chunk.end_char) != (starts[chunk.start_line - 1], starts[chunk.end_line]):
         return f"{place}: characters {chunk.start_char} to {chunk.end_char} are others"
-    # A masked secret keeps its length.
-    same = len(chunk.text) == len(expected) if chunk.masked else chunk.text == expected
-    return "" if same else f"{place}: another text"
+    return "" if _is_text(chunk, expected) else f"{place}: another text"
+
+
+def _is_text(chunk: Chunk, expected: str) -> bool:
+    """Return whether a chunk's text is that of its file; a masked secret is as many stars."""
+    if not chunk.masked:
+        return chunk.text == expected
+    same = len(chunk.text) == len(expected)
+    return same and all(one in (other, MASK) for one, other in zip(chunk.text, expected, strict=True))
 
 
 def _line_starts(text: str) -> list[int]:

@@ -21,7 +21,7 @@ from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.report import IndexReport, IndexRequest, Observe, Workshop, ignore
-from codequarry.ingest.sources import ignore_lines
+from codequarry.ingest.sources import rules_of_commit
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import read_workspace
 from codequarry.shared.errors import GitError, NotIndexed, UsageError
@@ -166,7 +166,7 @@ def _read_commit(record: TransactionRecord, repository: Repository, settings: Se
             f"{mirror.folder} has not commit {record.commit} of {record.repo}: "
             f"codequarry index {repository.origin} fetches the newest one"
         )
-    rules = PathRules(settings, ignore_lines(mirror, record.commit, settings.scan.max_file_bytes))
+    rules = rules_of_commit(settings, mirror, record.commit)
     limits = settings.indexing
     order = ListingOrder(mirror.folder, mirror.environment, record.commit, rules, limits.max_paths)
     return _Version(mirror, rules, {task.path: task for task in list_files(order, limits)})
@@ -209,7 +209,7 @@ def _check_skipped(
     problems: list[Problem] = []
     by_path = {record.path: record for record in records}
     tasks = [version.tasks[path] for path in by_path]
-    rules = ReadingRules.of(records[0].repo if records else "", settings)
+    rules = ReadingRules.of(records[0].repo if records else "", settings, version.rules.secrets)
     assignment = Assignment(version.mirror, rules, settings.indexing.process_memory_bytes)
     with closing(open_readers(assignment, reading_processes(tasks, settings.indexing))) as readers:
         for file in readers.read(tasks):

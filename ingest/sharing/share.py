@@ -13,10 +13,12 @@ from typing import Any, Self
 from codequarry.ingest.files.reading import ReadingRules
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.source import PathLabels
+from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.ingest.transaction.chores import PLAN, batches_prefix
 from codequarry.ingest.transaction.holder import NOBODY
 from codequarry.ingest.transaction.writing import Written
 from codequarry.shared.errors import Conflict
+from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.settings.config import ChunkingSettings, LanguageSettings, ScanSettings
 from codequarry.shared.store.port import Store
 
@@ -36,13 +38,14 @@ class SharedPlan:
         """Return the document."""
         sections = {name: getattr(self.rules, name).model_dump(mode="json") for name in _SECTIONS}
         plain = {name: getattr(self, name) for name in ("holder", "origin", "commit", "batches", "guarded")}
-        return {**plain, "repo": self.rules.repo, "rules": sections}
+        # Not "rules", as it was: a process of a version that masks no secrets must not take part.
+        return {**plain, "repo": self.rules.repo, "reading": sections, "secrets": self.rules.secrets.to_json()}
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Self:
         """Read the document."""
-        sections = {name: section.model_validate(body["rules"][name]) for name, section in _SECTIONS.items()}
-        rules = ReadingRules(body["repo"], **sections)
+        sections = {name: section.model_validate(body["reading"][name]) for name, section in _SECTIONS.items()}
+        rules = ReadingRules(body["repo"], **sections, secrets=SecretRules.from_json(body["secrets"]))
         return cls(body["holder"], body["origin"], body["commit"], body["batches"], rules, body["guarded"])
 
 
@@ -67,15 +70,24 @@ class Claim:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document."""
-        counts = vars(self.written) | {"verdicts": dict(self.written.verdicts)} if self.written else None
-        return {"claimant": self.claimant, "beats": self.beats, "written": counts}
+        return {"claimant": self.claimant, "beats": self.beats, "written": _counts(self.written)}
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Self:
         """Read the document."""
         written = body["written"]
-        counts = Written(**{**written, "verdicts": Counter(written["verdicts"])}) if written else None
-        return cls(body["claimant"], body["beats"], counts)
+        return cls(body["claimant"], body["beats"], _written(written) if written else None)
+
+
+def _counts(written: Written | None) -> dict[str, Any] | None:
+    if written is None:
+        return None
+    return vars(written) | {"verdicts": dict(written.verdicts), "secrets": asdict(written.secrets)}
+
+
+def _written(counts: Mapping[str, Any]) -> Written:
+    changed = {"verdicts": Counter(counts["verdicts"]), "secrets": SecretCounts(**counts["secrets"])}
+    return Written(**{**counts, **changed})
 
 
 class Share:

@@ -2,17 +2,19 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from codequarry.ingest.files.scan import FileTask
 from codequarry.shared.model import INDEXED, FileRecord
+from codequarry.shared.secret_counts import SecretCounts
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """``changed`` files are written; the live rows and records of ``retired`` paths end; ``kept`` ones stay.
 
-    ``removed`` of the retired paths are in the tree no more. ``kept_verdicts`` counts the verdicts of those that stay.
+    ``removed`` of the retired paths are in the tree no more. ``kept_verdicts`` counts the verdicts of those that stay,
+    ``kept_secrets`` what was masked in them.
     """
 
     changed: tuple[FileTask, ...]
@@ -20,6 +22,7 @@ class Plan:
     removed: int
     kept: int
     kept_verdicts: Mapping[str, int]
+    kept_secrets: SecretCounts = field(default_factory=SecretCounts)
 
     @property
     def is_empty(self) -> bool:
@@ -42,6 +45,7 @@ def make_plan(tasks: Iterable[FileTask], live: Iterable[FileRecord], forced: Col
         records[record.path] = record
     changed: list[FileTask] = []
     kept: Counter[str] = Counter()
+    details: list[str] = []
     in_tree: set[str] = set()
     for task in tasks:
         in_tree.add(task.path)
@@ -49,11 +53,14 @@ def make_plan(tasks: Iterable[FileTask], live: Iterable[FileRecord], forced: Col
         anew = task.path in doubled or task.path in forced
         if known and not anew and (known.blob, known.rules) == (task.blob, task.rules):
             kept[known.verdict] += 1
+            details.append(known.detail)
         else:
             changed.append(task)
     removed = records.keys() - in_tree
     replaced = {task.path for task in changed if task.path in records}
-    return Plan(tuple(changed), frozenset(removed | replaced).union(forced), len(removed), kept.total(), dict(kept))
+    retired = frozenset(removed | replaced).union(forced)
+    secrets = SecretCounts.of_details(filter(None, details))
+    return Plan(tuple(changed), retired, len(removed), kept.total(), dict(kept), secrets)
 
 
 def skips(verdicts: Mapping[str, int]) -> dict[str, int]:

@@ -36,6 +36,7 @@ from codequarry.shared.repositories.catalog import (
     count_tokens,
     save_summary,
 )
+from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.telemetry.metrics import count_transaction
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.ledger import read_head, record_transaction
@@ -204,7 +205,11 @@ def _summarise(run: Run, record: TransactionRecord, work: Work, done: Written) -
     verdicts += Counter(file.verdict for file in work.before.values())
     verdicts += Counter(work.base.plan.kept_verdicts if work.base else {})
     chunks = store.count(draft_snapshot(read_head(store), record), Filters())
-    summary = Summary(record.timeline, record.number, verdicts[INDEXED], chunks, skips(verdicts))
+    secrets = work.plan.kept_secrets + done.secrets
+    secrets += SecretCounts.of_details(file.detail for file in work.before.values())
+    secrets += work.base.plan.kept_secrets if work.base else SecretCounts()
+    files, skipped = verdicts[INDEXED], skips(verdicts)
+    summary = Summary(record.timeline, record.number, files, chunks, skipped, secrets.by_rule, secrets.files)
     save_summary(store, summary)
     count_tokens(store, run.repository.name, done.tokens)
     return summary

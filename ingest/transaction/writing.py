@@ -13,9 +13,10 @@ from codequarry.shared.embedding.port import Embedder, Window
 from codequarry.shared.embedding.strides import strides
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import LimitExceeded, TextsRefused
-from codequarry.shared.model import ChunkRow, FileRecord, StrideInfo, Tokens
+from codequarry.shared.model import INDEXED, ChunkRow, FileRecord, StrideInfo, Tokens
 from codequarry.shared.repositories.catalog import access_labels
-from codequarry.shared.telemetry.metrics import count_written
+from codequarry.shared.secret_counts import SecretCounts
+from codequarry.shared.telemetry.metrics import count_masked, count_written
 
 # A batch ends with whichever comes first, the files of the settings or so many chunks: a file may have thousands.
 BATCH_CHUNKS = 2_000
@@ -33,12 +34,14 @@ class Written:
     reused: int = 0
     tokens: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
+    secrets: SecretCounts = field(default_factory=SecretCounts)
 
     def add(self, other: "Written") -> None:
         """Count what another process has written."""
         for name in ("files", "rows", "chunks", "embedded", "reused", "tokens"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.verdicts.update(other.verdicts)
+        self.secrets += other.secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,10 @@ class Writer:
         total.tokens += made.tokens
         verdicts = Counter(file.verdict for file in batch)
         total.verdicts += verdicts
+        secrets = SecretCounts.of_details(file.detail for file in batch if file.verdict == INDEXED)
+        total.secrets += secrets
         count_written(sum(len(file.pieces) for file in batch), verdicts)
+        count_masked(secrets.by_rule)
 
     def _embed(self, batch: list[ReadFile]) -> tuple[list[ReadFile], list[Text], CachedEmbeddings]:
         """Embed a batch; a file with a text that the model refuses for good is skipped, the others go on."""

@@ -112,6 +112,8 @@ class Summary:
     files: int
     chunks: int
     skipped: Mapping[str, int] = field(default_factory=dict)
+    masked: Mapping[str, int] = field(default_factory=dict)
+    masked_files: int = 0
 
     @property
     def key(self) -> str:

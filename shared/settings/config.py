@@ -18,6 +18,7 @@ from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.settings.index import IndexingSettings, RetentionSettings
 from codequarry.shared.settings.queue import MetricsSettings, QueueSettings
 from codequarry.shared.settings.reranking import RerankingSettings
+from codequarry.shared.settings.secrets import SecretSettings
 from codequarry.shared.settings.section import Section
 from codequarry.shared.settings.service import ApiSettings, AuditSettings, AuthSettings, LimitSettings, McpSettings
 from codequarry.shared.settings.sources import (
@@ -171,6 +172,7 @@ class SettingsModel(Section):
     chunking: ChunkingSettings = ChunkingSettings()
     languages: LanguageSettings = LanguageSettings()
     scan: ScanSettings = ScanSettings()
+    secrets: SecretSettings = SecretSettings()
     path_rules: tuple[PathRule, ...] = ()
     git: GitSettings = GitSettings()
     api: ApiSettings = ApiSettings()

@@ -167,6 +167,13 @@ class Store(Protocol):
         """Delete every row and file record of ``timelines``, and vectors that nothing refers to any more."""
         ...
 
+    def erase_deleted(self) -> bool:
+        """Take from the disk what was deleted before and may still be read there; False where readers are in the way.
+
+        Costs about what writing the index anew would. Backups, and what a file system keeps, are the operator's.
+        """
+        ...
+
     # Reading, always under a snapshot.
 
     def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:

@@ -61,6 +61,7 @@ TRANSACTIONS = Metric(
 )
 CHUNKS = Metric("codequarry_chunks_written", "counter", "Chunks written into transactions.")
 FILES = Metric("codequarry_files", "counter", "Files looked at, by verdict: indexed, or why not.", ("verdict",))
+MASKED = Metric("codequarry_masked_secrets", "counter", "Secrets masked in files that were written.", ("rule",))
 EMBEDDINGS = Metric("codequarry_embeddings", "counter", "Chunk texts that a model embedded.")
 CACHE_HITS = Metric("codequarry_embedding_cache_hits", "counter", "Chunk texts whose vectors were known already.")
 TOKENS = Metric("codequarry_embedding_tokens", "counter", "Tokens of chunk texts that a model embedded, estimated.")

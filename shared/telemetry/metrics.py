@@ -159,6 +159,12 @@ def count_written(chunks: int, verdicts: Mapping[str, int]) -> None:
         _add(instruments.FILES, files, verdict)
 
 
+def count_masked(by_rule: Mapping[str, int]) -> None:
+    """Count the secrets that were masked, by rule."""
+    for rule, secrets in by_rule.items():
+        _add(instruments.MASKED, secrets, rule)
+
+
 def count_embeddings(embedded: int, reused: int, tokens: int) -> None:
     """Count chunk texts that were embedded, those that the cache had, and what the model read."""
     _add(instruments.EMBEDDINGS, embedded)

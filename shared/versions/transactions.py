@@ -10,6 +10,10 @@ from dataclasses import dataclass, replace
 from codequarry.shared.errors import Conflict, IndexMoved, LeaseHeld
 from codequarry.shared.versions.head import Head, Lease, Place, Timeline
 
+# The rules of a transaction begin with this where its files' secrets were masked: rows of one without it, which an
+# older version wrote or [secrets] action = "off", hold secrets as they are.
+MASKED = "m1."
+
 
 @dataclass(frozen=True, slots=True)
 class TransactionRecord:
@@ -35,6 +39,11 @@ class TransactionRecord:
     commits: tuple[str, ...] = ()
     commit_count: int = 0
     lost: tuple[str, ...] | None = ()
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether secrets were masked in what this transaction wrote (docs/secrets.md)."""
+        return self.rules.startswith(MASKED)
 
     @property
     def key(self) -> str:

@@ -136,3 +136,10 @@ class TestCollect:
         needed = {place for places in before.values() for place in places}
         left = {(path, born) for path, born, died in lives_in() if born not in aborted and died not in aborted}
         assert left <= needed
+
+
+def test_erasing_what_was_deleted_leaves_what_lives(walked, lives_in):
+    walked.collect(1, -1, 9, [])
+    assert walked.erase_deleted()
+    assert lives_in() == [("a.py", 9, OPEN)]
+    assert walked.cached_vectors(["k9"]).keys() == {"k9"}

@@ -63,11 +63,15 @@ def _drop_unused(connection: apsw.Connection, paths: Collection[int], slots: Col
 
 
 def compact_if_worthwhile(connection: apsw.Connection, cache: ColumnCache, vector_file: VectorFile) -> None:
-    """Write the vectors in use to a new file and point everything there, if many slots are unused."""
+    """Write the vectors anew if many slots are unused."""
     slots = read_meta(connection, "slots")
     used_slots = int(connection.execute("SELECT count(*) FROM vector").get)
-    if slots - used_slots <= _MAX_UNUSED_SHARE * slots:
-        return
+    if slots - used_slots > _MAX_UNUSED_SHARE * slots:
+        compact(connection, cache, vector_file)
+
+
+def compact(connection: apsw.Connection, cache: ColumnCache, vector_file: VectorFile) -> None:
+    """Write the vectors in use to a new file and point everything there."""
     used = np.array(fetch_first(connection, "SELECT slot FROM vector ORDER BY slot"), np.int32)
     vector_file.compact(connection, used)
     connection.execute("CREATE TEMP TABLE moved (old INTEGER PRIMARY KEY, new INTEGER NOT NULL)")

@@ -149,6 +149,18 @@ class Database:
                 connection.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
                 unused = connection.pragma("freelist_count")
 
+    def erase_unused(self) -> bool:
+        """Write the file anew without what was deleted, and empty the log; False where readers keep the log in use."""
+        with self._translated(None):
+            connection = self._connect()
+        try:
+            with self._translated(connection):
+                connection.execute("VACUUM")
+                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
+        finally:
+            connection.close()
+        return not busy
+
     def close(self) -> None:
         """Close the connections that no transaction holds; the others close with their transaction."""
         self._closed = True

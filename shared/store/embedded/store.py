@@ -135,6 +135,15 @@ class EmbeddedStore:
             collecting.purge(connection, timelines)
         self._free_room(0)
 
+    def erase_deleted(self) -> bool:
+        """Write everything anew that deleted rows left a trace in: lists, vectors, pages, the log."""
+        with self._changing() as connection:
+            collecting.compact(connection, self._columns, self._vectors)
+        self._clean_lists(0)
+        with self._database.writing() as connection:
+            self._vectors.remove_old(connection)
+        return self._database.erase_unused()
+
     def _free_room(self, share: float) -> None:
         """Give back what was deleted: of vectors if it is much, of lists from more than ``share`` on, of the file."""
         with self._changing() as connection:

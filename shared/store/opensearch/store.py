@@ -142,6 +142,11 @@ class OpenSearchStore:
         self._sweeper.delete(self._versioned, any_value("timeline", sorted(timelines)))
         self._cache.drop_unused()
 
+    def erase_deleted(self) -> bool:
+        """Merge the segments that hold something deleted."""
+        self.indices.expunge()
+        return True
+
     def newest_number(self) -> int:
         """Return the highest ``born`` or ``died`` of any row or record."""
         self.refresh()

@@ -1,0 +1,1 @@
+"""Finding secrets in text and masking them, before anything is chunked, embedded, stored or logged."""

@@ -1,0 +1,64 @@
+"""Kubernetes secrets: every value below ``data`` and ``stringData`` of a document of kind Secret is one."""
+
+import base64
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from codequarry.ingest.secrets.values import is_password, is_placeholder, is_token
+
+RULE = "kubernetes-secret"
+
+_KIND = re.compile(rb"^[ \t]*kind:[ \t]*[\"']?Secret[\"']?[ \t]*\r?$", re.M)
+_DOCUMENT_END = re.compile(rb"^---", re.M)
+_DATA = re.compile(rb"^([ \t]*)(?:data|stringData):[ \t]*\r?$", re.M)
+_KEY = rb"""[ \t]*(?:[\w.-]+|["'][^"'\r\n]+["']):[ \t]*"""
+_LINE = re.compile(_KEY + rb"""([|>][+-]?)?[ \t]*["']?([^"'`\r\n]*)["'`]?,?[ \t]*$""")
+SHORTEST = 4
+
+
+def find_kubernetes_values(data: bytes) -> Iterator[tuple[str, int, int]]:
+    """Yield the rule and the place of every value of a Secret."""
+    if b"Secret" not in data or not _KIND.search(data):
+        return
+    starts = [0, *(match.end() for match in _DOCUMENT_END.finditer(data)), len(data)]
+    for start, end in pairwise(starts):
+        if _KIND.search(data, start, end):
+            for block in _DATA.finditer(data, start, end):
+                yield from _values(data, block.end() + 1, end, len(block.group(1)))
+
+
+def _values(data: bytes, start: int, end: int, depth: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the values of one block; a line that is neither a key with its value nor text of one ends it."""
+    block = -1
+    for line in data[start:end].splitlines(keepends=True):
+        stripped = line.strip()
+        indent = len(line) - len(line.lstrip(b" "))
+        found = _LINE.match(line.rstrip(b"\r\n"))
+        is_text = 0 <= block < indent
+        if stripped and (indent <= depth or not (found or is_text)):
+            return
+        if stripped and is_text:
+            first = line.find(stripped)
+            span = (first, first + len(stripped))
+        elif found:
+            block = indent if found.group(1) else -1
+            span = found.span(2)
+        else:
+            span = (0, 0)
+        if _is_value(line[slice(*span)]):
+            yield RULE, start + span[0], start + span[1]
+        start += len(line)
+
+
+def _is_value(value: bytes) -> bool:
+    """Return whether a value, or what it is base64 of, is to be kept secret."""
+    text = value.decode("utf-8", "replace")
+    if len(text) < SHORTEST or text.startswith("#") or is_placeholder(text):
+        return False
+    try:
+        inside = base64.b64decode(text, validate=True)
+    except ValueError:
+        return is_password(text) or is_token(text)
+    # Words fit the alphabet of base64 too, but what they would stand for is no text.
+    return not is_placeholder(inside.decode()) if inside.isascii() else is_password(text) or is_token(text)

@@ -1,0 +1,70 @@
+"""The rules that are data: gitleaks' and our own, each a pattern with the keywords without which it finds nothing."""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from codequarry.ingest.secrets.engine import KeywordSet, Pattern, compiled
+from codequarry.ingest.secrets.policy import RULE_FILES
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A pattern of RE2 over UTF-8, whose time grows with the text alone.
+
+    ``group`` is the part of the match that is the secret, 0 for the first group that matched (or all). ``entropy`` is
+    the least that the secret must have, in bits a character; ``judge`` names a further test (``values.JUDGES``).
+    """
+
+    id: str
+    pattern: Pattern
+    keywords: tuple[str, ...]
+    group: int = 0
+    entropy: float = 0.0
+    judge: str = ""
+
+    def find(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Yield where the pattern finds something, before it is judged."""
+        for match in self.pattern.finditer(data):
+            yield match.span(self.group or next((at for at, text in enumerate(match.groups(), 1) if text), 0))
+
+
+class RuleBook:
+    """All rules that are data, with one pass over a text that says which of them are worth trying."""
+
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
+        self._rules = rules
+        keywords = sorted({keyword for rule in rules for keyword in rule.keywords})
+        self._keywords = KeywordSet(keywords)
+        places = {keyword: place for place, keyword in enumerate(keywords)}
+        self._rules_of: list[list[int]] = [[] for _ in keywords]
+        for number, rule in enumerate(rules):
+            for keyword in rule.keywords:
+                self._rules_of[places[keyword]].append(number)
+
+    def worth_trying(self, lowered: bytes) -> list[Rule]:
+        """Return the rules of which a keyword is in the text, which is all in lower case."""
+        numbers = {number for place in self._keywords.found_in(lowered) for number in self._rules_of[place]}
+        return [self._rules[number] for number in sorted(numbers)]
+
+
+@lru_cache(maxsize=1)
+def rule_book() -> RuleBook:
+    """Return the rules; they are compiled when the first text is looked at (60 ms)."""
+    return RuleBook(tuple(_rule(entry) for name in RULE_FILES for entry in _entries(name)))
+
+
+def _entries(name: str) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = tomllib.loads(files(__package__).joinpath(name).read_text("utf-8"))["rules"]
+    return entries
+
+
+def _rule(entry: dict[str, Any]) -> Rule:
+    pattern = compiled(entry["regex"].encode())
+    keywords = tuple(keyword.lower() for keyword in entry["keywords"])
+    return Rule(
+        entry["id"], pattern, keywords, entry.get("group", 0), entry.get("entropy", 0.0), entry.get("judge", "")
+    )

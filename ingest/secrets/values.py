@@ -1,0 +1,160 @@
+"""Whether a value is a secret: not a placeholder, a name, a reference to one that is kept elsewhere, or a sentence."""
+
+import base64
+import binascii
+import math
+import re
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from urllib.parse import unquote
+
+LONGEST = 600
+SHORTEST_PASSWORD = 6
+SHORTEST_TOKEN = 12
+# Bits a character. Random hexadecimal digits of this length have 3 or more, words and versions less.
+TOKEN_ENTROPY = 3.0
+# Random base64 of forty characters has 4.3 and more; paths and long names, which also fit the alphabet, mostly less.
+# So many different characters a value has unless it is padding: xxxx, ****, 0000, abab.
+FEWEST_CHARACTERS = 4
+# A value of stock words and digits is a password in earnest when it is so long: password1 is none, SuperSecret123 is.
+LONGEST_STOCK = 10
+
+_STOCK = re.compile(
+    r"(?:(?:my|your|the|some|a|an|new|old|super|very|strong|weak|top|not|no|is|in|this|any|bad|good|wrong|right|invalid|valid|fake|mock|dummy"
+    r"|test|tests|testing|tester|demo|sample|example|examples|foo|bar|baz|qux|quux|user|users|username|admin|root|guest|default"
+    r"|pass|password|passwd|passphrase|pwd|pw|secret|secrets|token|tokens|access|auth|authorization|bearer|basic|refresh"
+    r"|api|key|keys|apikey|value|val|string|str|text|name|id|data|field|db|database|postgres|mysql|redis|mongo|rabbitmq"
+    r"|client|server|app|private|public|session|csrf|xsrf|bot|github|gitlab|aws|change|me|it|here|none|null|nil|true|false"
+    r"|hello|world|hidden|masked|removed|redacted|something|anything|nothing|abc|abcd|abcdef|xyz|one|two|three|four|hash"
+    r"|required|optional|empty|missing|unknown|undefined|todo|tbd|fixme|alice|bob|jwt|oauth|login|logout|local|localhost|prod|dev)"
+    r"[\W_]*)+",
+    re.I,
+)
+_PLACEHOLDER = re.compile(
+    r"changeme|change[-_ ]?(?:me|this|it)|replace[-_ ]?(?:me|this|with)|place[-_ ]?holder|example|redacted|insert[-_ ]|"
+    r"your[-_ ]|my[-_ ](?:secret|pass|token|key)|<[^>]*>|\bx{4,}|x{6,}|\*{3,}|\.{3}|…|_here\b|todo|fixme|dummy|"
+    r"not[-_ ]?a[-_ ]?(?:real|secret)|deadbeef|0123456789|1234567890|abcdefgh|lorem",
+    re.I,
+)
+# A value that stands elsewhere: ${VAR}, $(command), {{ template }}, %(name)s, #{ruby}, {name}, env:NAME, a path, a URL.
+_REFERENCE = re.compile(
+    r"^\$\w|[$#@]\{|\$\(|\{\{|%[({]|^%\w+%$|^%[a-z]$|\{[\w.!:]*\}|^@\w+@$|^<|^\w+://|^(?:~|\.{1,2})?/[\w.-]+"
+    r"|^(?:env|file|vault|ssm|op|secret|arn|ref|kms|sops)[:/]|^!|^&\w|^process\.|^os\.|^System\.|^ENC\[|^AQICA|^-----"
+    r"|^::|::|->",
+    re.I,
+)
+_CODE = re.compile(r"[()\[\]{}<>;|\\]|=>|\s|&&|\+\+|,\w")
+_DOTTED = re.compile(r"^[A-Za-z_$][\w$]*(?:[.][A-Za-z_$][\w$]*)+$")
+# Words joined by signs, perhaps numbered: some-name-2, oauth2.token.v1, CONSTANT_NAME, a MIME type, 3.14.1.
+_WORDS = re.compile(r"^(?:v?\d{1,4}|[A-Za-z]+\d{0,2})(?:[-_./:@ +~](?:v?\d{1,4}|[A-Za-z]*\d{0,2}))*$")
+_CAMEL = re.compile(r"^_?[A-Za-z][a-z]+(?:[A-Z][a-z]+)*\d?$")
+_CONSTANT = re.compile(r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")
+_SIGNS = re.compile(r"[!@#$%^&*?~+=|]")
+_UUID = re.compile(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.I)
+# Of a sign before a word, as in the lists of access rights: +password, >secret.
+_SIGNS_AT_END = "!?#=*@"
+_SIGNS_AROUND = "+>~ "
+_SEQUENCES = "01234567890abcdefghijklmnopqrstuvwxyz9876543210qwertyuiop"
+
+
+def entropy(value: str) -> float:
+    """Return Shannon's entropy in bits a character."""
+    counts = Counter(value).values()
+    return -sum(count / len(value) * math.log2(count / len(value)) for count in counts) if value else 0.0
+
+
+def is_padding(value: str) -> bool:
+    """Return whether a value has hardly any characters that differ, as xxxx-xxxx has."""
+    return len(set(value)) < FEWEST_CHARACTERS
+
+
+def is_placeholder(value: str) -> bool:
+    """Return whether a value stands for a secret that is to be filled in, or says where one is kept."""
+    value = unquote(value).strip(_SIGNS_AROUND)
+    if is_padding(value) or len(value) > LONGEST or value.lower() in _SEQUENCES or not value.isprintable():
+        return True
+    return bool(_REFERENCE.search(value) or _PLACEHOLDER.search(value)) or _is_stock(value)
+
+
+def _is_stock(value: str) -> bool:
+    """Return whether a value is made of the words that examples and tests are full of."""
+    words = re.sub(r"[\d\W_]+", " ", value)
+    return (
+        len(value) < (LONGEST_STOCK if re.search(r"\d", value) else LONGEST)
+        and _STOCK.fullmatch(words.strip() or "a") is not None
+    )
+
+
+def is_password(value: str) -> bool:
+    """Return whether a value of a key called like a password may be one: short ones and weak ones too."""
+    value = unquote(value)
+    if len(value) < SHORTEST_PASSWORD or is_placeholder(value) or _is_code(value):
+        return False
+    has_digit = any(character.isdigit() for character in value)
+    if value.isdigit():
+        return len(value) >= 8
+    if has_digit:
+        return not _is_numbered_name(value)
+    has_sign = _SIGNS.search(value.strip(_SIGNS_AROUND + _SIGNS_AT_END))
+    return bool(has_sign and re.search(r"[A-Za-z]", value)) or _is_mixed(value)
+
+
+def _is_code(value: str) -> bool:
+    """Return whether a value is a name or an expression of a language."""
+    return bool(_CODE.search(value) or _DOTTED.match(value) or _CONSTANT.match(value))
+
+
+def _is_numbered_name(value: str) -> bool:
+    """Return whether a value is words and numbers joined by signs."""
+    return bool(re.search(r"[-_./: ]", value)) and bool(_WORDS.match(value))
+
+
+def _is_mixed(value: str) -> bool:
+    """Return whether letters alone look random: upper and lower case change more often than in any name."""
+    changes = sum(one.isupper() != other.isupper() for one, other in pairwise(value))
+    return len(value) >= 10 and value.isalpha() and changes > len(value) / 3 and entropy(value) >= TOKEN_ENTROPY
+
+
+def is_token(value: str) -> bool:
+    """Return whether a value of a key called like a token may be one: machines made it, so it looks random."""
+    if len(value) < SHORTEST_TOKEN or is_placeholder(value) or _is_code(value):
+        return False
+    if _UUID.match(value):
+        return True
+    has_digit = any(character.isdigit() for character in value)
+    if _WORDS.match(value) and not (len(value) >= 20 and _is_jumbled(value)):
+        return False
+    return (has_digit or _is_mixed(value)) and entropy(value) >= TOKEN_ENTROPY
+
+
+def _is_jumbled(value: str) -> bool:
+    """Return whether letters and digits change so often that no words can be meant."""
+    changes = sum(one.isdigit() != other.isdigit() for one, other in pairwise(value))
+    return changes >= 4 or _is_mixed(value)
+
+
+def is_mixed(value: str) -> bool:
+    """Return whether a value has upper case, lower case and digits, as base64 of random bytes does."""
+    tests: tuple[Callable[[str], bool], ...] = (str.isupper, str.islower, str.isdigit)
+    return all(any(map(test, value)) for test in tests) and not is_placeholder(value)
+
+
+def is_basic(value: str) -> bool:
+    """Return whether a value is base64 of an account: ``user:password``."""
+    try:
+        decoded = base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError):
+        return False
+    user, colon, password = decoded.partition(":")
+    return bool(colon) and decoded.isprintable() and bool(user or password) and not is_placeholder(password or user)
+
+
+JUDGES: dict[str, Callable[[str], bool]] = {
+    "": lambda value: not is_padding(value),
+    "password": is_password,
+    "token": is_token,
+    "mixed": is_mixed,
+    "basic": is_basic,
+}
+"""How a rule's value is judged, by the name in the rule."""

@@ -1,0 +1,126 @@
+"""What is masked, what is not, and that nothing moves."""
+
+import time
+
+import pytest
+
+from codequarry.ingest.secrets.allowing import Allowed, parse_allow_file
+from codequarry.ingest.secrets.masking import mask
+from tests.gate.planted import planted
+
+
+@pytest.mark.parametrize("one", planted(), ids=lambda one: one.kind)
+def test_every_kind_is_masked(one):
+    masked = mask(one.text, one.path)
+    assert [secret for secret in one.secrets if secret in masked.text] == []
+
+
+@pytest.mark.parametrize("one", planted(), ids=lambda one: one.kind)
+def test_lines_and_characters_stay_where_they_are(one):
+    masked = mask(one.text, one.path)
+    assert len(masked.text) == len(one.text)
+    assert all(new in (old, "*") for new, old in zip(masked.text, one.text, strict=True))
+    assert [at for at, sign in enumerate(masked.text) if sign in "\r\n"] == [
+        at for at, sign in enumerate(one.text) if sign in "\r\n"
+    ]
+
+
+NO_SECRETS = [
+    'password = ""',
+    'password = "<password>"',
+    'password = "${DB_PASSWORD}"',
+    'password = "{{ db_password }}"',
+    'password = "xxxxxxxx"',
+    'password = "********"',
+    'password = "changeme"',
+    'password = "your-password-here"',
+    'password = os.environ["DB_PASSWORD"]',
+    'password = os.getenv("DB_PASSWORD")',
+    "password = get_password(user1)",
+    "password: str",
+    "password: str = Field(min_length=12)",
+    "connect(user=user, password=password)",
+    "connect(user=user1, password=password1)",
+    'password_field = "user_password_2"',
+    'PASSWORD_RESET_URL = "/account/reset2"',
+    'label = {"password": "Password must have 8 characters"}',
+    '{"password": {"type": "string"}}',
+    "  password: string",
+    "token = tokens[index2]",
+    'token_type = "bearer2"',
+    'token = "access_token_v2"',
+    'Token = "TOKEN_KIND_2"',
+    'secret_name = "prod/db/credentials1"',
+    'get_secret("prod/db/password1")',
+    'secretKeyRef: {name: "db-secret-1", key: "password"}',
+    'id = "3f0c0b5e-8f5e-4a4c-9d4e-2f6f0c1d7a55"',
+    'commit = "9fceb02d0ae598e95dc970b74767f19372d61af8"',
+    '"integrity": "sha512-9GhJQGpXa2kxxGMNyIZrOr8BvM4vVvTEq5GwXGY0n8fpo0MB9GZ6rNIFwdyyR4p5Fwnr8OCKlpmm3nRAnfVYIg=="',
+    "url = http://user:password@host/",
+    "url = https://${USER}:${TOKEN}@host/",
+    "url = https://host:8080/path@v2.1.0",
+    "git@github.com:owner/name2.git",
+    "key = cache_key(user, 12)",
+    'primary_key = "user_id_2"',
+    '"-----BEGIN PRIVATE KEY-----" in text and "-----END PRIVATE KEY-----" in text',
+    "Authorization: Bearer <token>",
+    "Authorization: Basic dXNlcjpwYXNzd29yZA==",  # user:password
+    'ghp = "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"',
+    "uses: actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683",
+    'assert parse("a=1;b=2") == {"a": "1", "b": "2"}',
+    "$token = $this->token2;",
+    "To see more, just pass `NODE_DEBUG=koa*` to it.",
+    "password := r.FormValue(passwordKey2)",
+    'hash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"',
+]
+
+
+@pytest.mark.parametrize("path", ["a.py", "a.yaml", "a.md", ""])
+@pytest.mark.parametrize("line", NO_SECRETS)
+def test_what_is_no_secret_stays(line, path):
+    assert mask(f"x = 1\n{line}\ny = 2\n", path).text == f"x = 1\n{line}\ny = 2\n"
+
+
+def test_a_secret_is_masked_wherever_it_stands_in_the_file():
+    text = 'api_key = "q8Zr4Tn1Vw6Yx3Ks9Lm2"\n# was q8Zr4Tn1Vw6Yx3Ks9Lm2 before\n'
+    assert "q8Zr4" not in mask(text, "a.py").text
+
+
+def test_characters_are_counted_as_characters():
+    masked = mask('größe = "ß€𝄞"\npassword = "pä55wörd!x"\nende = 1\n', "a.py")
+    assert masked.text == 'größe = "ß€𝄞"\npassword = "**********"\nende = 1\n'
+    (secret,) = masked.secrets
+    assert masked.touches(secret.start, secret.start + 1)
+    assert not masked.touches(0, secret.start)
+    assert not masked.touches(secret.end, secret.end + 1)
+
+
+def test_a_private_key_counts_once():
+    keys = [one for one in planted() if "key" in one.kind.lower() and "BEGIN" in one.text]
+    assert len(keys) > 5
+    assert {one.kind: mask(one.text, one.path).counts.by_rule for one in keys} == {
+        one.kind: {"private-key": 1} for one in keys
+    }
+
+
+def test_rules_paths_and_hashes_can_be_allowed():
+    text = 'password = "hunter2"\n'
+    digest = "f52fbd32b2b3b86ff88ef6c490628285f482af15ddcb29541f94bcf526a3f6c7"  # printf %s hunter2 | sha256sum
+    assert mask(text, "a.py", Allowed(hashes=frozenset({digest}))).text == text
+    assert mask(text, "a.py", Allowed(rules=frozenset({"assigned-password"}))).text == text
+    assert mask(text, "tests/data/a.py", Allowed(paths=("/tests/data/",))).text == text
+    assert mask(text, "src/a.py", Allowed(paths=("/tests/data/",))).text != text
+
+
+def test_a_list_of_a_repository_names_paths_rules_and_hashes():
+    allowed = parse_allow_file(["# ours", "", "path: tests/*.pem", "rule:jwt", "hash: ABC", "other: x"])
+    assert allowed == Allowed(("tests/*.pem",), frozenset({"jwt"}), frozenset({"abc"}))
+
+
+@pytest.mark.parametrize(
+    "text", ["password=" * 100_000, "-----BEGIN PRIVATE KEY-----" * 30_000, "a:" * 400_000, "eyJ" * 300_000]
+)
+def test_no_text_takes_long(text):
+    started = time.process_time()
+    mask(text, "a.yaml")
+    assert time.process_time() - started < 20
