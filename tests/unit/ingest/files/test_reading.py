@@ -6,7 +6,8 @@ import pytest
 
 from codequarry.ingest.files.reading import FileReader, ReadingRules, judge
 from codequarry.ingest.files.scan import PathRules
-from codequarry.ingest.git.objects import Mirror, TreeEntry
+from codequarry.ingest.git.objects import Mirror
+from codequarry.ingest.git.trees import TreeEntry
 from codequarry.shared.settings.config import SettingsModel
 
 
