@@ -8,9 +8,11 @@ from pathlib import Path
 
 import apsw
 
-from codequarry.shared.errors import StoreError, StoreFull, StoreUnavailable
+from codequarry.shared.errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
+from codequarry.shared.store.embedded.checksums import checksum_vfs
+from codequarry.shared.store.embedded.folder_format import prepare
 from codequarry.shared.store.embedded.path_names import path_allowed
-from codequarry.shared.store.embedded.schema import prepare
+from codequarry.shared.store.embedded.schema import DATABASE, RESTORE
 from codequarry.shared.telemetry.metrics import count_store_error
 
 # A writer waits so long for another one; the longest transaction, a merge of large segments, takes seconds.
@@ -48,7 +50,7 @@ class Database:
             connection = self._connect()
             try:
                 with self._translated(connection):
-                    prepare(connection, dimension)
+                    prepare(connection, self.folder, dimension)
                 return connection
             except BaseException as error:
                 connection.close()
@@ -57,7 +59,7 @@ class Database:
             time.sleep(_RETRY_SECONDS)
 
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(str(self.folder / "index.sqlite3"))
+        connection = apsw.Connection(str(self.folder / DATABASE), vfs=checksum_vfs())
         connection.set_busy_timeout(BUSY_SECONDS * 1000)
         connection.create_scalar_function("path_allowed", path_allowed, 2, deterministic=True)
         # NORMAL: no commit is lost when a process dies; a power cut may lose the last ones, never the order.
@@ -69,6 +71,9 @@ class Database:
             ("secure_delete", "fast"),
             ("wal_autocheckpoint", _CHECKPOINT_PAGES),
             ("journal_size_limit", _LOG_BYTES_KEPT),
+            # What a damaged page says is not believed: no functions from the schema, no cells beyond their page.
+            ("trusted_schema", False),
+            ("cell_size_check", True),
         ):
             connection.pragma(name, value)
         return connection
@@ -128,8 +133,9 @@ class Database:
             return StoreUnavailable(
                 f"another process has been writing to {self.folder} for {BUSY_SECONDS} s; try again when it is done"
             )
-        if isinstance(error, apsw.CorruptError | apsw.NotADBError):
-            return StoreUnavailable(f"the index in {self.folder} is damaged ({error}); move it away and index again")
+        if _is_damage(error):
+            place = f"{self.folder.name}/{DATABASE}"
+            return StoreDamaged(f"{place} is damaged: a page is not what was written ({error}); {RESTORE}")
         if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError | apsw.IOError | OSError):
             return StoreUnavailable(
                 f"the folder {self.folder} can't be read and written ({error}); it must be on a local disk and writable"
@@ -150,3 +156,10 @@ class Database:
         self._closed = True
         while self._idle:
             self._idle.pop().close()
+
+
+def _is_damage(error: Exception) -> bool:
+    """Return whether SQLite met a page that it can't make sense of, or one whose checksum is wrong."""
+    if isinstance(error, apsw.IOError):
+        return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
+    return isinstance(error, apsw.CorruptError | apsw.NotADBError)

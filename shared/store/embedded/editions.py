@@ -9,15 +9,15 @@ from pathlib import Path
 
 import apsw
 
-from codequarry.shared.errors import StoreUnavailable
+from codequarry.shared.errors import StoreDamaged, StoreUnavailable
 from codequarry.shared.store.editions import FIRST
-from codequarry.shared.store.embedded.schema import read_meta
+from codequarry.shared.store.embedded.checksums import checksum_vfs
+from codequarry.shared.store.embedded.schema import DATABASE, read_meta
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.port import Store
 
 FOLDER = "store"
 POINTER = "store.edition"
-_DATABASE = "index.sqlite3"
 _NUMBERED = re.compile(rf"{FOLDER}-(\d+)")
 
 
@@ -43,20 +43,20 @@ class EmbeddedEditions:
         numbered = [
             int(found[1]) for path in self._home.glob(f"{FOLDER}-*") if (found := _NUMBERED.fullmatch(path.name))
         ]
-        return sorted(number for number in (FIRST, *numbered) if (self._folder(number) / _DATABASE).exists())
+        return sorted(number for number in (FIRST, *numbered) if (self._folder(number) / DATABASE).exists())
 
     def dimension(self, edition: int) -> int | None:
         """Read the length of the vectors; None too where it can't be read: opening the store says why."""
-        path = self._folder(edition) / _DATABASE
+        path = self._folder(edition) / DATABASE
         if not path.exists():
             return None
         try:
-            connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE)
+            connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE, checksum_vfs())
             try:
                 return read_meta(connection, "dimension") if connection.pragma("user_version") else None
             finally:
                 connection.close()
-        except apsw.Error:
+        except (apsw.Error, StoreDamaged):
             return None
 
     def open(self, edition: int, dimension: int) -> Store:

@@ -7,6 +7,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.model import Candidate, Chunk, Tokens
 from codequarry.shared.store.embedded.batch import SYMBOL, TAIL, TERM
 from codequarry.shared.store.embedded.channels import Rows, best_terms, best_weights, nearest, strides_of
@@ -100,6 +101,9 @@ def _candidates(connection: apsw.Connection, search: Search, found: Rows) -> dic
     columns = search.view.columns
     rows = strides_of(columns, search.allowed, found)
     cosines = search.cosines(rows)
+    if cosines is not None and not np.isfinite(cosines).all():
+        # No number is greater or less than NaN, so one such vector is always among the nearest.
+        raise StoreDamaged("a vector of the index is damaged: it holds what is no number; codequarry fsck --repair")
     # Without a query vector the first stride stands for its chunk.
     order = np.argsort(~columns.first[rows] if cosines is None else -cosines, kind="stable")
     best: dict[int, int] = {}

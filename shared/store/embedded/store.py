@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import apsw
 import numpy as np
 
-from codequarry.shared.errors import StoreUnavailable, UsageError, WriteRejected
+from codequarry.shared.errors import StoreDamaged, UsageError, WriteRejected
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
 from codequarry.shared.store.embedded import collecting, documents, inventory, lifetimes, reading
 from codequarry.shared.store.embedded.batch import prepare_batch
@@ -241,7 +241,7 @@ class EmbeddedStore:
                     return read(connection)
                 except GenerationGone as error:
                     gone = str(error)
-        raise StoreUnavailable(gone)
+        raise StoreDamaged(gone)
 
     @contextmanager
     def _changing(self) -> Iterator[apsw.Connection]:
