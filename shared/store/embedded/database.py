@@ -1,7 +1,9 @@
 """Connections and transactions on the one SQLite file, and what its errors mean to a person."""
 
 import errno
+import json
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +28,9 @@ _LOG_BYTES_KEPT = 64 * 1024 * 1024
 _PAGES_AT_ONCE = 5000
 _RETRY_SECONDS = 0.02
 
+# What texts raise that are not what was written.
+_UNREADABLE = (zlib.error, json.JSONDecodeError, UnicodeDecodeError)
+_DAMAGED_READS = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ})
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -117,6 +122,9 @@ class Database:
     def _translated(self, connection: apsw.Connection | None) -> Iterator[None]:
         try:
             yield
+        except _UNREADABLE as error:
+            place = f"{self.folder.name}/{DATABASE}"
+            raise StoreDamaged(f"{place} is damaged: a text is not what was written; {RESTORE}") from error
         except (apsw.Error, OSError) as error:
             number = error.errno if isinstance(error, OSError) else connection.system_errno if connection else 0
             translated = self._explain(error, number)
@@ -161,5 +169,5 @@ class Database:
 def _is_damage(error: Exception) -> bool:
     """Return whether SQLite met a page that it can't make sense of, or one whose checksum is wrong."""
     if isinstance(error, apsw.IOError):
-        return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
+        return getattr(error, "extendedresult", 0) in _DAMAGED_READS
     return isinstance(error, apsw.CorruptError | apsw.NotADBError)

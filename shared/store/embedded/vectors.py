@@ -167,13 +167,18 @@ class VectorFile:
         """Write the slots ``kept`` to the next generation, in that order; part of a write transaction."""
         self._rewrite(connection, self.matrix(connection), kept, {})
 
+    def readable(self, connection: apsw.Connection) -> Matrix:
+        """Return the slots that the file has, unchecked."""
+        generation, slots = read_meta(connection, "generation"), read_meta(connection, "slots")
+        count = self._readable(generation, slots)
+        return self._map(generation, count) if count else np.empty((0, self._dimension), np.float32)
+
     def mend(self, connection: apsw.Connection, vectors: Mapping[int, Matrix]) -> None:
         """Write all slots to the next generation, with ``vectors`` in their slots; part of a write transaction."""
-        generation, slots = read_meta(connection, "generation"), read_meta(connection, "slots")
+        slots = read_meta(connection, "slots")
         matrix = np.zeros((slots, self._dimension), np.float32)
-        readable = self._readable(generation, slots)
-        if readable:
-            matrix[:readable] = self._map(generation, readable)
+        found = self.readable(connection)
+        matrix[: len(found)] = found
         self._rewrite(connection, matrix, np.arange(slots, dtype=np.int32), vectors)
 
     def _rewrite(self, connection: apsw.Connection, matrix: Matrix, kept: Ints, replaced: Mapping[int, Matrix]) -> None:
