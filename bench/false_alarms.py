@@ -11,7 +11,7 @@ from pathlib import Path
 from codequarry.ingest.files.content import Text, decode
 from codequarry.ingest.files.reading import ReadingRules, judge
 from codequarry.ingest.files.scan import PathRules
-from codequarry.ingest.git.objects import Mirror
+from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.trees import list_tree
 from codequarry.ingest.secrets.masked import PRIVATE_KEY
 from codequarry.ingest.secrets.masking import mask

@@ -145,6 +145,7 @@ def _check_store(place: "Workplace") -> Iterator[Check]:
     if reached.state == "fail":
         return  # whatever comes next would say the same again
     yield _guarded("identity", lambda: _check_identity(place), "do what the message says")
+    yield _guarded("storage", lambda: _check_storage(place), "codequarry fsck REPO --repair makes vectors anew")
     yield _guarded("imports", lambda: _check_imports(place), _STORE_REMEDY)
     yield _guarded("secrets", lambda: _check_secrets(place), _STORE_REMEDY)
     if place.settings.store == "opensearch":
@@ -191,6 +192,16 @@ def _check_migration(settings: "SettingsModel") -> Check:
         return Check("migration", "ok", f"to {note.setting}: {note.phase}, {note.percent} %, as of {note.updated_at}")
     remedy = f"codequarry migrate --model {note.setting} goes on where it was"
     return Check("migration", "warn", f"to {note.setting}: stopped at {note.percent} %", remedy)
+
+
+def _check_storage(place: "Workplace") -> Check:
+    """Look for damage by samples; codequarry fsck reads everything."""
+    found = place.store.inspect(thoroughly=False)
+    if not found:
+        return Check("storage", "ok", "samples are what was written")
+    mendable = all(one.kind == "vectors" for one in found)
+    remedy = "codequarry fsck REPO --repair makes them anew" if mendable else "restore a backup: codequarry restore"
+    return Check("storage", "fail", "; ".join(one.detail for one in found[:3]), remedy)
 
 
 def _check_imports(place: "Workplace") -> Check:

@@ -22,6 +22,8 @@
     ├── FolderNotPrivate         others can read the data folder, or it is somebody else's
     ├── StoreError
     │   ├── StoreUnavailable     the engine does not answer: HTTP 503
+    │   │   ├── StoreDamaged     what is stored has changed by itself; names what, and what mends it
+    │   │   └── OldFormat        another release wrote the index; codequarry upgrade brings it up to date
     │   ├── StoreFull            no room left on the disk; nothing was published
     │   ├── WriteRejected        documents given up after retries, with their ids
     │   ├── Conflict             a compare-and-set lost; read again
@@ -144,6 +146,14 @@ class StoreError(CodequarryError):
 
 class StoreUnavailable(StoreError):
     """The engine does not answer."""
+
+
+class StoreDamaged(StoreUnavailable):
+    """What is stored is not what was written: a checksum is wrong, or a file is missing or too short."""
+
+
+class OldFormat(StoreUnavailable):
+    """An older release wrote the index, and bringing it up to date takes too long to happen by the way."""
 
 
 class StoreFull(StoreError):

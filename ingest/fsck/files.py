@@ -10,7 +10,7 @@ from codequarry.shared.model import INDEXED, FileRecord
 
 Kind = Literal[
     "missing", "extra", "blob", "verdict", "doubled", "rows", "text",
-    "counter", "open", "leftover", "chore", "pin", "base",
+    "counter", "open", "leftover", "chore", "pin", "base", "vectors", "storage",
 ]  # fmt: skip
 
 KINDS: dict[Kind, str] = {
@@ -27,6 +27,8 @@ KINDS: dict[Kind, str] = {
     "chore": "a clean-up is noted and waits",
     "pin": "an overlay lies on a commit that is not kept for it",
     "base": "an overlay lies on a commit that is gone",
+    "vectors": "vectors of the whole index are not what was written",
+    "storage": "the store itself is damaged: restore a backup, or index again",
 }
 """What can be wrong."""
 

@@ -14,6 +14,7 @@ from codequarry.ingest.files.worker import Assignment
 from codequarry.ingest.files.workers import open_readers, reading_processes
 from codequarry.ingest.fsck.catalog import check_catalog, give_up_lost, mend_catalog
 from codequarry.ingest.fsck.files import Problem, check_files, is_readable
+from codequarry.ingest.fsck.storage import check_storage, mend_vectors
 from codequarry.ingest.fsck.texts import check_skipped, check_text
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.mirrors import mirror_folder, open_access
@@ -24,7 +25,7 @@ from codequarry.ingest.report import IndexReport, IndexRequest, Observe, Worksho
 from codequarry.ingest.sources import rules_of_commit
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import read_workspace
-from codequarry.shared.errors import GitError, NotIndexed, UsageError
+from codequarry.shared.errors import GitError, NotIndexed, StoreDamaged, UsageError
 from codequarry.shared.model import INDEXED, FileRecord, Snapshot
 from codequarry.shared.repositories.catalog import Repository, read_repository
 from codequarry.shared.settings.config import SettingsModel
@@ -88,7 +89,8 @@ def _check_version(
     watch.say("listing")
     version = _read_version(record, repository, workshop)
     store.refresh()
-    problems = check_catalog(store, record.repo)
+    watch.say("inspecting")
+    problems = [*check_storage(store), *check_catalog(store, record.repo)]
     snapshot = version_snapshot(read_head(store), record)
     records = list(store.files(snapshot))
     same_rules = record.rules.startswith(version.rules.digest)
@@ -113,6 +115,8 @@ def repair_version(report: FsckReport, workshop: Workshop, observe: Observe = ig
     state = read_head(store).timelines[record.timeline]
     repository = _repository(store, record.repo)
     _check_repairable(report, state.published)
+    if any(problem.kind == "vectors" for problem in report.problems):
+        mend_vectors(workshop)
     mend_catalog(store, record.repo, state.ref, workshop.settings.indexing.grace_seconds)
     done = None
     if report.wrong_paths or any(problem.kind in ("open", "base") for problem in report.problems):
@@ -129,6 +133,11 @@ def _check_repairable(report: FsckReport, published: int) -> None:
         raise UsageError(
             "the head document is older than the rows, so no transaction can mend them: restore both from one backup, "
             "or index again into an empty store"
+        )
+    if damage := next((problem for problem in report.problems if problem.kind == "storage"), None):
+        raise StoreDamaged(
+            f"{damage.detail}; this can't be mended in place: restore a backup (codequarry restore), or move the store "
+            "away and index again"
         )
     if report.wrong_paths and report.record.number != published:
         raise UsageError(

@@ -6,7 +6,7 @@ nothing of ranking, git or models. Every method may raise ``StoreUnavailable``; 
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,14 @@ class StoredFile:
 
     record: FileRecord
     died: int
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Something stored that is not what was written; of ``vectors`` the model can make new ones."""
+
+    kind: Literal["vectors", "database"]
+    detail: str
 
 
 class Store(Protocol):
@@ -228,6 +236,25 @@ class Store(Protocol):
         """Keep vectors before any row uses them, so that an interrupted run need not embed again."""
         ...
 
+    # Damage: what no write of ours has done.
+
+    def inspect(self, *, thoroughly: bool) -> list[Damage]:
+        """Return what is damaged, as far as the engine does not look after that itself; by samples, or all of it."""
+        ...
+
     def close(self) -> None:
         """Give back connections and files; the store is not used afterwards."""
+        ...
+
+
+@runtime_checkable
+class MendsVectors(Protocol):
+    """A store that keeps vectors in a file of its own, where they can be replaced; an engine looks after its files."""
+
+    def lost_vectors(self) -> dict[str, Chunk]:
+        """Return a chunk (a stride of it where it has several) for each ``vector_key`` whose vector is damaged."""
+        ...
+
+    def replace_vectors(self, vectors: Mapping[str, Vector]) -> None:
+        """Put new vectors in the place of damaged ones, and forget the other damaged ones of the cache."""
         ...

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from codequarry.shared.errors import ModelMismatch
 from codequarry.shared.store.port import Vector
@@ -23,3 +24,9 @@ def unusable(vector: Vector | None) -> str:
     if vector is None:
         return "it has no vector"
     return "" if np.isfinite(vector).all() and vector.any() else "its vector is zero or not finite"
+
+
+def usable_rows(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Return which rows of a matrix can be searched: ``unusable`` for many."""
+    usable: NDArray[np.bool_] = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
+    return usable

@@ -14,7 +14,9 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.model import TOKEN_FIELDS
+from codequarry.shared.store.embedded.schema import DATABASE, RESTORE
 from codequarry.shared.store.embedded.sql import fetch
 from codequarry.shared.versions.snapshots import OPEN
 
@@ -95,7 +97,7 @@ def applied(columns: Columns, entries: Sequence[Entry], in_place: bool = False) 
     least = 0
     if entries[0][1] == _FOLDED:
         columns, least = EMPTY, entries[0][2] or 0
-    added = [np.frombuffer(body, RECORD) for _, kind, _, body in entries if kind in (_ADDED, _FOLDED)]
+    added = [_records(body) for _, kind, _, body in entries if kind in (_ADDED, _FOLDED)]
     if added:
         columns = _grown(columns, np.concatenate(added), least, in_place)
     kinds = {kind for _, kind, _, _ in entries}
@@ -107,6 +109,16 @@ def applied(columns: Columns, entries: Sequence[Entry], in_place: bool = False) 
         elif kind == _DELETED:
             timeline[np.frombuffer(body, "<i4")] = 0
     return replace(columns, seq=entries[-1][0], died=died, timeline=timeline)
+
+
+def _records(body: bytes) -> Records:
+    """Return the rows of an entry; StoreDamaged if they can't be: a page of zeros has the checksum of its zeros."""
+    if len(body) % RECORD.itemsize:
+        raise StoreDamaged(f"{DATABASE} is damaged: its log of changes is cut off; {RESTORE}")
+    records = np.frombuffer(body, RECORD)
+    if len(records) and min(records["row"].min(), records["timeline"].min()) < 1:
+        raise StoreDamaged(f"{DATABASE} is damaged: its log of changes has been overwritten; {RESTORE}")
+    return records
 
 
 def _grown(columns: Columns, records: Records, least: int, in_place: bool) -> Columns:

@@ -1,7 +1,9 @@
 """Connections and transactions on the one SQLite file, and what its errors mean to a person."""
 
 import errno
+import json
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,12 +11,13 @@ from pathlib import Path
 import apsw
 
 from codequarry.shared.data_folder import private_file, private_folder
-from codequarry.shared.errors import StoreError, StoreFull, StoreUnavailable
+from codequarry.shared.errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
+from codequarry.shared.store.embedded.checksums import checksum_vfs
+from codequarry.shared.store.embedded.folder_format import prepare
 from codequarry.shared.store.embedded.path_names import path_allowed
-from codequarry.shared.store.embedded.schema import prepare
+from codequarry.shared.store.embedded.schema import DATABASE, RESTORE
 from codequarry.shared.telemetry.metrics import count_store_error
 
-DATABASE = "index.sqlite3"
 # A writer waits so long for another one; the longest transaction, a merge of large segments, takes seconds.
 BUSY_SECONDS = 30
 # Pages in memory per connection, in KiB (negative by SQLite's convention): four times as many write no faster.
@@ -26,6 +29,9 @@ _LOG_BYTES_KEPT = 64 * 1024 * 1024
 _PAGES_AT_ONCE = 5000
 _RETRY_SECONDS = 0.02
 
+# What texts raise that are not what was written.
+_UNREADABLE = (zlib.error, json.JSONDecodeError, UnicodeDecodeError)
+_DAMAGED_READS = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ})
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -52,7 +58,7 @@ class Database:
             connection = self._connect()
             try:
                 with self._translated(connection):
-                    prepare(connection, dimension)
+                    prepare(connection, self.folder, dimension)
                 return connection
             except BaseException as error:
                 connection.close()
@@ -61,7 +67,7 @@ class Database:
             time.sleep(_RETRY_SECONDS)
 
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(str(self.folder / DATABASE))
+        connection = apsw.Connection(str(self.folder / DATABASE), vfs=checksum_vfs())
         connection.set_busy_timeout(BUSY_SECONDS * 1000)
         connection.create_scalar_function("path_allowed", path_allowed, 2, deterministic=True)
         # NORMAL: no commit is lost when a process dies; a power cut may lose the last ones, never the order.
@@ -73,6 +79,9 @@ class Database:
             ("secure_delete", "fast"),
             ("wal_autocheckpoint", _CHECKPOINT_PAGES),
             ("journal_size_limit", _LOG_BYTES_KEPT),
+            # What a damaged page says is not believed: no functions from the schema, no cells beyond their page.
+            ("trusted_schema", False),
+            ("cell_size_check", True),
         ):
             connection.pragma(name, value)
         return connection
@@ -116,6 +125,9 @@ class Database:
     def _translated(self, connection: apsw.Connection | None) -> Iterator[None]:
         try:
             yield
+        except _UNREADABLE as error:
+            place = f"{self.folder.name}/{DATABASE}"
+            raise StoreDamaged(f"{place} is damaged: a text is not what was written; {RESTORE}") from error
         except (apsw.Error, OSError) as error:
             number = error.errno if isinstance(error, OSError) else connection.system_errno if connection else 0
             translated = self._explain(error, number)
@@ -132,8 +144,9 @@ class Database:
             return StoreUnavailable(
                 f"another process has been writing to {self.folder} for {BUSY_SECONDS} s; try again when it is done"
             )
-        if isinstance(error, apsw.CorruptError | apsw.NotADBError):
-            return StoreUnavailable(f"the index in {self.folder} is damaged ({error}); move it away and index again")
+        if _is_damage(error):
+            place = f"{self.folder.name}/{DATABASE}"
+            return StoreDamaged(f"{place} is damaged: a page is not what was written ({error}); {RESTORE}")
         if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError | apsw.IOError | OSError):
             return StoreUnavailable(
                 f"the folder {self.folder} can't be read and written ({error}); it must be on a local disk and writable"
@@ -166,3 +179,10 @@ class Database:
         self._closed = True
         while self._idle:
             self._idle.pop().close()
+
+
+def _is_damage(error: Exception) -> bool:
+    """Return whether SQLite met a page that it can't make sense of, or one whose checksum is wrong."""
+    if isinstance(error, apsw.IOError):
+        return getattr(error, "extendedresult", 0) in _DAMAGED_READS
+    return isinstance(error, apsw.CorruptError | apsw.NotADBError)

@@ -10,10 +10,10 @@ from pathlib import Path
 import apsw
 
 from codequarry.shared.data_folder import private_opener
-from codequarry.shared.errors import StoreUnavailable
+from codequarry.shared.errors import StoreDamaged, StoreUnavailable
 from codequarry.shared.store.editions import FIRST
-from codequarry.shared.store.embedded.database import DATABASE
-from codequarry.shared.store.embedded.schema import read_meta
+from codequarry.shared.store.embedded.checksums import checksum_vfs
+from codequarry.shared.store.embedded.schema import DATABASE, read_meta
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.port import Store
 
@@ -52,12 +52,12 @@ class EmbeddedEditions:
         if not path.exists():
             return None
         try:
-            connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE)
+            connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE, checksum_vfs())
             try:
                 return read_meta(connection, "dimension") if connection.pragma("user_version") else None
             finally:
                 connection.close()
-        except apsw.Error:
+        except (apsw.Error, StoreDamaged):
             return None
 
     def open(self, edition: int, dimension: int) -> Store:

@@ -14,7 +14,9 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.store.embedded.columns import Ints
+from codequarry.shared.store.embedded.schema import DATABASE, RESTORE
 from codequarry.shared.store.embedded.sql import fetch, fetch_first
 
 Weights = NDArray[np.uint8]
@@ -139,6 +141,9 @@ def _fetch(connection: apsw.Connection, segments: tuple[int, ...], keys: Sequenc
 def _joined(lists: Sequence[tuple[bytes, bytes | None]]) -> Posting:
     if not lists:
         return NOTHING
-    rows = np.frombuffer(b"".join(rows for rows, _ in lists), "<i4")
+    joined = b"".join(rows for rows, _ in lists)
+    # Numbers of rows begin with 1. A page that was zeroed has the right checksum: that of zeros.
+    if len(joined) % 4 or (rows := np.frombuffer(joined, "<i4")).min() < 1:
+        raise StoreDamaged(f"{DATABASE} is damaged: an inverted list was overwritten; {RESTORE}")
     weights = b"".join(weights or bytes([1]) * (len(rows) // 4) for rows, weights in lists)
     return Posting(rows, np.frombuffer(weights, np.uint8))

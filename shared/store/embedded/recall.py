@@ -7,6 +7,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.model import Candidate, Chunk, Tokens
 from codequarry.shared.store.embedded.batch import SYMBOL, TAIL, TERM
 from codequarry.shared.store.embedded.channels import Rows, best_terms, best_weights, nearest, strides_of
@@ -14,6 +15,7 @@ from codequarry.shared.store.embedded.columns import Bools
 from codequarry.shared.store.embedded.live import View
 from codequarry.shared.store.embedded.payload import decode
 from codequarry.shared.store.embedded.postings import PostingReader
+from codequarry.shared.store.embedded.schema import DATABASE, RESTORE
 from codequarry.shared.store.embedded.sql import fetch
 from codequarry.shared.store.embedded.vectors import Matrix
 from codequarry.shared.store.port import Recall, RecallQuery
@@ -100,6 +102,9 @@ def _candidates(connection: apsw.Connection, search: Search, found: Rows) -> dic
     columns = search.view.columns
     rows = strides_of(columns, search.allowed, found)
     cosines = search.cosines(rows)
+    if cosines is not None and not np.isfinite(cosines).all():
+        # No number is greater or less than NaN, so one such vector is always among the nearest.
+        raise StoreDamaged("a vector of the index is damaged: it holds what is no number; codequarry fsck --repair")
     # Without a query vector the first stride stands for its chunk.
     order = np.argsort(~columns.first[rows] if cosines is None else -cosines, kind="stable")
     best: dict[int, int] = {}
@@ -121,4 +126,7 @@ def _decoded(connection: apsw.Connection, rows: Collection[int]) -> dict[int, tu
     """Read and decode the payloads of ``rows``."""
     places = ", ".join(map(str, sorted(rows)))
     query = f"SELECT row, body FROM payload WHERE row IN ({places})"
-    return {row: decode(body) for row, body in fetch(connection, query)}
+    found = {row: decode(body) for row, body in fetch(connection, query)}
+    if len(found) < len(rows):
+        raise StoreDamaged(f"{DATABASE} is damaged: texts of chunk rows are missing; {RESTORE}")
+    return found

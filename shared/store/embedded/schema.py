@@ -1,12 +1,15 @@
-"""The tables of the embedded store, and how a folder becomes one."""
+"""The tables of the embedded store, and its own few numbers."""
 
 import apsw
 
-from codequarry.shared.errors import ModelMismatch, StoreUnavailable
+from codequarry.shared.errors import StoreDamaged
+from codequarry.shared.store.embedded.checksums import RESERVED_BYTES
 from codequarry.shared.versions.snapshots import OPEN
 
-# Raised whenever the tables or indices below or the bytes in them change, with a step in `_UPGRADES`.
-SCHEMA_VERSION = 2
+# Raised whenever the tables or indices below or the bytes in them change, with a step in `upgrade.py`.
+SCHEMA_VERSION = 3
+DATABASE = "index.sqlite3"
+RESTORE = "restore a backup (codequarry restore), or move the folder away and index again"
 
 # `row` numbers and `path` ids are never given twice (AUTOINCREMENT): the arrays and caches of other processes go by
 # them. `died < OPEN` in the last index keeps the living out of it. Keys of postings are bytes: any text fits.
@@ -52,6 +55,7 @@ CREATE INDEX file_born ON file (timeline, born);
 CREATE INDEX file_died ON file (timeline, died) WHERE died < {OPEN};
 CREATE TABLE vector (key TEXT PRIMARY KEY, slot INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX vector_slot ON vector (slot);
+CREATE TABLE vector_block (block INTEGER PRIMARY KEY, words INTEGER NOT NULL);
 CREATE TABLE segment (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     first INTEGER NOT NULL,
@@ -68,46 +72,13 @@ CREATE TABLE posting (
 CREATE TABLE change (seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, number INTEGER, body BLOB NOT NULL);
 """
 
-# What makes a database of each older version one of the next. Some of version 1 have no index of paths that fits.
-_UPGRADES = {
-    1: """
-DROP INDEX IF EXISTS chunk_path;
-CREATE INDEX chunk_path ON chunk (path, timeline, born);
-CREATE INDEX chunk_slot ON chunk (slot);
-CREATE INDEX file_path ON file (path);
-CREATE INDEX vector_slot ON vector (slot);
-"""
-}
 
-
-def prepare(connection: apsw.Connection, dimension: int) -> None:
-    """Make the tables in an empty database, and bring older ones up to date.
-
-    StoreUnavailable if a newer version made them, ModelMismatch if they hold vectors of another length.
-    """
-    if not connection.pragma("user_version"):
-        # Both count only before the first table and outside of a transaction.
-        connection.pragma("auto_vacuum", "incremental")
-        connection.pragma("journal_mode", "wal")
-        _create(connection, dimension)
-    if connection.pragma("user_version") in _UPGRADES:
-        _upgrade(connection)
-    version = connection.pragma("user_version")
-    if version != SCHEMA_VERSION:
-        raise StoreUnavailable(
-            f"the index was made by another version of Codequarry (its format is {version}, this one reads "
-            f"{SCHEMA_VERSION}); move its folder away and index again"
-        )
-    made_with = read_meta(connection, "dimension")
-    if made_with != dimension:
-        raise ModelMismatch(
-            f"the index holds vectors of {made_with} numbers, the embedding model gives {dimension}; "
-            "set the model that it was made with, or another folder, or move the folder away and index again"
-        )
-
-
-def _create(connection: apsw.Connection, dimension: int) -> None:
-    """Create the tables unless another process was faster."""
+def create_tables(connection: apsw.Connection, dimension: int) -> None:
+    """Create the tables in an empty database unless another process was faster."""
+    # These count only before the first table and outside of a transaction.
+    connection.reserve_bytes("main", RESERVED_BYTES)
+    connection.pragma("auto_vacuum", "incremental")
+    connection.pragma("journal_mode", "wal")
     connection.execute("BEGIN IMMEDIATE")
     if not connection.pragma("user_version"):
         connection.execute(_TABLES)
@@ -117,20 +88,12 @@ def _create(connection: apsw.Connection, dimension: int) -> None:
     connection.execute("COMMIT")
 
 
-def _upgrade(connection: apsw.Connection) -> None:
-    """Take the steps from the database's version to the newest; a crash leaves none of them, another process all."""
-    connection.execute("BEGIN IMMEDIATE")
-    version = int(connection.pragma("user_version"))
-    while version in _UPGRADES:
-        connection.execute(_UPGRADES[version])
-        version += 1
-    connection.pragma("user_version", version)
-    connection.execute("COMMIT")
-
-
 def read_meta(connection: apsw.Connection, name: str) -> int:
     """Return one of the store's own numbers: ``dimension``, ``generation`` and ``slots`` of the vector file."""
-    return int(connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get)
+    value = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
+    if value is None:
+        raise StoreDamaged(f"{DATABASE} is damaged: it does not say its {name}; {RESTORE}")
+    return int(value)
 
 
 def write_meta(connection: apsw.Connection, name: str, value: int) -> None:

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import apsw
 import numpy as np
 
-from codequarry.shared.errors import StoreUnavailable, UsageError, WriteRejected
+from codequarry.shared.errors import StoreDamaged, UsageError, WriteRejected
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
-from codequarry.shared.store.embedded import collecting, documents, inventory, lifetimes, reading
+from codequarry.shared.store.embedded import collecting, documents, inspection, inventory, lifetimes, mending, reading
 from codequarry.shared.store.embedded.batch import prepare_batch
 from codequarry.shared.store.embedded.columns import Bools, ColumnCache, fold_if_long
 from codequarry.shared.store.embedded.database import Database
@@ -23,7 +23,7 @@ from codequarry.shared.store.embedded.selection import Selector
 from codequarry.shared.store.embedded.vectors import GenerationGone, VectorFile
 from codequarry.shared.store.embedded.writing import create_files, create_rows, keep_vectors, slots_of
 from codequarry.shared.store.filters import check_filters
-from codequarry.shared.store.port import Document, Recall, RecallQuery, StoredFile, StoredRow, Tally, Vector
+from codequarry.shared.store.port import Damage, Document, Recall, RecallQuery, StoredFile, StoredRow, Tally, Vector
 from codequarry.shared.store.remembered import RememberedDocuments
 from codequarry.shared.store.vectors import check_dimension, unusable
 
@@ -235,6 +235,30 @@ class EmbeddedStore:
         if rejected:
             raise WriteRejected(rejected)
 
+    def inspect(self, *, thoroughly: bool) -> list[Damage]:
+        """Return what is damaged; a damaged page that keeps the rest from being read is all that is said."""
+        look = inspection.inspect_wholly if thoroughly else inspection.inspect_quickly
+        found: list[Damage] = []
+        try:
+            found.extend(look(self._database.reading, self._vectors))
+        except StoreDamaged as error:
+            found.append(Damage("database", str(error)))
+        return found
+
+    def lost_vectors(self) -> dict[str, Chunk]:
+        """Return a chunk row of each damaged vector."""
+        with self._database.reading() as connection:
+            slots = mending.damaged_slots(connection, self._vectors)
+            return mending.chunks_of_slots(connection, slots)
+
+    def replace_vectors(self, vectors: Mapping[str, Vector]) -> None:
+        """Write the vectors to a new file, damaged ones replaced or forgotten."""
+        check_dimension(vectors.values(), self._dimension)
+        with self._changing() as connection:
+            mending.replace_vectors(connection, self._vectors, vectors)
+        with self._database.writing() as connection:
+            self._vectors.remove_old(connection)
+
     def close(self) -> None:
         """Close the database; the store is not used afterwards."""
         self._database.close()
@@ -250,7 +274,7 @@ class EmbeddedStore:
                     return read(connection)
                 except GenerationGone as error:
                     gone = str(error)
-        raise StoreUnavailable(gone)
+        raise StoreDamaged(gone)
 
     @contextmanager
     def _changing(self) -> Iterator[apsw.Connection]:

@@ -29,7 +29,7 @@ from codequarry.shared.store.opensearch.paging import count_hits, every_hit
 from codequarry.shared.store.opensearch.recall import HITS, MAX_HITS, VECTOR, Answers, nearest, recall_of, searches
 from codequarry.shared.store.opensearch.rows import chunk_of, record_document, record_of, row_document
 from codequarry.shared.store.opensearch.sweeps import Sweeper
-from codequarry.shared.store.port import Document, Recall, RecallQuery, StoredFile, StoredRow, Tally, Vector
+from codequarry.shared.store.port import Damage, Document, Recall, RecallQuery, StoredFile, StoredRow, Tally, Vector
 from codequarry.shared.store.vectors import check_dimension, unusable
 
 # Paths in one request: OpenSearch takes more, but a request that is lost is asked again whole.
@@ -252,6 +252,10 @@ class OpenSearchStore:
         rejected = {key: why for key, vector in vectors.items() if (why := unusable(vector))}
         rejected |= self._cache.write({key: vector for key, vector in vectors.items() if key not in rejected})
         raise_if_rejected(rejected)
+
+    def inspect(self, *, thoroughly: bool) -> list[Damage]:
+        """Return nothing: Lucene checks its files by itself, and `codequarry doctor` says which shards it gave up."""
+        return []
 
     def close(self) -> None:
         """Give back the connections."""

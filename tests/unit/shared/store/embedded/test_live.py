@@ -14,7 +14,7 @@ from codequarry.shared.model import Layer, Snapshot
 from codequarry.shared.store.embedded.columns import RECORD, ColumnCache, log_added
 from codequarry.shared.store.embedded.live import View, ViewCache, live_clause, live_mask
 from codequarry.shared.store.embedded.path_names import PathNames
-from codequarry.shared.store.embedded.schema import prepare
+from codequarry.shared.store.embedded.schema import create_tables
 from codequarry.shared.versions.snapshots import OPEN, is_live
 
 NUMBERS = st.integers(0, 12)
@@ -33,7 +33,7 @@ LAYERS = st.builds(
 def test_the_mask_and_the_clause_are_the_definition(rows, layer):
     expected = [is_live(layer, timeline, born, died, f"p{path}") for timeline, born, died, path in rows]
     connection = apsw.Connection(":memory:")
-    prepare(connection, 4)
+    create_tables(connection, 4)
     for path in range(1, 6):
         connection.execute("INSERT INTO path VALUES (?, ?)", (path, f"p{path}"))
     records = np.zeros(len(rows), RECORD)
@@ -54,7 +54,7 @@ def test_the_mask_and_the_clause_are_the_definition(rows, layer):
 def test_rows_as_they_were_are_given_up_when_they_change():
     """Each view holds all rows: those of before would fill the memory of who searches while much is written."""
     connection = apsw.Connection(":memory:")
-    prepare(connection, 4)
+    create_tables(connection, 4)
     columns, views = ColumnCache(), ViewCache(PathNames())
     snapshots = [Snapshot((Layer((1,), at, frozenset(), frozenset()),)) for at in (1, 2)]
     seen = []
@@ -72,7 +72,7 @@ def test_rows_as_they_were_are_given_up_when_they_change():
 
 def test_a_reader_that_began_before_a_change_sees_what_it_saw():
     connection = apsw.Connection(":memory:")
-    prepare(connection, 4)
+    create_tables(connection, 4)
     columns, views = ColumnCache(), ViewCache(PathNames())
     snapshot = Snapshot((Layer((1,), 1, frozenset(), frozenset()),))
     before = columns.refreshed(connection)
@@ -85,7 +85,7 @@ def test_a_reader_that_began_before_a_change_sees_what_it_saw():
 
 def test_a_view_that_many_want_at_once_is_made_once():
     connection = apsw.Connection(":memory:")
-    prepare(connection, 4)
+    create_tables(connection, 4)
     views, snapshot = ViewCache(PathNames()), Snapshot((Layer((1,), 1, frozenset(), frozenset()),))
     rows = [(place, 1, 1, OPEN, 1, 0, True, False, place, (3,) * 5) for place in range(1, 40_000)]
     log_added(connection, np.array(rows, RECORD))

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 
+import apsw
 import numpy as np
 import pytest
 
@@ -54,7 +55,7 @@ class TestFolder:
     def test_a_damaged_database_is_an_error_that_says_what_to_do(self, folder):
         folder.mkdir()
         (folder / "index.sqlite3").write_bytes(b"no database at all\n" * 1000)
-        with pytest.raises(StoreUnavailable, match=r"damaged .* move it away and index again"):
+        with pytest.raises(StoreUnavailable, match=r"damaged.* move the folder away and index again"):
             EmbeddedStore(folder, DIMENSION)
 
     @pytest.mark.parametrize("damage", ["missing", "short"])
@@ -64,7 +65,7 @@ class TestFolder:
             (folder / "vectors-1.f32").unlink()
         else:
             (folder / "vectors-1.f32").write_bytes(b"short")
-        with pytest.raises(StoreUnavailable, match=r"vectors-1.f32 is .* move the folder away and index again"):
+        with pytest.raises(StoreUnavailable, match=r"vectors-1.f32 of the index is .*fsck --repair"):
             found(open_store(), vector=np.ones(DIMENSION, np.float32))
 
     def test_another_dimension_is_refused(self, store, folder):
@@ -74,7 +75,7 @@ class TestFolder:
     def test_another_format_is_refused(self, store, folder):
         with store._database.writing() as connection:
             connection.pragma("user_version", 99)
-        with pytest.raises(StoreUnavailable, match="another version of Codequarry"):
+        with pytest.raises(StoreUnavailable, match="newer release of Codequarry"):
             EmbeddedStore(folder, DIMENSION)
 
     def test_a_closed_store_says_so(self, open_store):
@@ -105,7 +106,8 @@ class TestFolder:
 
 # How databases of version 1 differ from those of today, in three states that there are.
 OF_VERSION_1 = """
-DROP INDEX chunk_path; DROP INDEX chunk_slot; DROP INDEX file_path; DROP INDEX vector_slot; PRAGMA user_version = 1;
+DROP TABLE vector_block; DROP INDEX chunk_path; DROP INDEX chunk_slot; DROP INDEX file_path; DROP INDEX vector_slot;
+PRAGMA user_version = 1;
 """
 INDICES_OF_PATHS = (
     "CREATE INDEX chunk_path ON chunk (timeline, path)",
@@ -119,9 +121,31 @@ def schema(store):
         return sorted(connection.execute("SELECT name, sql FROM sqlite_master")), connection.pragma("user_version")
 
 
+def without_checksums(folder):
+    """Write the database anew as releases did whose pages had no checksums."""
+    made = folder / "index.sqlite3"
+    newer = made.rename(folder / "newer.sqlite3")
+    connection = apsw.Connection(str(made), vfs="unix")
+    connection.pragma("auto_vacuum", "incremental")
+    connection.pragma("journal_mode", "wal")
+    connection.execute("ATTACH ? AS newer", (str(newer),))
+    objects = connection.execute("SELECT name, sql FROM newer.sqlite_master WHERE sql NOT NULL ORDER BY type DESC")
+    for name, sql in list(objects):
+        if name.startswith("sqlite_"):
+            continue
+        connection.execute(sql)
+        if sql.startswith("CREATE TABLE"):
+            connection.execute(f"INSERT INTO main.{name} SELECT * FROM newer.{name}")
+    connection.execute("DELETE FROM sqlite_sequence; INSERT INTO sqlite_sequence SELECT * FROM newer.sqlite_sequence")
+    connection.pragma("user_version", connection.execute("PRAGMA newer.user_version").get)
+    assert connection.reserve_bytes("main", -1) == 0
+    connection.close()
+    newer.unlink()
+
+
 class TestUpgrade:
     @pytest.fixture(params=INDICES_OF_PATHS, ids=["first index", "second index", "no index"])
-    def older(self, request, open_store, make_row, put):
+    def older(self, request, open_store, make_row, put, folder):
         store = open_store()
         put(store, make_row("a.py"), make_row("b.py"))
         current = schema(store)
@@ -129,6 +153,7 @@ class TestUpgrade:
             connection.execute(OF_VERSION_1 + request.param)
         assert schema(store) != current
         store.close()
+        without_checksums(folder)
         return current
 
     def test_an_older_folder_is_brought_up_to_date_when_it_is_opened(self, older, open_store, make_row, put):

@@ -1,0 +1,131 @@
+"""Looking for damage: quickly, by samples, or all of it. Nothing is changed."""
+
+import json
+import random
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+import apsw
+import numpy as np
+
+from codequarry.shared.errors import StoreDamaged
+from codequarry.shared.store.embedded.payload import decode
+from codequarry.shared.store.embedded.schema import DATABASE, read_meta
+from codequarry.shared.store.embedded.sql import fetch, fetch_first
+from codequarry.shared.store.embedded.vectors import GenerationGone, VectorFile
+from codequarry.shared.store.port import Damage
+from codequarry.shared.store.vectors import usable_rows
+
+# What a quick look reads: 64 blocks of vectors (16 MB of the default model's) and so many rows of each large table.
+QUICK_BLOCKS = 64
+QUICK_ROWS = 500
+# Rows read in one transaction of a whole inspection.
+_PAGE = 2_000
+_MOST_NAMED = 5
+
+Reading = Callable[[], AbstractContextManager[apsw.Connection]]
+
+
+def inspect_quickly(reading: Reading, vectors: VectorFile) -> Iterator[Damage]:
+    """Yield what a second or two can find: files, the catalog, a sample of vectors, texts and lists."""
+    yield from _inspect_vector_file(reading, vectors, QUICK_BLOCKS)
+    yield from _inspect_catalog(reading)
+    with reading() as connection:
+        newest = int(connection.execute("SELECT coalesce(max(row), 0) FROM payload").get)
+        picked = sorted(random.sample(range(1, newest + 1), min(QUICK_ROWS, newest)))
+        yield from _inspect_texts(fetch(connection, _PAYLOADS.format(places=", ".join(map(str, picked))), ()))
+
+
+def inspect_wholly(reading: Reading, vectors: VectorFile) -> Iterator[Damage]:
+    """Yield everything that is damaged: every page, list, text, vector and document is read."""
+    yield from _inspect_vector_file(reading, vectors, None)
+    if damage := list(_inspect_pages(reading)):
+        yield from damage
+        return  # what lies on such pages can be read in circles
+    yield from _inspect_vectors(reading, vectors)
+    yield from _inspect_catalog(reading)
+    yield from _inspect_all_texts(reading)
+    yield from _inspect_lists(reading)
+
+
+_PAYLOADS = "SELECT row, body FROM payload WHERE row IN ({places})"
+
+
+def _inspect_pages(reading: Reading) -> Iterator[Damage]:
+    with reading() as connection:
+        said = fetch_first(connection, f"PRAGMA integrity_check({_MOST_NAMED})")
+    if said != ["ok"]:
+        yield Damage("database", f"{DATABASE}: {'; '.join(map(str, said))}")
+
+
+def _inspect_vector_file(reading: Reading, vectors: VectorFile, most_blocks: int | None) -> Iterator[Damage]:
+    with reading() as connection:
+        name = vectors.path(read_meta(connection, "generation")).name
+        damaged = vectors.damaged_slots(connection, most_blocks)
+    if len(damaged):
+        yield Damage("vectors", f"{name}: {len(damaged):,} vectors are not what was written, or are gone")
+
+
+def _inspect_vectors(reading: Reading, vectors: VectorFile) -> Iterator[Damage]:
+    """Look for vectors whose checksum is right and that no model gives."""
+    with reading() as connection:
+        try:
+            matrix = vectors.matrix(connection)
+        except (StoreDamaged, GenerationGone):
+            return  # said already
+        used = np.array(fetch_first(connection, "SELECT slot FROM vector"), np.int64)
+        beyond = int(np.count_nonzero(used >= len(matrix)))
+        there = used[used < len(matrix)]
+        odd = sum(int((~usable_rows(matrix[there[at : at + _PAGE]])).sum()) for at in range(0, len(there), _PAGE))
+    if beyond:
+        yield Damage("database", f"{beyond:,} vectors are said to lie behind the end of the file")
+    if odd:
+        yield Damage("vectors", f"{odd:,} vectors are zero or not finite")
+
+
+def _inspect_catalog(reading: Reading) -> Iterator[Damage]:
+    with reading() as connection:
+        bodies = fetch(connection, "SELECT key, body FROM document")
+    for key, body in bodies:
+        try:
+            json.loads(body)
+        except ValueError:
+            yield Damage("database", f"document {key} of the catalog can't be read")
+
+
+def _inspect_all_texts(reading: Reading) -> Iterator[Damage]:
+    last = 0
+    query = "SELECT row, body FROM payload WHERE row > ? ORDER BY row LIMIT ?"
+    while True:
+        with reading() as connection:
+            rows = fetch(connection, query, (last, _PAGE))
+        if not rows:
+            break
+        yield from _inspect_texts(rows)
+        last = rows[-1][0]
+    with reading() as connection:
+        without = connection.execute("SELECT count(*) FROM chunk WHERE row NOT IN (SELECT row FROM payload)").get
+    if without:
+        yield Damage("database", f"{without:,} chunk rows have no text")
+
+
+def _inspect_texts(rows: list[tuple[int, bytes]]) -> Iterator[Damage]:
+    """See that texts can be read; whether they are those of git is for the comparison with git to say."""
+    for row, body in rows:
+        try:
+            decode(body)
+        except (zlib.error, ValueError, TypeError, KeyError, AttributeError):
+            yield Damage("database", f"the text of chunk row {row} can't be read")
+
+
+def _inspect_lists(reading: Reading) -> Iterator[Damage]:
+    with reading() as connection:
+        newest = int(connection.execute("SELECT coalesce(max(row), 0) FROM chunk").get)
+        wrong = 0
+        for rows, weights in connection.execute("SELECT rows, weights FROM posting"):
+            numbers = np.frombuffer(rows, "<i4") if len(rows) % 4 == 0 else np.array([-1], "<i4")
+            in_range = len(numbers) and int(numbers.min()) > 0 and int(numbers.max()) <= newest
+            wrong += not in_range or (weights is not None and len(weights) != len(numbers))
+    if wrong:
+        yield Damage("database", f"{wrong:,} posting lists can't be right")
