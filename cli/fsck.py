@@ -25,7 +25,10 @@ MOST_SHOWN = 50
 
 def fsck(
     context: typer.Context,
-    repo: Annotated[str, typer.Argument(metavar="REPO", help="Name of an indexed repository (codequarry repos list).")],
+    repo: Annotated[
+        str | None,
+        typer.Argument(metavar="[REPO]", help="Name of an indexed repository; without it only the store is checked."),
+    ] = None,
     branch: Branch = None,
     tag: Tag = None,
     commit: Commit = None,
@@ -37,7 +40,7 @@ def fsck(
     repair: Annotated[bool, typer.Option("--repair", help="Mend what is wrong with the newest commit.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Compare the index with git: path by path, blob by blob.
+    """Compare the store with its checksums, and the index with git: path by path, blob by blob.
 
     Nothing is fetched and, without --repair, nothing changed. Exit 1 if anything is wrong.
     """
@@ -47,6 +50,9 @@ def fsck(
 
     with workplace(settings) as place:
         workshop = Workshop(place.store, place.embedder, settings)
+        if repo is None:
+            _check_store(workshop, repair=repair, as_json=as_json)
+            return
         found = _check(workshop, repo, version, full_text=full_text)
         left = _repair(workshop, found, repo, version, full_text=full_text) if repair and found.problems else found
     if as_json:
@@ -54,6 +60,25 @@ def fsck(
     else:
         _show(found, left, repo, repair=repair)
     if left.problems:
+        raise typer.Exit(FAILED)
+
+
+def _check_store(workshop: "Workshop", *, repair: bool, as_json: bool) -> None:
+    """Look for damage in all that is stored, whatever repository it belongs to."""
+    from codequarry.ingest.fsck.storage import check_storage, mend_vectors
+
+    found = left = check_storage(workshop.store)
+    if repair and any(problem.kind == "vectors" for problem in found):
+        made = mend_vectors(workshop)
+        note(f"store: {count(made, 'vector')} made anew")
+        left = check_storage(workshop.store)
+    if as_json:
+        repaired = {"repaired": [_problem(one) for one in found]} if repair else {}
+        write_json({"clean": not left, "problems": [_problem(one) for one in left], **repaired})
+    else:
+        write(f"store: {'clean' if not left else count(len(left), 'problem')}")
+        _list(tuple(left))
+    if left:
         raise typer.Exit(FAILED)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from codequarry.cli import (
+    backup,
     beat,
     contents,
     deliveries,
@@ -94,8 +95,18 @@ _add(
     "chunks codequarry shared/versions/ledger.py",
     "chunks codequarry shared/versions/ledger.py --branch dev",
 )
-_add("fsck", fsck.fsck, "fsck codequarry", "fsck codequarry --branch dev --repair", "fsck codequarry --commit 1f2e3d4")
-_add("migrate", migrate.migrate, "migrate --model minilm", "migrate --model minilm --dry-run")
+_add(
+    "fsck",
+    fsck.fsck,
+    "fsck",
+    "fsck codequarry",
+    "fsck codequarry --branch dev --repair",
+    "fsck codequarry --commit 1f2e3d4",
+)
+_add("backup", backup.backup, "backup /backups/monday")
+_add("verify", backup.verify, "verify /backups/monday")
+_add("restore", backup.restore, "restore /backups/monday", "restore /backups/monday --replace")
+_add("migrate", migrate.migrate, "migrate --model minilm", "migrate --model minilm --dry-run", "migrate --schema")
 app.add_typer(repos.app, name="repos")
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(keys.app, name="keys")

@@ -28,6 +28,9 @@ def migrate(
         typer.Option(metavar="MODEL", help="Model to move to (codequarry models); that of the settings if unset."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would take, and change nothing.")] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Bring an index that an older version made up to date instead.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Move the index to another embedding model.
@@ -36,6 +39,9 @@ def migrate(
     the new one takes over when it is complete. Stopped at any moment, the same command goes on where it was.
     """
     settings = load(context).settings
+    if schema:
+        _upgrade(settings, as_json)
+        return
     wanted = model or settings.embedding.model
     if model and not settings.embedding.base_url:
         wanted = whole_name(model, Path.cwd())
@@ -47,6 +53,21 @@ def migrate(
         write_json(asdict(report) | {"refused": [{"path": path, "reason": why} for path, why in report.refused]})
     else:
         _show(report, settings)
+
+
+def _upgrade(settings: "SettingsModel", as_json: bool) -> None:
+    """Bring the active edition of an embedded index up to date."""
+    from codequarry.shared.errors import UsageError
+    from codequarry.shared.store.embedded.editions import EmbeddedEditions
+    from codequarry.shared.store.embedded.folder_format import upgrade_folder
+
+    if settings.store != "embedded":
+        raise UsageError("--schema is for the embedded store")
+    before, after = upgrade_folder(EmbeddedEditions(settings.home.expanduser()).active_folder())
+    if as_json:
+        write_json({"before": before, "after": after})
+    else:
+        write(f"the index is of format {after}" + (f"; it was {before}" if before != after else ""))
 
 
 def migrate_to(settings: "SettingsModel", model: str) -> "MigrationReport":

@@ -23,7 +23,7 @@
     ├── StoreError
     │   ├── StoreUnavailable     the engine does not answer: HTTP 503
     │   │   ├── StoreDamaged     what is stored has changed by itself; names what, and what mends it
-    │   │   └── OldFormat        another release wrote the index; codequarry upgrade brings it up to date
+    │   │   └── OldFormat        another release wrote the index; codequarry migrate --schema brings it up to date
     │   ├── StoreFull            no room left on the disk; nothing was published
     │   ├── WriteRejected        documents given up after retries, with their ids
     │   ├── Conflict             a compare-and-set lost; read again

@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 
 from codequarry.shared.data_folder import private_opener
-from codequarry.shared.errors import StoreDamaged, StoreUnavailable
+from codequarry.shared.errors import NotIndexed, StoreDamaged, StoreUnavailable
 from codequarry.shared.store.editions import FIRST
 from codequarry.shared.store.embedded.checksums import checksum_vfs
 from codequarry.shared.store.embedded.schema import DATABASE, read_meta
@@ -63,6 +63,13 @@ class EmbeddedEditions:
     def open(self, edition: int, dimension: int) -> Store:
         """Open the folder of an edition."""
         return EmbeddedStore(self._folder(edition), dimension)
+
+    def active_folder(self) -> Path:
+        """Return the folder of the active edition; NotIndexed if there is no index."""
+        folder = self._folder(self.active())
+        if not (folder / DATABASE).exists():
+            raise NotIndexed(f"there is no index in {self._home}; codequarry index makes one")
+        return folder
 
     def activate(self, edition: int) -> None:
         """Replace the pointer; StoreUnavailable where it can't be written."""

@@ -6,7 +6,7 @@ import apsw
 import numpy as np
 
 from codequarry.shared.errors import ModelMismatch, OldFormat, StoreDamaged, StoreUnavailable
-from codequarry.shared.store.embedded.checksums import RESERVED_BYTES, add_checksums, drop_checksums
+from codequarry.shared.store.embedded.checksums import RESERVED_BYTES, add_checksums, checksum_vfs, drop_checksums
 from codequarry.shared.store.embedded.schema import DATABASE, RESTORE, SCHEMA_VERSION, create_tables, read_meta
 
 # A smaller database is brought up to date by whoever opens it: rewriting so much takes a second or two.
@@ -40,7 +40,8 @@ def prepare(connection: apsw.Connection, folder: Path, dimension: int) -> None:
     if is_old(connection):
         check_quick(connection, folder)
         upgrade(connection, folder)
-    _check(connection, dimension)
+    check_format(connection)
+    _check_dimension(connection, dimension)
 
 
 def is_old(connection: apsw.Connection) -> bool:
@@ -54,7 +55,8 @@ def check_quick(connection: apsw.Connection, folder: Path) -> None:
     if size > UPGRADED_AT_ONCE_BYTES:
         raise OldFormat(
             f"an older release wrote the index (format {connection.pragma('user_version')}, this release reads "
-            f"{SCHEMA_VERSION}); run codequarry upgrade, which writes its {size / 1e6:,.0f} MB anew"
+            f"{SCHEMA_VERSION}); stop what uses it and run codequarry migrate --schema, which rewrites "
+            f"{size / 1e6:,.0f} MB"
         )
 
 
@@ -78,6 +80,24 @@ def upgrade(connection: apsw.Connection, folder: Path) -> None:
     connection.execute("COMMIT")
 
 
+def upgrade_folder(folder: Path) -> tuple[int, int]:
+    """Bring the database of a folder up to date, however large; return its format before and after.
+
+    StoreUnavailable while another process uses it.
+    """
+    connection = apsw.Connection(str(folder / DATABASE), apsw.SQLITE_OPEN_READWRITE, checksum_vfs())
+    try:
+        before = int(connection.pragma("user_version"))
+        if is_old(connection):
+            upgrade(connection, folder)
+        check_format(connection)
+        return before, int(connection.pragma("user_version"))
+    except apsw.BusyError as error:
+        raise StoreUnavailable("another process uses the index; stop services and imports, and try again") from error
+    finally:
+        connection.close()
+
+
 def _sum_vectors(connection: apsw.Connection, folder: Path) -> None:
     """Write the checksums of vectors that were written without; a part that is missing gets none, and so is damaged."""
     drop_checksums(connection)
@@ -90,7 +110,8 @@ def _sum_vectors(connection: apsw.Connection, folder: Path) -> None:
             add_checksums(connection, start, vectors[start : start + _SUMMED_AT_ONCE])
 
 
-def _check(connection: apsw.Connection, dimension: int) -> None:
+def check_format(connection: apsw.Connection) -> None:
+    """Raise StoreUnavailable if a newer release wrote the database, StoreDamaged if its pages have no checksums."""
     version = connection.pragma("user_version")
     if version != SCHEMA_VERSION:
         raise StoreUnavailable(
@@ -99,6 +120,9 @@ def _check(connection: apsw.Connection, dimension: int) -> None:
         )
     if connection.reserve_bytes("main", -1) != RESERVED_BYTES:
         raise StoreDamaged(f"the head of {DATABASE} is damaged; {RESTORE}")
+
+
+def _check_dimension(connection: apsw.Connection, dimension: int) -> None:
     made_with = read_meta(connection, "dimension")
     if made_with != dimension:
         raise ModelMismatch(
