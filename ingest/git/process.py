@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from codequarry.ingest.git.guardian import GUARDIAN
 from codequarry.ingest.git.origins import Credentials, Origin
 from codequarry.shared.errors import GitError, LimitExceeded
 from codequarry.shared.repositories.origin_rules import fits_host
@@ -107,6 +108,8 @@ def git_environment(
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_ASKPASS": "",
         "GIT_LFS_SKIP_SMUDGE": "1",
+        # From git 2.44 on; of an older one the views (view.py) have no remote to fetch from.
+        "GIT_NO_LAZY_FETCH": "1",
     }
     if settings.ssh_command:
         environment["GIT_SSH_COMMAND"] = settings.ssh_command
@@ -194,7 +197,8 @@ def run_git(
     except FileNotFoundError:
         raise GitError("git is not installed, or not in PATH") from None
     try:
-        output, complaint = _communicate(process, data, timeout, attend)
+        with GUARDIAN.watching(process.pid):
+            output, complaint = _communicate(process, data, timeout, attend)
     except subprocess.TimeoutExpired:
         _end(process)
         raise GitError(f"{what}: no answer within {timeout:g} s; [git] clone_timeout_seconds sets the limit") from None

@@ -1,0 +1,119 @@
+"""Reading what a repository on this machine consists of: regular files of bounded size; a pipe there would never end."""
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from codequarry.shared.errors import GitError
+
+# HEAD, a `.git` file, the names of folders: one line each.
+LINE_BYTES = 65_536
+# Configuration, exclude patterns, the list of the borders of a shallow clone.
+TEXT_BYTES = 10_000_000
+KINDS = (
+    (stat.S_ISLNK, "a symbolic link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def read_plain(path: Path, most_bytes: int = TEXT_BYTES) -> bytes | None:
+    """Return the bytes of a regular file, None if there is none; GitError for a link, a pipe or a larger file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise GitError(_refusal(path) or f"{path} can't be read: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise GitError(_not_plain(path, status.st_mode))
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise GitError(f"{path} is larger than {most_bytes:,} bytes: that is not git's work, so it is not read")
+    return data
+
+
+def read_line(path: Path) -> str | None:
+    """Return the text of a file that holds one line, None if there is no such file."""
+    data = read_plain(path, LINE_BYTES)
+    return None if data is None else os.fsdecode(data.strip(b"\r\n"))
+
+
+def check_plain(folder: Path) -> None:
+    """Raise GitError unless a folder consists of folders and regular files only; a missing one is fine."""
+    status = _status(folder)
+    if status and not stat.S_ISDIR(status.st_mode):
+        raise GitError(_not_plain(folder, status.st_mode))
+    for entry in _walk(folder):
+        if not (entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)):
+            raise GitError(_not_plain(Path(entry.path), entry.stat(follow_symlinks=False).st_mode))
+
+
+def check_file(path: Path) -> None:
+    """Raise GitError if something else than a regular file is at ``path``."""
+    why = _refusal(path)
+    if why:
+        raise GitError(why)
+
+
+def special_files(folder: Path) -> Iterator[Path | None]:
+    """Yield, for every entry below a folder, None, or its path if opening it might never end."""
+    for entry in _walk(folder):
+        plain = (entry.is_symlink, lambda one=entry: one.is_file(follow_symlinks=False))
+        is_special = not entry.is_dir(follow_symlinks=False) and not any(test() for test in plain)
+        yield Path(entry.path) if is_special else None
+
+
+class PipeSearch:
+    """Looks for what git may hang at in a working tree, a moment at a time: git opens some files by their names."""
+
+    NAMES = frozenset({".gitignore", ".gitattributes", ".gitmodules"})
+    LOOK_SECONDS = 0.1
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._found = special_files(folder)
+
+    def look(self) -> None:
+        """Search on for a moment; GitError names what was found."""
+        end = time.monotonic() + self.LOOK_SECONDS
+        for path in self._found:
+            if path and (path.name in self.NAMES or ".git" in path.relative_to(self._folder).parts):
+                raise GitError(_not_plain(path, path.lstat().st_mode))
+            if time.monotonic() > end:
+                return
+
+
+def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
+    left = [os.fspath(folder)]
+    while left:
+        try:
+            with os.scandir(left.pop()) as entries:
+                for entry in entries:
+                    yield entry
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(entry.path)
+        except OSError:  # it went away, or can't be read: git will say so
+            continue
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except OSError:
+        return None
+
+
+def _refusal(path: Path) -> str:
+    status = _status(path)
+    return _not_plain(path, status.st_mode) if status and not stat.S_ISREG(status.st_mode) else ""
+
+
+def _not_plain(path: Path, mode: int) -> str:
+    kind = next((name for test, name in KINDS if test(mode)), "a device")
+    return f"{path} is {kind}, which git does not make there: remove it, then run again"

@@ -1,0 +1,127 @@
+"""A repository on this machine as git may read it: a folder of ours beside which it lies, with a configuration of ours.
+
+git never sees the repository's own configuration, whatever that names: programs, remotes, other files. Only what it
+stores is shared: objects and refs by reference, the small files by copies. Each was looked at first, since git would
+wait for ever at a named pipe.
+"""
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from codequarry.ingest.git.local import LocalRepository
+from codequarry.ingest.git.plain_files import check_file, check_plain, read_plain
+from codequarry.shared.errors import GitError
+
+# A working tree of ten million files has an index of about so much.
+INDEX_BYTES = 2_000_000_000
+# Names of refs in one file: a hundred million of them would be larger.
+REFS_BYTES = 1_000_000_000
+MOST_BORROWED = 5
+
+
+@contextmanager
+def served_view(repository: LocalRepository, lenders: Sequence[Path] = ()) -> Iterator[Path]:
+    """Give a folder to fetch from instead of the repository; GitError if it borrows objects from beyond ``lenders``."""
+    _check_borrowed(repository.common / "objects", lenders)
+    with _made(repository) as view:
+        _share_objects(view, [repository.common / "objects"])
+        yield view
+
+
+@contextmanager
+def listed_view(repository: LocalRepository, mirror_objects: Path) -> Iterator[Path]:
+    """Give a folder by which git lists the working tree; objects that the repository borrows come from our mirror."""
+    with _made(repository) as view:
+        own = repository.common / "objects"
+        _share_objects(view, [mirror_objects, *([] if _borrowed(own) else [own])])
+        _copy(repository.folder / "index", view / "index", INDEX_BYTES)
+        for shared in repository.folder.glob("sharedindex.*"):
+            _copy(shared, view / shared.name, INDEX_BYTES)
+        _copy(repository.common / "info" / "exclude", view / "info" / "exclude", INDEX_BYTES)
+        yield view
+
+
+@contextmanager
+def _made(repository: LocalRepository) -> Iterator[Path]:
+    # Of our user alone: refs and paths of a repository may be as secret as its files.
+    with tempfile.TemporaryDirectory(prefix="codequarry-view-", ignore_cleanup_errors=True) as name:
+        view = Path(name)
+        (view / "info").mkdir()
+        (view / "config").write_text(repository.configuration.carried(), errors="surrogateescape")
+        _copy(repository.folder / "HEAD", view / "HEAD", REFS_BYTES)
+        if not (view / "HEAD").exists():
+            raise GitError(f"{repository.shown} is damaged: it has no HEAD; see `git fsck`")
+        _share_refs(repository, view)
+        check_plain(repository.common / "objects")
+        _copy(repository.common / "shallow", view / "shallow", REFS_BYTES)
+        yield view
+
+
+def _share_refs(repository: LocalRepository, view: Path) -> None:
+    common = repository.common
+    if repository.configuration.extension("refstorage") == "reftable":
+        if repository.folder != common:
+            raise GitError(f"{repository.shown} is a worktree of a repository with a reftable: index {common.parent}")
+        check_plain(common / "reftable")
+        (view / "reftable").symlink_to(common / "reftable")
+    check_plain(common / "refs")
+    check_file(common / "packed-refs")
+    if not (common / "refs").is_dir():
+        raise GitError(f"{repository.shown} is damaged: it has no refs; see `git fsck`")
+    (view / "refs").symlink_to(common / "refs")
+    _copy(common / "packed-refs", view / "packed-refs", REFS_BYTES)
+
+
+def _share_objects(view: Path, folders: Sequence[Path]) -> None:
+    (view / "objects" / "info").mkdir(parents=True)
+    named = b"".join(_quoted(os.fsencode(folder.resolve())) + b"\n" for folder in folders if folder.is_dir())
+    (view / "objects" / "info" / "alternates").write_bytes(named)
+
+
+def _quoted(path: bytes) -> bytes:
+    """Write a path as git reads it in a list of alternates, whatever bytes it has."""
+    escaped = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"' + escaped + b'"'
+
+
+def _copy(source: Path, target: Path, most_bytes: int) -> None:
+    """Copy a regular file; nothing if there is none."""
+    try:
+        descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        check_file(source)
+        raise GitError(f"{source} can't be read: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file, target.open("wb") as copy:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            check_file(source)
+        if status.st_size > most_bytes:
+            raise GitError(f"{source} is larger than {most_bytes:,} bytes: that is not git's work, so it is not read")
+        shutil.copyfileobj(file, copy, 1 << 20)
+
+
+def _borrowed(objects: Path) -> list[Path]:
+    """Return the folders of objects that git would read beside a repository's own."""
+    lines = (read_plain(objects / "info" / "alternates") or b"").split(b"\n")
+    return [objects / os.fsdecode(line.strip(b'"')) for line in lines if line and not line.startswith(b"#")]
+
+
+def _check_borrowed(objects: Path, lenders: Sequence[Path], depth: int = 0) -> None:
+    """Raise GitError if objects come from a folder that the settings do not list."""
+    allowed = [lender.expanduser().resolve() for lender in lenders]
+    for other in _borrowed(objects):
+        place = other.resolve()
+        if depth >= MOST_BORROWED or not any(place.is_relative_to(lender) for lender in allowed):
+            raise GitError(
+                f"{objects.parent} borrows objects from {place}, which is not read unless [git] alternates lists a "
+                "folder above it; or copy them with `git repack -a -d` and remove objects/info/alternates"
+            )
+        check_plain(place)
+        _check_borrowed(place, lenders, depth + 1)
