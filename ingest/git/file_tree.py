@@ -64,7 +64,7 @@ class FileTree:
         if mode == SYMLINK:
             folder, name = self._parent(path)
             try:
-                target = os.readlink(name, dir_fd=folder) if folder is not None else None  # noqa: PTH115 - by handle
+                target = os.readlink(name, dir_fd=folder) if folder is not None else None
             except OSError:
                 return None
             return (blob_of(target, like), len(target)) if target is not None else None
@@ -93,7 +93,7 @@ class FileTree:
         if folder is None:
             return None
         try:
-            return os.stat(name, dir_fd=folder, follow_symlinks=False)  # noqa: PTH116 - by handle
+            return os.stat(name, dir_fd=folder, follow_symlinks=False)
         except PermissionError:
             raise self._refused(path) from None
         except OSError:

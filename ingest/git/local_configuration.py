@@ -19,7 +19,9 @@ SWITCHES = ("core.ignorecase", "core.precomposeunicode", "core.sparsecheckout", 
 HIDDEN = ("transfer.hiderefs", "uploadpack.hiderefs")
 TRUE = frozenset({"true", "yes", "on", "1", ""})
 # Extensions that change nothing of what we read; a partial clone is read without what it lacks.
-HARMLESS = frozenset({"noop", "partialclone", "preciousobjects", "worktreeconfig", "relativeworktrees", "compatobjectformat"})
+HARMLESS = frozenset(
+    {"noop", "partialclone", "preciousobjects", "worktreeconfig", "relativeworktrees", "compatobjectformat"}
+)
 CARRIED = {"objectformat": frozenset({"sha1", "sha256"}), "refstorage": frozenset({"files", "reftable"})}
 EXTENSION = "extensions."
 READING_SECONDS = 60.0

@@ -1,4 +1,4 @@
-"""Reading what a repository on this machine consists of: regular files of bounded size; a pipe there would never end."""
+"""Reading the files of a repository on this machine: regular ones of bounded size; to open a pipe would never end."""
 
 import os
 import stat
@@ -61,14 +61,6 @@ def check_file(path: Path) -> None:
         raise GitError(why)
 
 
-def special_files(folder: Path) -> Iterator[Path | None]:
-    """Yield, for every entry below a folder, None, or its path if opening it might never end."""
-    for entry in _walk(folder):
-        plain = (entry.is_symlink, lambda one=entry: one.is_file(follow_symlinks=False))
-        is_special = not entry.is_dir(follow_symlinks=False) and not any(test() for test in plain)
-        yield Path(entry.path) if is_special else None
-
-
 class PipeSearch:
     """Looks for what git may hang at in a working tree, a moment at a time: git opens some files by their names."""
 
@@ -77,13 +69,14 @@ class PipeSearch:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._found = special_files(folder)
+        self._left = _walk(folder)
 
     def look(self) -> None:
         """Search on for a moment; GitError names what was found."""
         end = time.monotonic() + self.LOOK_SECONDS
-        for path in self._found:
-            if path and (path.name in self.NAMES or ".git" in path.relative_to(self._folder).parts):
+        for entry in self._left:
+            path = Path(entry.path)
+            if _is_special(entry) and (path.name in self.NAMES or ".git" in path.relative_to(self._folder).parts):
                 raise GitError(_not_plain(path, path.lstat().st_mode))
             if time.monotonic() > end:
                 return
@@ -100,6 +93,10 @@ def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
                         left.append(entry.path)
         except OSError:  # it went away, or can't be read: git will say so
             continue
+
+
+def _is_special(entry: os.DirEntry[str]) -> bool:
+    return not (entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False) or entry.is_symlink())
 
 
 def _status(path: Path) -> os.stat_result | None:

@@ -65,7 +65,6 @@ _HINTS = (
     ("Host key verification failed", "connect once with ssh by hand, so that the host's key is known"),
     ("certificate", "if its CA is a private one, set [git] ca_file"),
     ("Could not resolve host", "check the URL and the network"),
-    ("lazy fetching disabled", "it is a partial clone; complete it with `git fetch --refetch` or index its origin"),
 )
 
 

@@ -22,6 +22,7 @@ INDEX_BYTES = 2_000_000_000
 # Names of refs in one file: a hundred million of them would be larger.
 REFS_BYTES = 1_000_000_000
 MOST_BORROWED = 5
+PARTIAL = "; it is a partial clone: complete it with `git fetch --refetch` or index its origin"
 
 
 @contextmanager
@@ -30,7 +31,10 @@ def served_view(repository: LocalRepository, lenders: Sequence[Path] = ()) -> It
     _check_borrowed(repository.common / "objects", lenders)
     with _made(repository) as view:
         _share_objects(view, [repository.common / "objects"])
-        yield view
+        try:
+            yield view
+        except GitError as error:
+            raise GitError(f"{error}{PARTIAL if repository.configuration.is_partial_clone() else ''}") from None
 
 
 @contextmanager

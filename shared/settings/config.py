@@ -152,7 +152,8 @@ class GitSettings(Section):
         default=None, ge=1, description="a fetch is stopped where the mirror grows larger"
     )
     alternates: tuple[Path, ...] = Field(
-        default=(), description="folders below which repositories on this machine may borrow objects (git clone --shared)"
+        default=(),
+        description="folders below which local repositories may borrow objects (git clone --shared)",
     )
 
     @field_validator("private_networks")
