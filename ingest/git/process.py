@@ -52,6 +52,12 @@ CREDENTIAL_HELPER = (
     '!f() { test "$1" = get && '
     'printf "username=%s\\npassword=%s\\n" "$CODEQUARRY_ORIGIN_USER" "$CODEQUARRY_ORIGIN_SECRET"; }; f'
 )
+# git begins when its group is watched, and never if we die before that. What gets data ends where these end.
+BEGIN_WHEN_WATCHED = ("/bin/sh", "-c", 'read -r go || exit 1; exec "$0" "$@" </dev/null')
+GO = b"go\n"
+# What a shell returns for a command that there is not.
+NOT_FOUND = 127
+NO_GIT = "git is not installed, or not in PATH"
 # How often the size of what git fetches is looked at.
 LOOK_SECONDS = 0.5
 SSH_WITHOUT_QUESTIONS = "ssh -oBatchMode=yes -oConnectTimeout=30"
@@ -183,10 +189,11 @@ def run_git(
     The process has a group of its own, so that a timeout or Ctrl-C also ends the helpers it started. ``keep_open`` are
     file descriptors that it inherits: a lock then lives as long as the longest-lived of them.
     """
+    command = ("git", *arguments)
     try:
         process = subprocess.Popen(
-            ["git", *arguments],
-            stdin=subprocess.DEVNULL if data is None else subprocess.PIPE,
+            command if data is not None else (*BEGIN_WHEN_WATCHED, *command),
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=dict(environment),
@@ -194,23 +201,25 @@ def run_git(
             pass_fds=tuple(keep_open),
         )
     except FileNotFoundError:
-        raise GitError("git is not installed, or not in PATH") from None
+        raise GitError(NO_GIT) from None
     try:
         with GUARDIAN.watching(process.pid):
-            output, complaint = _communicate(process, data, timeout, attend)
+            output, complaint = _communicate(process, GO if data is None else data, timeout, attend)
     except subprocess.TimeoutExpired:
         _end(process)
         raise GitError(f"{what}: no answer within {timeout:g} s; [git] clone_timeout_seconds sets the limit") from None
     except BaseException:
         _end(process)
         raise
+    if process.returncode == NOT_FOUND:
+        raise GitError(NO_GIT)
     if process.returncode:
         raise GitError(f"{what}: {explain(complaint)}")
     return output
 
 
 def _communicate(
-    process: subprocess.Popen[bytes], data: bytes | None, timeout: float | None, attend: Callable[[], None] | None
+    process: subprocess.Popen[bytes], data: bytes, timeout: float | None, attend: Callable[[], None] | None
 ) -> tuple[bytes, bytes]:
     if attend is None:
         return process.communicate(data, timeout=timeout)

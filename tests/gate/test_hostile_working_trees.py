@@ -4,7 +4,8 @@ import os
 import shutil
 import signal
 import subprocess
-import threading
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from codequarry.ingest.git.file_tree import FileTree
+from codequarry.ingest.git.hashing import blob_of
 from codequarry.ingest.git.mirrors import mirrors_folder
 from codequarry.ingest.pipeline import IndexRequest, index_repository
 from codequarry.shared.errors import CodequarryError, GitError
@@ -21,6 +23,7 @@ from codequarry.shared.versions.refs import Ref
 CANARY = "canary_that_lives_elsewhere"
 FILES = {"src/app.py": "def app():\n    return 1\n", "src/deep/more.py": "more = 1\n", "readme.md": "# Hello\n"}
 MOST_SECONDS = 60
+SWAPPING_SECONDS = 2.0
 WAYS = ("origin", "workspace")
 
 
@@ -355,30 +358,37 @@ def test_another_users_repository_is_refused_until_git_is_told_to_trust_it(victi
     assert victim.index(way) == ""
 
 
+SWAPPING = """
+import os, sys
+folder, outside = sys.argv[1:]
+print("begun", flush=True)
+while True:
+    os.rename(f"{folder}/a", f"{folder}/kept")
+    os.symlink(outside, f"{folder}/a")
+    os.unlink(f"{folder}/a")
+    os.rename(f"{folder}/kept", f"{folder}/a")
+"""
+
+
 def test_a_folder_that_is_swapped_for_a_link_is_not_followed(tmp_path):
     folder, outside = tmp_path / "tree", tmp_path / "outside"
     for place, text in ((folder / "a" / "b", "mine\n"), (outside / "b", f"{CANARY}\n")):
         place.mkdir(parents=True)
         (place / "f.py").write_text(text)
-    stop = threading.Event()
-
-    def swap() -> None:
-        while not stop.is_set():
-            (folder / "a").rename(folder / "kept")
-            (folder / "a").symlink_to(outside)
-            (folder / "a").unlink()
-            (folder / "kept").rename(folder / "a")
-
-    thread = threading.Thread(target=swap)
-    thread.start()
-    read = 0
-    try:
-        for _ in range(3_000):
-            with FileTree(folder) as tree:
-                data = tree.read(b"a/b/f.py")
-            assert data in (None, b"mine\n")
-            read += data is not None
-    finally:
-        stop.set()
-        thread.join()
+    command = [sys.executable, "-c", SWAPPING, str(folder), str(outside)]
+    read, end = 0, time.monotonic() + SWAPPING_SECONDS
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as swapping:
+        assert swapping.stdout and swapping.stdout.readline()
+        try:
+            while time.monotonic() < end:
+                with FileTree(folder) as tree:
+                    mode = tree.mode(b"a/b/f.py")
+                    named = tree.blob(b"a/b/f.py", mode, "0" * 40) if mode else None
+                with FileTree(folder) as tree:
+                    data = tree.read(b"a/b/f.py")
+                assert data in (None, b"mine\n")
+                assert named in (None, (blob_of(b"mine\n", "0" * 40), 5))
+                read += data is not None
+        finally:
+            swapping.kill()
     assert read, "the folder was never there"
