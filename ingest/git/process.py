@@ -224,10 +224,12 @@ def _communicate(
     if attend is None:
         return process.communicate(data, timeout=timeout)
     deadline = None if timeout is None else time.monotonic() + timeout
+    left: bytes | None = data
     while True:
         try:
-            return process.communicate(data, timeout=LOOK_SECONDS)
+            return process.communicate(left, timeout=LOOK_SECONDS)
         except subprocess.TimeoutExpired:
+            left = None  # Popen keeps what it has not written yet
             attend()
             if deadline is not None and time.monotonic() > deadline:
                 raise

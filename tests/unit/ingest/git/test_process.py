@@ -154,6 +154,18 @@ def test_a_command_that_hangs_is_ended_with_its_children(tmp_path):
         time.sleep(0.01)
 
 
+@pytest.mark.parametrize("data", [None, b"x" * 1_000_000])
+def test_a_command_is_attended_to_as_long_as_it_runs(tmp_path, data):
+    script = tmp_path / "git"
+    script.write_text("#!/bin/sh\nsleep 2\nwc -c\n")
+    script.chmod(0o755)
+    looks = []
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    output = run_git(["x"], environment, 60, what="x", data=data, attend=lambda: looks.append(1))
+    assert int(output) == len(data or b"")
+    assert len(looks) > 1
+
+
 def _runs(pid):
     """Tell whether a process is there and no mere entry that its parent has not read yet."""
     try:
