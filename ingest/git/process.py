@@ -184,7 +184,7 @@ def run_git(
 ) -> bytes:
     """Run git, with ``data`` as its input, and return its output; GitError says ``what`` failed and what to do.
 
-    ``attend`` is called every moment while it runs; what it raises ends the process.
+    ``attend`` is called every moment while it runs, unless there are data; what it raises ends the process.
 
     The process has a group of its own, so that a timeout or Ctrl-C also ends the helpers it started. ``keep_open`` are
     file descriptors that it inherits: a lock then lives as long as the longest-lived of them.
@@ -204,7 +204,9 @@ def run_git(
         raise GitError(NO_GIT) from None
     try:
         with GUARDIAN.watching(process.pid):
-            output, complaint = _communicate(process, GO if data is None else data, timeout, attend)
+            if data is None:
+                _begin(process)
+            output, complaint = _communicate(process, data, timeout, attend)
     except subprocess.TimeoutExpired:
         _end(process)
         raise GitError(f"{what}: no answer within {timeout:g} s; [git] clone_timeout_seconds sets the limit") from None
@@ -218,18 +220,24 @@ def run_git(
     return output
 
 
+def _begin(process: subprocess.Popen[bytes]) -> None:
+    """Give the sign to begin; the input ends with it."""
+    assert process.stdin is not None, "it was started with a pipe"
+    stdin, process.stdin = process.stdin, None
+    with suppress(BrokenPipeError), stdin:
+        stdin.write(GO)
+
+
 def _communicate(
-    process: subprocess.Popen[bytes], data: bytes, timeout: float | None, attend: Callable[[], None] | None
+    process: subprocess.Popen[bytes], data: bytes | None, timeout: float | None, attend: Callable[[], None] | None
 ) -> tuple[bytes, bytes]:
-    if attend is None:
+    if attend is None or data is not None:  # Popen can't go on with its input after a look
         return process.communicate(data, timeout=timeout)
     deadline = None if timeout is None else time.monotonic() + timeout
-    left: bytes | None = data
     while True:
         try:
-            return process.communicate(left, timeout=LOOK_SECONDS)
+            return process.communicate(timeout=LOOK_SECONDS)
         except subprocess.TimeoutExpired:
-            left = None  # Popen keeps what it has not written yet
             attend()
             if deadline is not None and time.monotonic() > deadline:
                 raise
