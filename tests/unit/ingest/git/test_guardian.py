@@ -1,0 +1,37 @@
+import subprocess
+
+import pytest
+
+from codequarry.ingest.git.guardian import Guardian
+
+
+@pytest.fixture
+def guardian():
+    own = Guardian()
+    yield own
+    own.close()
+
+
+def _sleeper() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(["sleep", "1000"], start_new_session=True)
+
+
+def test_what_is_watched_ends_with_the_watch_and_nothing_else(guardian):
+    with _sleeper() as watched, _sleeper() as done:
+        with guardian.watching(done.pid):
+            pass
+        with guardian.watching(watched.pid):
+            guardian.close()
+            assert watched.wait(30) == -9
+        assert done.poll() is None
+        done.kill()
+
+
+def test_a_watch_that_somebody_ended_is_begun_anew(guardian):
+    with guardian.watching(2**22 + 1):
+        pass
+    guardian._shell.kill()
+    guardian._shell.wait()
+    with _sleeper() as watched, guardian.watching(watched.pid):
+        guardian.close()
+        assert watched.wait(30) == -9
