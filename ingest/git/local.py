@@ -5,7 +5,8 @@ A folder may point at a repository elsewhere only if that one knows of the folde
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,8 +36,13 @@ class LocalRepository:
 
 def repository_at(place: Path, environment: Mapping[str, str]) -> LocalRepository:
     """Return the repository of a folder that has one, bare or with a working tree; GitError says what is wrong."""
-    if os.path.lexists(place / DOT_GIT):
-        return _with_tree(place, environment)
+    with _readable(place):
+        return _with_tree(place, environment) if os.path.lexists(place / DOT_GIT) else _bare(place, environment)
+
+
+def _bare(place: Path, environment: Mapping[str, str]) -> LocalRepository:
+    if not _is_git_folder(place):
+        raise GitError(f"{place} is no git repository (any more): give the folder of one")
     common = _common_of(place)
     check_owner((place, common), (place,), environment)
     return LocalRepository(None, place, common, read_configuration(place, common, environment))
@@ -44,6 +50,11 @@ def repository_at(place: Path, environment: Mapping[str, str]) -> LocalRepositor
 
 def repository_around(place: Path, environment: Mapping[str, str]) -> LocalRepository | None:
     """Return the repository in whose working tree a folder lies; None if there is none."""
+    with _readable(place):
+        return _around(place, environment)
+
+
+def _around(place: Path, environment: Mapping[str, str]) -> LocalRepository | None:
     device = place.stat().st_dev
     for folder in (place, *place.parents):
         if folder.stat().st_dev != device or _is_git_folder(folder):
@@ -52,6 +63,14 @@ def repository_around(place: Path, environment: Mapping[str, str]) -> LocalRepos
             found = _with_tree(folder, environment)
             return found if found.top and place.is_relative_to(found.top) else None
     return None
+
+
+@contextmanager
+def _readable(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise GitError(f"{place} can't be read: {error.strerror}: {error.filename}") from None
 
 
 def _is_git_folder(folder: Path) -> bool:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from codequarry.ingest.git.local import LocalRepository
-from codequarry.ingest.git.plain_files import check_file, check_plain, read_plain
+from codequarry.ingest.git.plain_files import TEXT_BYTES, check_file, check_plain, read_plain
 from codequarry.shared.errors import GitError
 
 # A working tree of ten million files has an index of about so much.
@@ -42,11 +42,12 @@ def listed_view(repository: LocalRepository, mirror_objects: Path) -> Iterator[P
     """Give a folder by which git lists the working tree; objects that the repository borrows come from our mirror."""
     with _made(repository) as view:
         own = repository.common / "objects"
-        _share_objects(view, [mirror_objects, *([] if _borrowed(own) else [own])])
-        _copy(repository.folder / "index", view / "index", INDEX_BYTES)
-        for shared in repository.folder.glob("sharedindex.*"):
-            _copy(shared, view / shared.name, INDEX_BYTES)
-        _copy(repository.common / "info" / "exclude", view / "info" / "exclude", INDEX_BYTES)
+        with _readable(repository):
+            _share_objects(view, [mirror_objects, *([] if _borrowed(own) else [own])])
+            _copy(repository.folder / "index", view / "index", INDEX_BYTES)
+            for shared in repository.folder.glob("sharedindex.*"):
+                _copy(shared, view / shared.name, INDEX_BYTES)
+            _copy(repository.common / "info" / "exclude", view / "info" / "exclude", TEXT_BYTES)
         yield view
 
 
@@ -55,15 +56,29 @@ def _made(repository: LocalRepository) -> Iterator[Path]:
     # Of our user alone: refs and paths of a repository may be as secret as its files.
     with tempfile.TemporaryDirectory(prefix="codequarry-view-", ignore_cleanup_errors=True) as name:
         view = Path(name)
-        (view / "info").mkdir()
-        (view / "config").write_text(repository.configuration.carried(), errors="surrogateescape")
-        _copy(repository.folder / "HEAD", view / "HEAD", REFS_BYTES)
-        if not (view / "HEAD").exists():
-            raise GitError(f"{repository.shown} is damaged: it has no HEAD; see `git fsck`")
-        _share_refs(repository, view)
-        check_plain(repository.common / "objects")
-        _copy(repository.common / "shallow", view / "shallow", REFS_BYTES)
+        with _readable(repository):
+            _begin(repository, view)
         yield view
+
+
+def _begin(repository: LocalRepository, view: Path) -> None:
+    """Write what every view has, but for the objects."""
+    (view / "info").mkdir()
+    (view / "config").write_text(repository.configuration.carried(), errors="surrogateescape")
+    _copy(repository.folder / "HEAD", view / "HEAD", REFS_BYTES)
+    if not (view / "HEAD").exists():
+        raise GitError(f"{repository.shown} is damaged: it has no HEAD; see `git fsck`")
+    _share_refs(repository, view)
+    check_plain(repository.common / "objects")
+    _copy(repository.common / "shallow", view / "shallow", REFS_BYTES)
+
+
+@contextmanager
+def _readable(repository: LocalRepository) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise GitError(f"{repository.shown} can't be read: {error.strerror}: {error.filename}") from None
 
 
 def _share_refs(repository: LocalRepository, view: Path) -> None:

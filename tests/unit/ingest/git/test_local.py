@@ -122,6 +122,13 @@ def test_own_excludes_count_and_those_that_the_configuration_names_do_not(make_r
     assert listed(repository.folder) == sorted([*ALL, b"one.py"])
 
 
+def test_a_folder_of_any_name_is_read(make_repository, listed, fetch):
+    repository = make_repository('#we"i\\rd: \n;name', FILES)
+    assert fetch(repository.origin).commit == repository.git("rev-parse", "HEAD").decode().strip()
+    repository.git("sparse-checkout", "init", "--cone", "--sparse-index")
+    assert listed(repository.folder) == ALL
+
+
 def test_hidden_refs_stay_hidden(make_repository, fetch):
     repository = make_repository(files=FILES)
     repository.git("branch", "secret")
