@@ -4,7 +4,9 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from codequarry.shared.errors import GitError
 
@@ -22,20 +24,27 @@ KINDS = (
 
 def read_plain(path: Path, most_bytes: int = TEXT_BYTES) -> bytes | None:
     """Return the bytes of a regular file, None if there is none; GitError for a link, a pipe or a larger file."""
+    with open_plain(path, most_bytes) as file:
+        return file.read() if file else None
+
+
+@contextmanager
+def open_plain(path: Path, most_bytes: int) -> Iterator[BinaryIO | None]:
+    """Open a regular file; errors as of ``read_plain``."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        yield None
+        return
     except OSError as error:
         raise GitError(_refusal(path) or f"{path} can't be read: {error.strerror}") from None
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > most_bytes:
+        os.close(descriptor)
+        large = f"{path} is larger than {most_bytes:,} bytes: that is not git's work, so it is not read"
+        raise GitError(large if stat.S_ISREG(status.st_mode) else _not_plain(path, status.st_mode))
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise GitError(_not_plain(path, status.st_mode))
-        data = file.read(most_bytes + 1)
-    if len(data) > most_bytes:
-        raise GitError(f"{path} is larger than {most_bytes:,} bytes: that is not git's work, so it is not read")
-    return data
+        yield file
 
 
 def read_line(path: Path) -> str | None:
@@ -54,30 +63,22 @@ def check_plain(folder: Path) -> None:
             raise GitError(_not_plain(Path(entry.path), entry.stat(follow_symlinks=False).st_mode))
 
 
-def check_file(path: Path) -> None:
-    """Raise GitError if something else than a regular file is at ``path``."""
-    why = _refusal(path)
-    if why:
-        raise GitError(why)
-
-
 class PipeSearch:
     """Looks for what git may hang at in a working tree, a moment at a time: git opens some files by their names."""
 
-    NAMES = frozenset({".gitignore", ".gitattributes", ".gitmodules"})
+    # The last four are of repositories inside. A socket is no danger: it can't be opened.
+    NAMES = frozenset({".gitignore", ".gitattributes", ".gitmodules", "HEAD", "config", "commondir", "packed-refs"})
     LOOK_SECONDS = 0.1
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
         self._left = _walk(folder)
 
     def look(self) -> None:
         """Search on for a moment; GitError names what was found."""
         end = time.monotonic() + self.LOOK_SECONDS
         for entry in self._left:
-            path = Path(entry.path)
-            if _is_special(entry) and (path.name in self.NAMES or ".git" in path.relative_to(self._folder).parts):
-                raise GitError(_not_plain(path, path.lstat().st_mode))
+            if entry.name in self.NAMES and _may_never_end(entry):
+                raise GitError(_not_plain(Path(entry.path), entry.stat(follow_symlinks=False).st_mode))
             if time.monotonic() > end:
                 return
 
@@ -95,8 +96,12 @@ def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
             continue
 
 
-def _is_special(entry: os.DirEntry[str]) -> bool:
-    return not (entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False) or entry.is_symlink())
+def _may_never_end(entry: os.DirEntry[str]) -> bool:
+    try:
+        mode = entry.stat(follow_symlinks=False).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
 
 
 def _status(path: Path) -> os.stat_result | None:

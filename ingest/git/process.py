@@ -209,7 +209,9 @@ def run_git(
             output, complaint = _communicate(process, data, timeout, attend)
     except subprocess.TimeoutExpired:
         _end(process)
-        raise GitError(f"{what}: no answer within {timeout:g} s; [git] clone_timeout_seconds sets the limit") from None
+        raise GitError(
+            f"{what}: no answer within {timeout:g} s; for fetches [git] clone_timeout_seconds sets that"
+        ) from None
     except BaseException:
         _end(process)
         raise

@@ -7,14 +7,13 @@ wait for ever at a named pipe.
 
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from codequarry.ingest.git.local import LocalRepository
-from codequarry.ingest.git.plain_files import TEXT_BYTES, check_file, check_plain, read_plain
+from codequarry.ingest.git.plain_files import TEXT_BYTES, check_plain, open_plain, read_plain
 from codequarry.shared.errors import GitError
 
 # A working tree of ten million files has an index of about so much.
@@ -89,7 +88,6 @@ def _share_refs(repository: LocalRepository, view: Path) -> None:
         check_plain(common / "reftable")
         (view / "reftable").symlink_to(common / "reftable")
     check_plain(common / "refs")
-    check_file(common / "packed-refs")
     if not (common / "refs").is_dir():
         raise GitError(f"{repository.shown} is damaged: it has no refs; see `git fsck`")
     (view / "refs").symlink_to(common / "refs")
@@ -110,20 +108,10 @@ def _quoted(path: bytes) -> bytes:
 
 def _copy(source: Path, target: Path, most_bytes: int) -> None:
     """Copy a regular file; nothing if there is none."""
-    try:
-        descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        check_file(source)
-        raise GitError(f"{source} can't be read: {error.strerror}") from None
-    with os.fdopen(descriptor, "rb") as file, target.open("wb") as copy:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            check_file(source)
-        if status.st_size > most_bytes:
-            raise GitError(f"{source} is larger than {most_bytes:,} bytes: that is not git's work, so it is not read")
-        shutil.copyfileobj(file, copy, 1 << 20)
+    with open_plain(source, most_bytes) as file:
+        if file:
+            with target.open("wb") as copy:
+                shutil.copyfileobj(file, copy, 1 << 20)
 
 
 def _borrowed(objects: Path) -> list[Path]:
