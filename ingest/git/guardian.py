@@ -1,5 +1,7 @@
 """Git processes end with ours, even if ours is killed: a small shell then ends their process groups.
 
+It also removes the folder in which we keep what git is to read for a moment.
+
 The kernel closes our end of the shell's input when we die, in whatever way. The system's own means to the same end
 (``PR_SET_PDEATHSIG``) is bound to the thread that started the process, and Linux alone has it.
 """
@@ -7,12 +9,13 @@ The kernel closes our end of the shell's input when we die, in whatever way. The
 import atexit
 import os
 import subprocess
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-# Reads `+ GROUP` and `- GROUP`; at the end of its input it ends the groups that are left.
+# Reads `+ GROUP` and `- GROUP`; at the end of its input it ends the groups that are left, and removes our folder.
 SCRIPT = """\
 trap '' HUP INT TERM
 groups=
@@ -23,6 +26,7 @@ while read -r sign group; do
   [ "$sign" = + ] && groups="$groups $group"
 done
 for one in $groups; do kill -KILL "-$one"; done
+rm -rf -- "$1"
 """
 
 
@@ -31,6 +35,7 @@ class Guardian:
     """The shell of one process of ours, started when git runs for the first time."""
 
     _shell: subprocess.Popen[bytes] | None = None
+    _folder: str = ""
     _owner: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -42,6 +47,12 @@ class Guardian:
             yield
         finally:
             self._tell(b"- %d\n" % group)
+
+    def folder(self) -> str:
+        """Return a folder of our user alone, which goes when this process does."""
+        with self._lock:
+            self._own_shell()
+            return self._folder
 
     def close(self) -> None:
         """End the shell, and every group that it still watches."""
@@ -63,14 +74,15 @@ class Guardian:
     def _own_shell(self) -> subprocess.Popen[bytes]:
         """Return the shell; a process that was forked from ours has one of its own."""
         if self._shell is None or self._owner != os.getpid():
+            self._folder = tempfile.mkdtemp(prefix="codequarry-git-")
             self._shell = subprocess.Popen(
-                ["/bin/sh", "-c", SCRIPT],
+                ["/bin/sh", "-c", SCRIPT, "sh", self._folder],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
                 cwd="/",
-                env={},
+                env={"PATH": os.defpath},
                 bufsize=0,
             )
             self._owner = os.getpid()

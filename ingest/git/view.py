@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from codequarry.ingest.git.guardian import GUARDIAN
 from codequarry.ingest.git.local import LocalRepository
 from codequarry.ingest.git.plain_files import TEXT_BYTES, check_plain, open_plain, read_plain
 from codequarry.shared.errors import GitError
@@ -53,7 +54,7 @@ def listed_view(repository: LocalRepository, mirror_objects: Path) -> Iterator[P
 @contextmanager
 def _made(repository: LocalRepository) -> Iterator[Path]:
     # Of our user alone: refs and paths of a repository may be as secret as its files.
-    with tempfile.TemporaryDirectory(prefix="codequarry-view-", ignore_cleanup_errors=True) as name:
+    with tempfile.TemporaryDirectory(dir=GUARDIAN.folder(), ignore_cleanup_errors=True) as name:
         view = Path(name)
         with _readable(repository):
             _begin(repository, view)

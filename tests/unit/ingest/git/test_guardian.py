@@ -1,4 +1,5 @@
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,15 @@ def test_what_is_watched_ends_with_the_watch_and_nothing_else(guardian):
             assert watched.wait(30) == -9
         assert done.poll() is None
         done.kill()
+
+
+def test_the_folder_goes_with_the_watch(guardian):
+    folder = Path(guardian.folder())
+    assert guardian.folder() == str(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    (folder / "view").mkdir()
+    guardian.close()
+    assert not folder.exists()
 
 
 def test_a_watch_that_somebody_ended_is_begun_anew(guardian):
