@@ -3,8 +3,9 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 
-from codequarry.ingest.git.checkout import Checkout, FileTree, Tracked, checkout_of
+from codequarry.ingest.git.checkout import OpenCheckout, Tracked, checkout_of
 from codequarry.ingest.git.fetching import keep_head
+from codequarry.ingest.git.file_tree import FileTree
 from codequarry.ingest.git.hashing import blob_of
 from codequarry.ingest.git.mirrors import open_access, say_nothing
 from codequarry.ingest.git.objects import Mirror
@@ -46,21 +47,22 @@ def read_workspace(
     settings = settings_for(settings, origin.url, origin.host)
     checkout = checkout_of(ref, settings)
     access = open_access(origin, settings.git, settings.home, say)
-    commit = checkout.commit()
     most_bytes = settings.scan.max_file_bytes
-    with access.locked() as lock:
+    with checkout.opened(access.mirror.folder) as opened, access.locked() as lock:
+        commit = opened.commit()
         access.make(commit)
-        keep_head(access, lock, checkout.folder, ref)
-        found = _counted(_entries(checkout, access.mirror, commit), settings.indexing.max_paths)
-        entries = tuple(_kept(access.mirror, checkout, found, most_bytes))
+        keep_head(access, lock, checkout.repository, ref)
+        with FileTree(checkout.folder) as tree:
+            listed = _counted(_entries(opened, tree, access.mirror, commit), settings.indexing.max_paths)
+        with FileTree(checkout.folder) as tree:
+            entries = tuple(_kept(access.mirror, tree, listed, most_bytes))
     rules = rules_of_tree(settings, access.mirror, {entry.path: entry for entry in entries}.get)
     limits = settings.indexing
     return Source(origin, access.mirror, ref, ref.key, commit, rules, limits, Listing(), entries, _state(entries))
 
 
-def _entries(checkout: Checkout, mirror: Mirror, commit: str) -> Iterator[TreeEntry]:
+def _entries(checkout: OpenCheckout, tree: FileTree, mirror: Mirror, commit: str) -> Iterator[TreeEntry]:
     """Yield every file, link and submodule of the working tree with the blob that git would give it."""
-    tree = FileTree(checkout.folder)
     tracked = list(checkout.tracked())
     for one in tracked:
         if one.mode == SUBMODULE:
@@ -90,11 +92,10 @@ def _left_out(entry: Tracked, sizes: dict[str, int]) -> TreeEntry:
     return TreeEntry(printable(entry.path), entry.mode, entry.blob, sizes[entry.blob])
 
 
-def _kept(mirror: Mirror, checkout: Checkout, entries: list[TreeEntry], most_bytes: int) -> Iterator[TreeEntry]:
+def _kept(mirror: Mirror, tree: FileTree, entries: list[TreeEntry], most_bytes: int) -> Iterator[TreeEntry]:
     """Yield the entries with the blobs that may be read in the mirror; a file that went away meanwhile is left out."""
     readable = {one.blob for one in entries if one.mode not in (SYMLINK, SUBMODULE) and one.size <= most_bytes}
     missing = readable - _sizes(mirror, readable).keys()
-    tree = FileTree(checkout.folder)
     batch: list[bytes] = []
     for entry in entries:
         if entry.blob not in missing or entry.mode in (SYMLINK, SUBMODULE):

@@ -1,29 +1,26 @@
-"""A person's checkout: asked and read, never written to. Nothing that its own configuration names is run."""
+"""A person's checkout: asked and read, never written to. git sees it without its own configuration (``view.py``)."""
 
-import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
-from codequarry.ingest.git.hashing import blob_of, blob_of_file
+from codequarry.ingest.git.local import LocalRepository, repository_around
 from codequarry.ingest.git.mirrors import open_environment
 from codequarry.ingest.git.origins import Origin, origin_of_record, parse_origin
+from codequarry.ingest.git.plain_files import PipeSearch
 from codequarry.ingest.git.process import run_git
-from codequarry.ingest.git.trees import SYMLINK
+from codequarry.ingest.git.view import listed_view
 from codequarry.shared.errors import CodequarryError, GitError
 from codequarry.shared.repositories.naming import find_repository
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
 from codequarry.shared.versions.refs import Ref
 
-# Against what the checkout's own configuration may say; the system's and the person's are not read at all.
-SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false")
 # `ls-files -t` marks with it what a sparse checkout leaves out on purpose.
 SKIPPED_ON_PURPOSE = b"S"
-REGULAR, EXECUTABLE = "100644", "100755"
+# No working tree takes so long to list; one whose patterns git can't match in time does.
+LISTING_SECONDS = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,39 +33,52 @@ class Tracked:
     is_absent: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Checkout:
-    """A working tree by its top folder."""
+    """A working tree by its repository."""
+
+    repository: LocalRepository
+    environment: dict[str, str] = field(repr=False)
+
+    @property
+    def folder(self) -> Path:
+        """The top folder of the working tree."""
+        return self.repository.shown
+
+    def places(self) -> list[str]:
+        """Return where the repository may come from: its own folders, then the URLs of its remotes, `origin` first."""
+        urls = (url for _, url in self.repository.configuration.remotes())
+        return [str(self.folder), str(self.repository.common.resolve()), *map(self._absolute, urls)]
+
+    def _absolute(self, url: str) -> str:
+        return str((self.folder / url).resolve()) if url.startswith(".") else url
+
+    @contextmanager
+    def opened(self, mirror: Path) -> Iterator["OpenCheckout"]:
+        """Prepare the checkout for being listed; what its objects lack may come from a mirror."""
+        with listed_view(self.repository, mirror / "objects") as view:
+            yield OpenCheckout(self.folder, {**self.environment, "GIT_DIR": str(view)})
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCheckout:
+    """A working tree as git lists it."""
 
     folder: Path
     environment: dict[str, str] = field(repr=False)
 
     def git(self, *arguments: str, what: str) -> bytes:
         """Run a git command that only reads."""
-        command = ("--no-optional-locks", *SAFE, "-C", str(self.folder), *arguments)
-        return run_git(command, self.environment, what=f"{self.folder}: {what}")
+        command = ("--no-optional-locks", f"--work-tree={self.folder}", "-C", str(self.folder), *arguments)
+        attend = PipeSearch(self.folder).look
+        return run_git(command, self.environment, LISTING_SECONDS, what=f"{self.folder}: {what}", attend=attend)
 
     def commit(self) -> str:
-        """Return the commit that is checked out; GitError where there is none yet."""
+        """Return the commit that is checked out; GitError if there is none yet."""
         try:
-            return self.git("rev-parse", "--verify", "--quiet", "HEAD^{commit}", what="no commit").decode().strip()
+            return self.git("rev-parse", "--verify", "--quiet", "HEAD", what="no commit").decode().strip()
         except GitError:
             raise GitError(f"{self.folder} has no commits yet: commit something, then index it") from None
-
-    def places(self) -> list[str]:
-        """Return where the repository may come from: its own folders, then the URLs of its remotes, `origin` first."""
-        common = self.git("rev-parse", "--git-common-dir", what="it can't be read").decode().rstrip("\n")
-        folders = [str(self.folder), str((self.folder / common).resolve())]
-        try:
-            listed = self.git("config", "--null", "--get-regexp", r"^remote\..*\.url$", what="no remotes")
-        except GitError:
-            return folders
-        remotes = [entry.partition("\n") for entry in listed.decode(errors="replace").split("\0") if entry]
-        remotes.sort(key=lambda remote: remote[0] != "remote.origin.url")
-        return folders + [self._absolute(url) for _, _, url in remotes]
-
-    def _absolute(self, url: str) -> str:
-        return str((self.folder / url).resolve()) if url.startswith(".") else url
 
     def tracked(self) -> Iterator[Tracked]:
         """Yield what the index has; of a path in conflict one of its sides."""
@@ -88,14 +98,13 @@ class Checkout:
 
 
 def open_checkout(folder: Path, environment: dict[str, str]) -> Checkout:
-    """Return the checkout that a folder lies in; GitError where there is none."""
+    """Return the checkout that a folder lies in; GitError if there is none."""
     if not folder.is_dir():
         raise GitError(f"{folder} is no folder: give one of a working tree (repos collect --gone drops deleted ones)")
-    try:
-        top = Checkout(folder, environment).git("rev-parse", "--show-toplevel", what="it is no working tree of git")
-    except GitError:
-        raise GitError(f"{folder} is no working tree of git: give the folder of a checkout") from None
-    return Checkout(Path(os.fsdecode(top.rstrip(b"\n"))).resolve(), environment)
+    found = repository_around(folder.resolve(), environment)
+    if found is None:
+        raise GitError(f"{folder} is no working tree of git: give the folder of a checkout")
+    return Checkout(found, environment)
 
 
 def checkout_of(ref: Ref, settings: SettingsModel) -> Checkout:
@@ -114,66 +123,3 @@ def origin_of_checkout(checkout: Checkout, store: Store) -> Origin:
             if known:
                 return origin_of_record(known.origin)
     return parse_origin(str(checkout.folder))
-
-
-class FileTree:
-    """The files below a folder as they are right now; links are seen, never followed, not in folders either."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._linked = {folder: False}
-
-    def mode(self, path: bytes) -> str | None:
-        """Return the mode that git would give to what lies at ``path``; None where that is no file and no link."""
-        place = self._place(path)
-        try:
-            status = place.lstat()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        if self._is_behind_link(place.parent):
-            return None
-        if stat.S_ISLNK(status.st_mode):
-            return SYMLINK
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        return EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR
-
-    def read(self, path: bytes) -> bytes | None:
-        """Return the bytes of a file; None where it is none any more."""
-        with self._opened(path) as file:
-            return file.read() if file else None
-
-    def blob(self, path: bytes, mode: str, like: str) -> tuple[str, int] | None:
-        """Return git's name and the size of a file, however large, or of a link by its target.
-
-        In the object format in which ``like`` is written; None where it is no such thing any more.
-        """
-        if mode == SYMLINK:
-            try:
-                target = os.fsencode(self._place(path).readlink())
-            except OSError:
-                return None
-            return blob_of(target, like), len(target)
-        with self._opened(path) as file:
-            return blob_of_file(file, like) if file else None
-
-    @contextmanager
-    def _opened(self, path: bytes) -> Iterator[BinaryIO | None]:
-        place = self._place(path)
-        try:
-            descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except PermissionError:
-            raise GitError(f"{place} can't be read: permit it, or have .gitignore name it") from None
-        except OSError:
-            yield None
-            return
-        with os.fdopen(descriptor, "rb") as file:
-            yield file if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
-
-    def _place(self, path: bytes) -> Path:
-        return self._folder / os.fsdecode(path)
-
-    def _is_behind_link(self, folder: Path) -> bool:
-        if folder not in self._linked:
-            self._linked[folder] = folder.is_symlink() or self._is_behind_link(folder.parent)
-        return self._linked[folder]

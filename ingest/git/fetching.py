@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
 
+from codequarry.ingest.git.local import LocalRepository
 from codequarry.ingest.git.mirrors import SHA256_HEX, Access
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.process import run_git
@@ -19,6 +19,7 @@ from codequarry.ingest.git.remote import (
     git_name,
     pulls_at,
 )
+from codequarry.ingest.git.view import served_view
 from codequarry.shared.errors import AmbiguousCommit, GitError, NotAtOrigin
 from codequarry.shared.versions.refs import Ref, check_ref, commit_digits
 
@@ -86,16 +87,16 @@ def fetch(access: Access, ref: Ref | None) -> Fetched:
     return synchronise(access, ref) or complain(access, ref)
 
 
-def keep_head(access: Access, lock: int, checkout: Path, ref: Ref) -> None:
+def keep_head(access: Access, lock: int, checkout: LocalRepository, ref: Ref) -> None:
     """Bring the commit that a checkout is at into the mirror, so that its history can be compared.
 
-    Where it can't be had (a shallow clone, whose border the mirror must not get), the version does without.
+    If it can't be had (of a shallow clone, whose border the mirror must not get), the version does without.
     """
-    refspec = f"+{HEAD}:{_place(ref)}"
-    command = (f"--git-dir={access.mirror.folder}", "fetch", *FETCH_OPTIONS, "--end-of-options", str(checkout), refspec)
-    timeout = access.settings.clone_timeout_seconds
-    with suppress(GitError):
-        run_git(command, access.mirror.environment, timeout, what=f"cannot read {checkout}", keep_open=(lock,))
+    timeout, what = access.settings.clone_timeout_seconds, f"cannot read {checkout.shown}"
+    command = (f"--git-dir={access.mirror.folder}", "fetch", *FETCH_OPTIONS, "--end-of-options")
+    with suppress(GitError), served_view(checkout, access.settings.alternates) as view:
+        refspec = f"+{HEAD}:{_place(ref)}"
+        run_git((*command, str(view), refspec), access.mirror.environment, timeout, what=what, keep_open=(lock,))
 
 
 def _place(ref: Ref) -> str:
@@ -120,8 +121,9 @@ def _fetch(access: Access, lock: int, *arguments: str) -> None:
     refspecs = [one for one in arguments if not one.startswith("--")]
     options = [one for one in arguments if one.startswith("--")]
     url, timeout = access.origin.url, access.settings.clone_timeout_seconds
-    command = (f"--git-dir={access.mirror.folder}", "fetch", *FETCH_OPTIONS, *options, "--end-of-options", url)
-    access.git(*command, *refspecs, what=f"cannot fetch {url}", timeout=timeout, keep_open=(lock,))
+    command = (f"--git-dir={access.mirror.folder}", "fetch", *FETCH_OPTIONS, *options, "--end-of-options")
+    with access.address() as address:
+        access.git(*command, address, *refspecs, what=f"cannot fetch {url}", timeout=timeout, keep_open=(lock,))
 
 
 def _fetch_commit(access: Access, digits: str) -> str:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from codequarry.ingest.git.local import repository_at
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.process import CONFIGURATION, SizeLimit, git_environment, run_git
+from codequarry.ingest.git.view import served_view
 from codequarry.ingest.stopping import check_stop
 from codequarry.shared.data_folder import FILE_MODE, check_private, private_folder
 from codequarry.shared.errors import GitError
@@ -41,6 +43,16 @@ class Access:
     settings: GitSettings
     environment: dict[str, str]
     say: Callable[[str], None] = say_nothing
+
+    @contextmanager
+    def address(self) -> Iterator[str]:
+        """Give what git is to fetch from: the URL, or a view of a repository on this machine."""
+        if self.origin.host:
+            yield self.origin.url
+            return
+        repository = repository_at(Path(self.origin.url), self.mirror.environment)
+        with served_view(repository, self.settings.alternates) as view:
+            yield str(view)
 
     def git(self, *arguments: str, what: str, timeout: float, keep_open: tuple[int, ...] = ()) -> bytes:
         """Run a git command that speaks with the origin; LimitExceeded where the mirror grows too large.

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from codequarry.ingest.git.guardian import GUARDIAN
 from codequarry.ingest.git.origins import Credentials, Origin
 from codequarry.ingest.stopping import LOOK_SECONDS, check_stop
 from codequarry.shared.errors import GitError, LimitExceeded
@@ -52,6 +53,12 @@ CREDENTIAL_HELPER = (
     '!f() { test "$1" = get && '
     'printf "username=%s\\npassword=%s\\n" "$CODEQUARRY_ORIGIN_USER" "$CODEQUARRY_ORIGIN_SECRET"; }; f'
 )
+# git begins when its group is watched, and never if we die before that. What gets data ends where these end.
+BEGIN_WHEN_WATCHED = ("/bin/sh", "-c", 'read -r go || exit 1; exec "$0" "$@" </dev/null')
+GO = b"go\n"
+# What a shell returns for a command that there is not.
+NOT_FOUND = 127
+NO_GIT = "git is not installed, or not in PATH"
 SSH_WITHOUT_QUESTIONS = "ssh -oBatchMode=yes -oConnectTimeout=30"
 _ACCOUNT_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _SET_TOKEN = "set CODEQUARRY_GIT__TOKEN or, needed where a request named the origin, the host's token in [git.tokens]"
@@ -63,7 +70,6 @@ _HINTS = (
     ("Host key verification failed", "connect once with ssh by hand, so that the host's key is known"),
     ("certificate", "if its CA is a private one, set [git] ca_file"),
     ("Could not resolve host", "check the URL and the network"),
-    ("lazy fetching disabled", "it is a partial clone; complete it with `git fetch --refetch` or index its origin"),
 )
 
 
@@ -106,6 +112,8 @@ def git_environment(
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_ASKPASS": "",
         "GIT_LFS_SKIP_SMUDGE": "1",
+        # From git 2.44 on; of an older one the views (view.py) have no remote to fetch from.
+        "GIT_NO_LAZY_FETCH": "1",
     }
     if settings.ssh_command:
         environment["GIT_SSH_COMMAND"] = settings.ssh_command
@@ -175,15 +183,17 @@ def run_git(
 ) -> bytes:
     """Run git, with ``data`` as its input, and return its output; GitError says ``what`` failed and what to do.
 
-    ``attend`` is called every moment while it runs; what it raises ends the process. So does the end of the run.
+    ``attend`` is called every moment while it runs, unless there are data; what it raises ends the process. So does the
+    end of the run.
 
     The process has a group of its own, so that a timeout or Ctrl-C also ends the helpers it started. ``keep_open`` are
     file descriptors that it inherits: a lock then lives as long as the longest-lived of them.
     """
+    command = ("git", *arguments)
     try:
         process = subprocess.Popen(
-            ["git", *arguments],
-            stdin=subprocess.DEVNULL if data is None else subprocess.PIPE,
+            command if data is not None else (*BEGIN_WHEN_WATCHED, *command),
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=dict(environment),
@@ -191,27 +201,44 @@ def run_git(
             pass_fds=tuple(keep_open),
         )
     except FileNotFoundError:
-        raise GitError("git is not installed, or not in PATH") from None
+        raise GitError(NO_GIT) from None
     try:
-        output, complaint = _communicate(process, data, timeout, attend)
+        with GUARDIAN.watching(process.pid):
+            if data is None:
+                _begin(process)
+            output, complaint = _communicate(process, data, timeout, attend)
     except subprocess.TimeoutExpired:
         _end(process)
-        raise GitError(f"{what}: no answer within {timeout:g} s; [git] clone_timeout_seconds sets the limit") from None
+        raise GitError(
+            f"{what}: no answer within {timeout:g} s; for fetches [git] clone_timeout_seconds sets that"
+        ) from None
     except BaseException:
         _end(process)
         raise
+    if process.returncode == NOT_FOUND:
+        raise GitError(NO_GIT)
     if process.returncode:
         raise GitError(f"{what}: {explain(complaint)}")
     return output
 
 
+def _begin(process: subprocess.Popen[bytes]) -> None:
+    """Give the sign to begin; the input ends with it."""
+    assert process.stdin is not None, "it was started with a pipe"
+    stdin, process.stdin = process.stdin, None
+    with suppress(BrokenPipeError), stdin:
+        stdin.write(GO)
+
+
 def _communicate(
     process: subprocess.Popen[bytes], data: bytes | None, timeout: float | None, attend: Callable[[], None] | None
 ) -> tuple[bytes, bytes]:
+    if data is not None:  # Popen can't go on with its input after a look
+        return process.communicate(data, timeout=timeout)
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
         try:
-            return process.communicate(data, timeout=LOOK_SECONDS)
+            return process.communicate(timeout=LOOK_SECONDS)
         except subprocess.TimeoutExpired:
             check_stop()
             if attend:

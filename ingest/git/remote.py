@@ -118,8 +118,9 @@ def _without_branches(access: Access) -> str:
 def _list(access: Access, patterns: Iterable[str] = ()) -> bytes:
     """Return what ``ls-remote`` says of these refs, of all where none is named."""
     url, timeout = access.origin.url, min(ANSWER_SECONDS, access.settings.clone_timeout_seconds)
-    command = ("ls-remote", "--symref", "--end-of-options", url, *map(git_name, patterns))
-    return access.git(*command, what=f"cannot read {url}", timeout=timeout)
+    with access.address() as address:
+        command = ("ls-remote", "--symref", "--end-of-options", address, *map(git_name, patterns))
+        return access.git(*command, what=f"cannot read {url}", timeout=timeout)
 
 
 def _read(listing: bytes) -> Listing:

@@ -152,6 +152,10 @@ class GitSettings(Section):
     max_repository_bytes: int | None = Field(
         default=None, ge=1, description="a fetch is stopped where the mirror grows larger"
     )
+    alternates: tuple[Path, ...] = Field(
+        default=(),
+        description="folders below which local repositories may borrow objects (git clone --shared)",
+    )
 
     @field_validator("private_networks")
     @classmethod

@@ -154,6 +154,17 @@ def test_a_command_that_hangs_is_ended_with_its_children(tmp_path):
         time.sleep(0.01)
 
 
+def test_a_command_is_attended_to_as_long_as_it_runs(tmp_path):
+    script = tmp_path / "git"
+    script.write_text("#!/bin/sh\nsleep 2\nwc -c\n")
+    script.chmod(0o755)
+    looks = []
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    output = run_git(["x"], environment, 60, what="x", attend=lambda: looks.append(1))
+    assert int(output) == 0, "git has no input"
+    assert len(looks) > 1
+
+
 def _runs(pid):
     """Tell whether a process is there and no mere entry that its parent has not read yet."""
     try:

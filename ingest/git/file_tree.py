@@ -1,0 +1,130 @@
+"""The files of a working tree as they are right now, read through handles of its folders.
+
+A path is not looked up twice: whoever swaps a folder for a link meanwhile leads us nowhere.
+"""
+
+import os
+import stat
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from codequarry.ingest.git.hashing import blob_of, blob_of_file
+from codequarry.ingest.git.trees import SYMLINK
+from codequarry.shared.errors import GitError
+
+REGULAR, EXECUTABLE = "100644", "100755"
+# Handles that are kept open: files come folder by folder, so that few are asked for again later.
+MOST_HANDLES = 64
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class FileTree:
+    """The files below a folder; links are seen, never followed, not in folders either."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._handles: OrderedDict[bytes, int] = OrderedDict()
+
+    def close(self) -> None:
+        """Close the handles."""
+        while self._handles:
+            os.close(self._handles.popitem()[1])
+
+    def __enter__(self) -> "FileTree":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def mode(self, path: bytes) -> str | None:
+        """Return the mode that git would give to what lies at ``path``; None if that is no file and no link."""
+        status = self._status(path)
+        if status is None:
+            return None
+        if stat.S_ISLNK(status.st_mode):
+            return SYMLINK
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        return EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR
+
+    def read(self, path: bytes) -> bytes | None:
+        """Return the bytes of a file; None if it is none any more."""
+        with self._opened(path) as file:
+            return file.read() if file else None
+
+    def blob(self, path: bytes, mode: str, like: str) -> tuple[str, int] | None:
+        """Return git's name and the size of a file, however large, or of a link by its target.
+
+        In the object format in which ``like`` is written; None if it is no such thing any more.
+        """
+        if mode == SYMLINK:
+            folder, name = self._parent(path)
+            try:
+                target = os.readlink(name, dir_fd=folder) if folder is not None else None
+            except OSError:
+                return None
+            return (blob_of(target, like), len(target)) if target is not None else None
+        with self._opened(path) as file:
+            return blob_of_file(file, like) if file else None
+
+    @contextmanager
+    def _opened(self, path: bytes) -> Iterator[BinaryIO | None]:
+        seen = self._status(path)
+        folder, name = self._parent(path)
+        if seen is None or folder is None or not stat.S_ISREG(seen.st_mode):
+            yield None
+            return
+        try:
+            descriptor = os.open(name, _FILE, dir_fd=folder)
+        except PermissionError:
+            raise self._refused(path) from None
+        except OSError:
+            yield None
+            return
+        with os.fdopen(descriptor, "rb") as file:
+            yield file if os.path.samestat(seen, os.fstat(descriptor)) else None
+
+    def _status(self, path: bytes) -> os.stat_result | None:
+        folder, name = self._parent(path)
+        if folder is None:
+            return None
+        try:
+            return os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except PermissionError:
+            raise self._refused(path) from None
+        except OSError:
+            return None
+
+    def _parent(self, path: bytes) -> tuple[int | None, bytes]:
+        parent, _, name = path.rpartition(b"/")
+        return self._handle(parent), name
+
+    def _handle(self, folder: bytes) -> int | None:
+        """Return a handle of a folder, opened from that of the folder above it; None if a part of it is a link."""
+        if folder in self._handles:
+            self._handles.move_to_end(folder)
+            return self._handles[folder]
+        try:
+            if folder:
+                parent, name = self._parent(folder)
+                if parent is None:
+                    return None
+                handle = os.open(name, _FOLDER, dir_fd=parent)
+            else:
+                handle = os.open(self._folder, _FOLDER)
+        except PermissionError:
+            raise self._refused(folder) from None
+        except OSError:
+            return None
+        self._handles[folder] = handle
+        if len(self._handles) > MOST_HANDLES:
+            os.close(self._handles.popitem(last=False)[1])
+        return handle
+
+    def _refused(self, path: bytes) -> GitError:
+        place = self._folder / os.fsdecode(path)
+        return GitError(f"{place} can't be read: permit it, or have .gitignore name it")

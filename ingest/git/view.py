@@ -1,0 +1,135 @@
+"""A repository on this machine as git may read it: a folder of ours beside which it lies, with a configuration of ours.
+
+git never sees the repository's own configuration, whatever that names: programs, remotes, other files. Only what it
+stores is shared: objects and refs by reference, the small files by copies. Each was looked at first, since git would
+wait for ever at a named pipe.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from codequarry.ingest.git.guardian import GUARDIAN
+from codequarry.ingest.git.local import LocalRepository
+from codequarry.ingest.git.plain_files import TEXT_BYTES, check_plain, open_plain, read_plain
+from codequarry.shared.errors import GitError
+
+# A working tree of ten million files has an index of about so much.
+INDEX_BYTES = 2_000_000_000
+# Names of refs in one file: a hundred million of them would be larger.
+REFS_BYTES = 1_000_000_000
+MOST_BORROWED = 5
+PARTIAL = "; it is a partial clone: complete it with `git fetch --refetch` or index its origin"
+
+
+@contextmanager
+def served_view(repository: LocalRepository, lenders: Sequence[Path] = ()) -> Iterator[Path]:
+    """Give a folder to fetch from instead of the repository; GitError if it borrows objects from beyond ``lenders``."""
+    _check_borrowed(repository.common / "objects", lenders)
+    with _made(repository) as view:
+        _share_objects(view, [repository.common / "objects"])
+        try:
+            yield view
+        except GitError as error:
+            raise GitError(f"{error}{PARTIAL if repository.configuration.is_partial_clone() else ''}") from None
+
+
+@contextmanager
+def listed_view(repository: LocalRepository, mirror_objects: Path) -> Iterator[Path]:
+    """Give a folder by which git lists the working tree; objects that the repository borrows come from our mirror."""
+    with _made(repository) as view:
+        own = repository.common / "objects"
+        with _readable(repository):
+            _share_objects(view, [mirror_objects, *([] if _borrowed(own) else [own])])
+            _copy(repository.folder / "index", view / "index", INDEX_BYTES)
+            for shared in repository.folder.glob("sharedindex.*"):
+                _copy(shared, view / shared.name, INDEX_BYTES)
+            _copy(repository.common / "info" / "exclude", view / "info" / "exclude", TEXT_BYTES)
+        yield view
+
+
+@contextmanager
+def _made(repository: LocalRepository) -> Iterator[Path]:
+    # Of our user alone: refs and paths of a repository may be as secret as its files.
+    with tempfile.TemporaryDirectory(dir=GUARDIAN.folder(), ignore_cleanup_errors=True) as name:
+        view = Path(name)
+        with _readable(repository):
+            _begin(repository, view)
+        yield view
+
+
+def _begin(repository: LocalRepository, view: Path) -> None:
+    """Write what every view has, but for the objects."""
+    (view / "info").mkdir()
+    (view / "config").write_text(repository.configuration.carried(), errors="surrogateescape")
+    _copy(repository.folder / "HEAD", view / "HEAD", REFS_BYTES)
+    if not (view / "HEAD").exists():
+        raise GitError(f"{repository.shown} is damaged: it has no HEAD; see `git fsck`")
+    _share_refs(repository, view)
+    check_plain(repository.common / "objects")
+    _copy(repository.common / "shallow", view / "shallow", REFS_BYTES)
+
+
+@contextmanager
+def _readable(repository: LocalRepository) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise GitError(f"{repository.shown} can't be read: {error.strerror}: {error.filename}") from None
+
+
+def _share_refs(repository: LocalRepository, view: Path) -> None:
+    common = repository.common
+    if repository.configuration.extension("refstorage") == "reftable":
+        if repository.folder != common:
+            raise GitError(f"{repository.shown} is a worktree of a repository with a reftable: index {common.parent}")
+        check_plain(common / "reftable")
+        (view / "reftable").symlink_to(common / "reftable")
+    check_plain(common / "refs")
+    if not (common / "refs").is_dir():
+        raise GitError(f"{repository.shown} is damaged: it has no refs; see `git fsck`")
+    (view / "refs").symlink_to(common / "refs")
+    _copy(common / "packed-refs", view / "packed-refs", REFS_BYTES)
+
+
+def _share_objects(view: Path, folders: Sequence[Path]) -> None:
+    (view / "objects" / "info").mkdir(parents=True)
+    named = b"".join(_quoted(os.fsencode(folder.resolve())) + b"\n" for folder in folders if folder.is_dir())
+    (view / "objects" / "info" / "alternates").write_bytes(named)
+
+
+def _quoted(path: bytes) -> bytes:
+    """Write a path as git reads it in a list of alternates, whatever bytes it has."""
+    escaped = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"' + escaped + b'"'
+
+
+def _copy(source: Path, target: Path, most_bytes: int) -> None:
+    """Copy a regular file; nothing if there is none."""
+    with open_plain(source, most_bytes) as file:
+        if file:
+            with target.open("wb") as copy:
+                shutil.copyfileobj(file, copy, 1 << 20)
+
+
+def _borrowed(objects: Path) -> list[Path]:
+    """Return the folders of objects that git would read beside a repository's own."""
+    lines = (read_plain(objects / "info" / "alternates") or b"").split(b"\n")
+    return [objects / os.fsdecode(line.strip(b'"')) for line in lines if line and not line.startswith(b"#")]
+
+
+def _check_borrowed(objects: Path, lenders: Sequence[Path], depth: int = 0) -> None:
+    """Raise GitError if objects come from a folder that the settings do not list."""
+    allowed = [lender.expanduser().resolve() for lender in lenders]
+    for other in _borrowed(objects):
+        place = other.resolve()
+        if depth >= MOST_BORROWED or not any(place.is_relative_to(lender) for lender in allowed):
+            raise GitError(
+                f"{objects.parent} borrows objects from {place}, which is not read unless [git] alternates lists a "
+                "folder above it; or copy them with `git repack -a -d` and remove objects/info/alternates"
+            )
+        check_plain(place)
+        _check_borrowed(place, lenders, depth + 1)
