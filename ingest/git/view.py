@@ -117,8 +117,12 @@ def _copy(source: Path, target: Path, most_bytes: int) -> None:
 
 def _borrowed(objects: Path) -> list[Path]:
     """Return the folders of objects that git would read beside a repository's own."""
-    lines = (read_plain(objects / "info" / "alternates") or b"").split(b"\n")
-    return [objects / os.fsdecode(line.strip(b'"')) for line in lines if line and not line.startswith(b"#")]
+    path = objects / "info" / "alternates"
+    lines = (read_plain(path) or b"").split(b"\n")
+    # git unquotes such a line by rules of its own, so that another folder would be read than the one we compare.
+    if any(line.startswith(b'"') for line in lines):
+        raise GitError(f"{path} has a path in quotes, which is not read: write it without, or run `git repack -a -d`")
+    return [objects / os.fsdecode(line) for line in lines if line and not line.startswith(b"#")]
 
 
 def _check_borrowed(objects: Path, lenders: Sequence[Path], depth: int = 0) -> None:
