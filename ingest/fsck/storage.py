@@ -16,8 +16,8 @@ BATCH_TEXTS = 256
 
 def check_storage(store: Store) -> list[Problem]:
     """Return what of the whole store is damaged; all of it is read."""
-    kinds = {"vectors": "vectors", "database": "storage"}
-    return [Problem(kinds[one.kind], "", one.detail) for one in store.inspect(thoroughly=True)]
+    found = store.inspect(thoroughly=True)
+    return [Problem("vectors" if one.kind == "vectors" else "storage", "", one.detail) for one in found]
 
 
 def mend_vectors(workshop: Workshop) -> int:

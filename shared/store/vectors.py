@@ -28,5 +28,5 @@ def unusable(vector: Vector | None) -> str:
 
 def usable_rows(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Return which rows of a matrix can be searched: ``unusable`` for many."""
-    usable: NDArray[np.bool_] = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
-    return usable
+    finite: NDArray[np.bool_] = np.all(np.isfinite(vectors), axis=1)
+    return np.logical_and(finite, np.any(vectors, axis=1))
