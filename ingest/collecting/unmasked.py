@@ -71,7 +71,7 @@ def _versions(head: Head, repo: str) -> list[str]:
 
 def _left(store: Store, head: Head, repo: str) -> Iterator[bool]:
     """Yield True for each thing that is not done yet."""
-    timelines = head.of_repo(repo)
+    timelines = set(head.of_repo(repo))
     for timeline in timelines:
         records = published_transactions(store, head, timeline)
         yield any(not record.is_masked for record in records)

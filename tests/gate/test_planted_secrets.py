@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 import zlib
 from contextlib import closing
 
@@ -10,6 +11,7 @@ import pytest
 from codequarry.ingest.collecting.unmasked import noted_commits, repositories_with_unmasked
 from codequarry.ingest.files.scan import SKIP_REASONS
 from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.remasking import finish_masking
 from codequarry.shared.model import Filters
 from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.refs import Ref
@@ -104,6 +106,22 @@ def test_an_ordinary_run_masks_an_index_made_before(make_workshop_on_each, make_
     assert noted_commits(after.store, "project") is None
     again = index_repository(IndexRequest(address), after)
     assert (again.changed, again.masked_anew, again.given_up) == (False, (), 0)
+
+
+def test_rows_from_before_stay_noted_until_searches_that_run_have_ended(make_workshop, make_repository):
+    """The rows are deleted after `retention.grace_seconds`: until then nothing may say that they are gone."""
+    before = make_workshop(retention={"grace_seconds": 0.5}, secrets={"action": "off"})
+    address = str(make_repository(files=FILES).folder)
+    index_repository(IndexRequest(address), before)
+    settings = before.settings.model_copy(update={"secrets": type(before.settings.secrets)()})
+    after = type(before)(before.store, before.embedder, settings)
+    report = index_repository(IndexRequest(address), after)
+    assert not report.erased
+    assert repositories_with_unmasked(after.store) == ["project"]
+    time.sleep(0.6)
+    assert finish_masking(after, "project")
+    assert repositories_with_unmasked(after.store) == []
+    assert shown(after) == set()
 
 
 def test_a_layer_over_an_index_made_before_masks_its_base_first(make_workshop, make_repository):
