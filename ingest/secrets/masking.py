@@ -44,7 +44,8 @@ def _masked(text: str, secrets: Sequence[Secret]) -> str:
 def _in_characters(text: str, path: str) -> list[Secret]:
     """Return what the rules find, in order, without what lies within another finding."""
     data = text.encode("utf-8", "surrogatepass")
-    found = sorted(set(_found(data, path)), key=lambda one: (one.start, -one.end))
+    # Of rules that find the same place the first one names it, in every process: a set would be ordered by chance.
+    found = sorted(dict.fromkeys(_found(data, path)), key=lambda one: (one.start, -one.end))
     alone: list[Secret] = []
     for one in found:
         if not alone or one.end > alone[-1].end:
@@ -84,10 +85,14 @@ def _with_repeats(text: str, secrets: tuple[Secret, ...]) -> tuple[Secret, ...]:
     if len(found) > MOST_REPEATED:
         return secrets
     values = {value: rule for value, rule in found.items() if any(character.isdigit() for character in value)}
+    known = {(one.start, one.end) for one in secrets}
     repeats = [
-        Secret(rule, place, place + len(value)) for value, rule in values.items() for place in _places(text, value)
+        Secret(rule, place, place + len(value))
+        for value, rule in values.items()
+        for place in _places(text, value)
+        if (place, place + len(value)) not in known
     ]
-    return tuple(sorted({*secrets, *repeats}, key=lambda one: (one.start, -one.end, one.rule)))
+    return tuple(sorted((*secrets, *repeats), key=lambda one: (one.start, -one.end, one.rule)))
 
 
 def _places(text: str, value: str) -> Iterator[int]:
