@@ -92,7 +92,9 @@ def _share_refs(repository: LocalRepository, view: Path) -> None:
     if not (common / "refs").is_dir():
         raise GitError(f"{repository.shown} is damaged: it has no refs; see `git fsck`")
     (view / "refs").symlink_to(common / "refs")
-    _copy(common / "packed-refs", view / "packed-refs", REFS_BYTES)
+    with open_plain(common / "packed-refs", REFS_BYTES) as packed:
+        if packed:  # by a link: what `git pack-refs` moves there meanwhile is found
+            (view / "packed-refs").symlink_to(common / "packed-refs")
 
 
 def _share_objects(view: Path, folders: Sequence[Path]) -> None:
