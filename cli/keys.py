@@ -86,10 +86,13 @@ def create(
 @app.command("list", epilog=examples("keys list", "keys list --json"))
 def list_all(context: typer.Context, as_json: Json = False) -> None:
     """List the keys, expired and revoked ones too; never their secrets."""
+    from codequarry.shared.access.binding import bind_index
     from codequarry.shared.access.key_list import list_keys
     from codequarry.shared.access.keys import moment
 
     with workplace(load(context).settings) as place:
+        # An older release's grants have no repository until they are bound: they would look lost.
+        bind_index(place.store)
         shown = [key.to_json(moment()) for key in list_keys(place.store)]
     if as_json:
         write_json({"keys": shown})
