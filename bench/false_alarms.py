@@ -29,7 +29,7 @@ def findings(folder: Path, *, quiet: bool) -> tuple[int, int, Counter[str]]:
     chunks = masked = 0
     by_rule: Counter[str] = Counter()
     with BlobReader(mirror) as blobs:
-        for entry in list_tree(mirror, mirror.commit_of("HEAD") or "HEAD"):
+        for entry in list_tree(mirror.folder, mirror.environment, mirror.commit_of("HEAD") or "HEAD"):
             task = rules.decide(entry)
             if task.skip:
                 continue

@@ -17,7 +17,6 @@ from codequarry.shared.jobs.job import UNFINISHED, Job, JobKind, JobRequest, Job
 from codequarry.shared.jobs.lifecycle import begun, cancelled, joined
 from codequarry.shared.jobs.order import Order, opposites
 from codequarry.shared.store.port import Document, Store
-from codequarry.shared.telemetry.logs import logger
 from codequarry.shared.versions.settled import write_settled
 
 JOB_PREFIX = "job:"
@@ -28,8 +27,6 @@ WAITING_PREFIX = "job-waiting:"
 BY_KEY: tuple[Trigger, ...] = ("search", "request")
 # A job takes seconds: sooner there is hardly room for another one.
 QUOTA_SECONDS = 10.0
-
-log = logger("codequarry.jobs")
 
 
 def submit(store: Store, request: JobRequest) -> tuple[Job, bool]:
@@ -146,6 +143,10 @@ def job_in(document: Document) -> Job | None:
 @lru_cache(maxsize=1000)
 def _tell_damaged(key: str, reason: str) -> None:
     """Say once that a document is none of a job: it is met every few seconds."""
+    # Loaded here: a search reads jobs too, and loading the logs takes longer than a search.
+    from codequarry.shared.telemetry.logs import logger
+
+    log = logger("codequarry.jobs")
     log.warning("a document of the catalog is no job, and is left alone", key=key, reason=reason)
 
 

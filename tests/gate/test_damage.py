@@ -196,7 +196,8 @@ def test_damage_is_seen_by_a_process_that_has_the_file_in_memory_already(index: 
 
 
 def command(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"CODEQUARRY_HOME": str(home)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CODEQUARRY_")}
+    environment["CODEQUARRY_HOME"] = str(home)
     run = [sys.executable, "-m", "codequarry.cli.main", *arguments]
     return subprocess.run(run, env=environment, capture_output=True, text=True, timeout=120)
 

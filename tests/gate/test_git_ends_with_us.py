@@ -31,12 +31,13 @@ import sys, time
 from pathlib import Path
 from codequarry.ingest.git.fetching import fetch
 from codequarry.ingest.git.mirrors import open_access
-from codequarry.ingest.git.objects import BlobReader, list_tree
+from codequarry.ingest.git.objects import BlobReader
+from codequarry.ingest.git.trees import list_tree
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.shared.settings.config import GitSettings
 fetched = fetch(open_access(parse_origin(sys.argv[1]), GitSettings(), Path(sys.argv[2])), None)
 blobs = BlobReader(fetched.mirror)
-for entry in list_tree(fetched.mirror, fetched.commit):
+for entry in list_tree(fetched.mirror.folder, fetched.mirror.environment, fetched.commit):
     blobs.read(entry.blob)
 print("reading", flush=True)
 time.sleep(1000)

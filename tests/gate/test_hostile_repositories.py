@@ -117,7 +117,7 @@ def served(home: Path, *settings: str) -> Iterator[tuple[subprocess.Popen[str], 
     """Run the service and give its process and address."""
     chosen = [part for setting in (f"api.local_roots={home.parent}", *settings) for part in ("--set", setting)]
     process = subprocess.Popen(
-        [*CODEQUARRY, *chosen, "serve", "--port", "0"],
+        [*CODEQUARRY, *chosen, "serve", "--trust-loopback", "--port", "0"],
         env=environment(home),
         cwd=home.parent,
         stdout=subprocess.DEVNULL,

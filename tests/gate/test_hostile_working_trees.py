@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from codequarry.ingest.git import ownership
 from codequarry.ingest.git.file_tree import FileTree
 from codequarry.ingest.git.hashing import blob_of
 from codequarry.ingest.git.mirrors import mirrors_folder
@@ -350,7 +352,8 @@ def test_another_users_repository_is_refused_until_git_is_told_to_trust_it(victi
     for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "SUDO_UID"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    other = SimpleNamespace(**{**vars(os), "geteuid": lambda: os.getuid() + 1})
+    monkeypatch.setattr(ownership, "os", other)
     error = victim.index(way)
     assert f"detected dubious ownership in repository at '{victim.folder}'" in error
     assert f"git config --global --add safe.directory {victim.folder}" in error
