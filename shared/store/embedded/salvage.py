@@ -1,0 +1,158 @@
+"""A new folder with all that a damaged one still holds: the catalog, vectors, and the rows of files that are whole."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from codequarry.shared.model import Chunk
+from codequarry.shared.store.embedded.database import Database
+from codequarry.shared.store.embedded.payload import decode
+from codequarry.shared.store.embedded.relisting import list_anew
+from codequarry.shared.store.embedded.salvaged_vectors import SalvagedVectors
+from codequarry.shared.store.embedded.schema import DATABASE
+from codequarry.shared.store.embedded.sql import fetch, fetch_first
+from codequarry.shared.store.embedded.vectors import VectorFile
+from codequarry.shared.store.embedded.wreck import DOCUMENT_INDEX, PATH_INDEX, Wreck
+
+# Rows written in one transaction.
+_PAGE = 10_000
+_FILE = "file.timeline = chunk.timeline AND file.path = chunk.path AND file.born = chunk.born"
+_UNUSABLE_CHUNKS = (
+    "DELETE FROM chunk WHERE row NOT IN (SELECT row FROM payload) OR path NOT IN (SELECT id FROM path)"
+    " OR slot NOT IN (SELECT slot FROM vector)"
+)
+_INCOMPLETE_FILES = (
+    "DELETE FROM file WHERE path NOT IN (SELECT id FROM path)"
+    f" OR rows != (SELECT count(*) FROM chunk WHERE {_FILE})"
+    " RETURNING timeline, (SELECT path.path FROM path WHERE path.id = file.path)"
+)
+# A slot may be used by many rows, which all have the same text.
+_WITHOUT_KEY = (
+    "SELECT slot, body FROM chunk JOIN payload USING (row)"
+    " WHERE slot < ? AND slot NOT IN (SELECT slot FROM vector) GROUP BY slot"
+)
+_LEFT_OVER = (
+    f"DELETE FROM chunk WHERE NOT EXISTS (SELECT 1 FROM file WHERE {_FILE})",
+    "DELETE FROM payload WHERE row NOT IN (SELECT row FROM chunk)",
+    "DELETE FROM path WHERE id NOT IN (SELECT path FROM chunk) AND id NOT IN (SELECT path FROM file)",
+)
+
+KeyOf = Callable[[Chunk], str]
+Advance = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Salvage:
+    """What was found and what is missing.
+
+    ``incomplete`` are the timeline and path of file versions that have lost something and were left out; where
+    ``may_lack_rows``, there may be others of which nothing is left. Of ``lost_documents`` only the keys are known;
+    where ``may_lack_documents``, there may be others. ``lost_vectors`` are in use and hold zeros now.
+    """
+
+    pages: int
+    damaged_pages: int
+    may_lack_rows: bool
+    may_lack_documents: bool
+    lost_documents: tuple[str, ...]
+    incomplete: tuple[tuple[int, str], ...]
+    files: int
+    rows: int
+    vectors: int
+    lost_vectors: int
+
+
+def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance: Advance) -> Salvage:
+    """Fill the new folder ``target``; ``key_of`` gives the key of a chunk's vector where no table has it any more.
+
+    ``advance`` is told of rows as they are written. What is in no tree of the damaged file, as what was deleted, is
+    not brought back.
+    """
+    wreck = Wreck(damaged / DATABASE)
+    vectors = SalvagedVectors(damaged, wreck, dimension)
+    with closing(Database(target, dimension)) as database:
+        _copy(database, "document VALUES (?, ?, ?)", (values for _, values in wreck.records("document")))
+        _copy(database, "path VALUES (?, ?)", _paths(wreck))
+        _copy(database, f"file VALUES ({', '.join('?' * 14)})", _rows(wreck, "file"))
+        _copy(database, f"chunk VALUES ({', '.join('?' * 8)})", _rows(wreck, "chunk"))
+        _copy(database, "payload VALUES (?, ?)", _rows(wreck, "payload"))
+        lost_vectors = _copy_vectors(database, vectors, VectorFile(target, dimension))
+        incomplete = _drop_incomplete(database, vectors.slots, key_of)
+        list_anew(database, advance)
+        with database.reading() as connection:
+            counts = [int(connection.execute(f"SELECT count(*) FROM {table}").get) for table in ("file", "chunk")]
+            lost = _lost_documents(connection, wreck)
+    return Salvage(
+        pages=wreck.pages,
+        damaged_pages=wreck.damaged_pages,
+        may_lack_rows=wreck.may_lack_rows,
+        may_lack_documents=wreck.may_lack_documents,
+        lost_documents=tuple(lost),
+        incomplete=tuple(incomplete),
+        files=counts[0],
+        rows=counts[1],
+        vectors=vectors.slots - lost_vectors,
+        lost_vectors=lost_vectors,
+    )
+
+
+def _copy(database: Database, into: str, rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows in transactions of some; what is there already stays."""
+    waiting = iter(rows)
+    while some := list(islice(waiting, _PAGE)):
+        with database.writing() as connection:
+            connection.executemany(f"INSERT OR IGNORE INTO {into}", some)
+
+
+def _rows(wreck: Wreck, table: str) -> Iterator[Sequence[Any]]:
+    """Yield rows whose first column is their number, which the record leaves out."""
+    return ((row, *values[1:]) for row, values in wreck.records(table))
+
+
+def _paths(wreck: Wreck) -> Iterator[Sequence[Any]]:
+    yield from _rows(wreck, "path")
+    yield from ((values[1], values[0]) for _, values in wreck.records(PATH_INDEX))
+
+
+def _copy_vectors(database: Database, vectors: SalvagedVectors, vector_file: VectorFile) -> int:
+    """Write the vectors to the same slots, and return how many of those that have a key are lost."""
+    first = lost = 0
+    for part, right in vectors.parts():
+        with database.writing() as connection:
+            vector_file.append(connection, part)
+            here = [(vectors.keys[slot], slot) for slot in range(first, first + len(part)) if slot in vectors.keys]
+            connection.executemany("INSERT OR IGNORE INTO vector VALUES (?, ?)", here)
+        lost += sum(not right[slot - first] for _, slot in here)
+        first += len(part)
+    return lost
+
+
+def _drop_incomplete(database: Database, slots: int, key_of: KeyOf) -> list[tuple[int, str]]:
+    """Delete what is left of files that have lost something, and return the timelines and paths of their records."""
+    with database.writing() as connection:
+        _find_keys(connection, slots, key_of)
+        connection.execute(_UNUSABLE_CHUNKS)
+        incomplete = fetch(connection, _INCOMPLETE_FILES)
+        for statement in _LEFT_OVER:
+            connection.execute(statement)
+    return [(timeline, path) for timeline, path in incomplete if path is not None]
+
+
+def _find_keys(connection: apsw.Connection, slots: int, key_of: KeyOf) -> None:
+    """Give vectors whose key is lost the one of a chunk that uses them."""
+    for slot, body in fetch(connection, _WITHOUT_KEY, (slots,)):
+        key = key_of(decode(body)[0])
+        connection.execute("INSERT OR IGNORE INTO vector VALUES (?, ?)", (key, slot))
+        connection.execute(
+            "UPDATE chunk SET slot = (SELECT slot FROM vector WHERE key = ?) WHERE slot = ?", (key, slot)
+        )
+
+
+def _lost_documents(connection: apsw.Connection, wreck: Wreck) -> list[str]:
+    found = set(fetch_first(connection, "SELECT key FROM document"))
+    return sorted({str(values[0]) for _, values in wreck.records(DOCUMENT_INDEX)} - found)

@@ -1,0 +1,83 @@
+"""What a damaged database still holds, table by table."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from codequarry.shared.errors import StoreDamaged
+from codequarry.shared.store.embedded.pages import PageFile
+from codequarry.shared.store.embedded.schema import SCHEMA_VERSION
+from codequarry.shared.store.embedded.trees import Record, Trees, Value, is_of_map
+
+DOCUMENT_INDEX, PATH_INDEX, VECTOR_INDEX = "sqlite_autoindex_document_1", "sqlite_autoindex_path_1", "vector_slot"
+_OF_ROWS = frozenset({"path", "chunk", "payload", "file"})
+_FILE_COLUMNS = 14
+# Which tree it is, told from one of its records, where the first page is damaged: "n" stands for NULL.
+_SHAPES = {"sss": "document", "ns": "path", "nsiiiiii": "chunk", "nb": "payload", "ni": "vector_block", "is": VECTOR_INDEX}
+_LETTERS = {type(None): "n", int: "i", float: "f", str: "s", bytes: "b"}
+
+
+class Wreck:
+    """A database file of which some pages are not what was written; nothing in it is changed."""
+
+    def __init__(self, path: Path) -> None:
+        """Look at every page; StoreDamaged where an older release wrote the file: its pages have no checksums."""
+        self._pages = PageFile(path)
+        self._check_format()
+        self._trees = Trees(self._pages)
+        # The first page may be damaged.
+        names = dict(self._guessed()) | self._trees.names
+        self._roots = {name: root for root, name in names.items()}
+
+    @property
+    def pages(self) -> int:
+        """How many pages the file has, or had."""
+        return self._pages.count
+
+    @property
+    def damaged_pages(self) -> int:
+        """How many of them are not what was written."""
+        return len(self._pages.damaged)
+
+    @property
+    def may_lack_rows(self) -> bool:
+        """Whether a damaged page may have held rows, their texts or file records."""
+        return self._may_lack(_OF_ROWS)
+
+    @property
+    def may_lack_documents(self) -> bool:
+        """Whether documents may be lost of which not even the key is known."""
+        is_index_whole = DOCUMENT_INDEX in self._roots and not self._may_lack({DOCUMENT_INDEX})
+        return self._may_lack({"document"}) and not is_index_whole
+
+    def records(self, name: str) -> Iterator[tuple[int, Record]]:
+        """Yield the records of a table or index that can be read, each with its row number, in no order."""
+        if root := self._roots.get(name):
+            for entry in self._trees.entries(root):
+                yield entry.row, entry.values
+
+    def _may_lack(self, names: set[str] | frozenset[str]) -> bool:
+        """Return whether a damaged page was of one of these trees, or may have been."""
+        named = {page: name for name, root in self._roots.items() for page in self._trees.pages_of[root]}
+        damaged = (page for page in self._pages.damaged if page != 1 and not is_of_map(page))
+        return any(named.get(page, "") in {"", *names} for page in damaged)
+
+    def _check_format(self) -> None:
+        head = self._pages.head()
+        version = int.from_bytes(head[60:64]) if head else SCHEMA_VERSION
+        if version != SCHEMA_VERSION:
+            raise StoreDamaged(
+                f"the database is damaged, and it has format {version}, of which this release can't repair a damaged "
+                f"one (it knows {SCHEMA_VERSION}); restore a backup with the release that wrote it"
+            )
+
+    def _guessed(self) -> Iterator[tuple[int, str]]:
+        for root in self._trees.pages_of:
+            entry = next(self._trees.entries(root), None)
+            if entry and (name := _guess(entry.values)):
+                yield root, name
+
+
+def _guess(values: tuple[Value, ...]) -> str:
+    if len(values) == _FILE_COLUMNS:
+        return "file"
+    return _SHAPES.get("".join(_LETTERS[type(value)] for value in values), "")
