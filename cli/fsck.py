@@ -1,10 +1,12 @@
 """`codequarry fsck`: the index against git."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from codequarry.cli import progress
+from codequarry.cli import progress, rebuilding
 from codequarry.cli.asking import Branch, Commit, Pull, Tag, Workspace, version_query
 from codequarry.cli.console import count, note, safe_line, write, write_json, write_table
 from codequarry.cli.failures import FAILED
@@ -13,14 +15,28 @@ from codequarry.cli.invocation import Json, load, workplace
 if TYPE_CHECKING:
     from codequarry.ingest.fsck.files import Problem
     from codequarry.ingest.fsck.versions import FsckReport
+    from codequarry.ingest.repair.report import RepairReport
     from codequarry.ingest.report import Workshop
     from codequarry.search_api.versions import VersionQuery
+    from codequarry.shared.settings.config import SettingsModel
     from codequarry.shared.store.port import Store
     from codequarry.shared.versions.transactions import TransactionRecord
+
+Found = TypeVar("Found")
 
 SHORT_COMMIT = 12
 # More than a person reads at once; --json has all.
 MOST_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Which version is checked, and how."""
+
+    repo: str
+    version: "VersionQuery"
+    full_text: bool
+    repair: bool
 
 
 def fsck(
@@ -37,7 +53,9 @@ def fsck(
     full_text: Annotated[
         bool, typer.Option("--full-text", help="Compare the text of every file, not of 200 picked at random.")
     ] = False,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what is wrong with the newest commit.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend what is wrong with the newest commit, and a damaged store.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Compare the store with its checksums, and the index with git: path by path, blob by blob.
@@ -46,59 +64,98 @@ def fsck(
     """
     version = version_query(branch, tag, commit, pull, workspace)
     settings = load(context).settings
-    from codequarry.ingest.report import Workshop
-
-    with workplace(settings) as place:
-        workshop = Workshop(place.store, place.embedder, settings)
-        if repo is None:
-            _check_store(workshop, repair=repair, as_json=as_json)
-            return
-        found = _check(workshop, repo, version, full_text=full_text)
-        left = _repair(workshop, found, repo, version, full_text=full_text) if repair and found.problems else found
-    if as_json:
-        write_json(_body(found, left, repair=repair))
+    if repo is None:
+        _fsck_store(settings, repair=repair, as_json=as_json)
     else:
-        _show(found, left, repo, repair=repair)
-    if left.problems:
+        _fsck_version(settings, _Asked(repo, version, full_text, repair), as_json=as_json)
+
+
+def _fsck_version(settings: "SettingsModel", asked: _Asked, *, as_json: bool) -> None:
+    rebuilt, (found, left) = _looked(settings, asked.repair, as_json, lambda workshop: _look(workshop, asked))
+    if as_json:
+        write_json(_body(found, left, repair=asked.repair) | rebuilding.body(rebuilt))
+    else:
+        _show(found, left, asked.repo, repair=asked.repair)
+    if left.problems or (rebuilt and rebuilt.lost):
         raise typer.Exit(FAILED)
 
 
-def _check_store(workshop: "Workshop", *, repair: bool, as_json: bool) -> None:
-    """Look for damage in all that is stored, whatever repository it belongs to."""
-    from codequarry.ingest.fsck.storage import check_storage, mend_vectors
+def _look(workshop: "Workshop", asked: _Asked) -> "tuple[FsckReport, FsckReport]":
+    """Check a version, and repair it if that was asked for; return what was found before and what is left."""
+    found = _check(workshop, asked)
+    return found, _repair(workshop, found, asked) if asked.repair and found.problems else found
 
-    found = left = check_storage(workshop.store)
-    if repair and any(problem.kind == "vectors" for problem in found):
-        made = mend_vectors(workshop)
-        note(f"store: {count(made, 'vector')} made anew")
-        left = check_storage(workshop.store)
+
+def _fsck_store(settings: "SettingsModel", *, repair: bool, as_json: bool) -> None:
+    """Look for damage in all that is stored, whatever repository it belongs to."""
+    rebuilt, (found, left) = _looked(settings, repair, as_json, lambda workshop: _look_at_store(workshop, repair))
     if as_json:
         repaired = {"repaired": [_problem(one) for one in found]} if repair else {}
-        write_json({"clean": not left, "problems": [_problem(one) for one in left], **repaired})
+        body = {"clean": not left, "problems": [_problem(one) for one in left], **repaired}
+        write_json(body | rebuilding.body(rebuilt))
     else:
         write(f"store: {'clean' if not left else count(len(left), 'problem')}")
         _list(tuple(left))
-    if left:
+    if left or (rebuilt and rebuilt.lost):
         raise typer.Exit(FAILED)
 
 
-def _check(workshop: "Workshop", repo: str, version: "VersionQuery", *, full_text: bool) -> "FsckReport":
+def _look_at_store(workshop: "Workshop", repair: bool) -> "tuple[list[Problem], list[Problem]]":
+    from codequarry.ingest.fsck.storage import check_readable, check_storage, mend_vectors
+
+    found = check_storage(workshop.store)
+    if repair:
+        check_readable(found)
+    if not repair or not any(problem.kind == "vectors" for problem in found):
+        return found, found
+    note(f"store: {count(mend_vectors(workshop), 'vector')} made anew")
+    return found, check_storage(workshop.store)
+
+
+def _looked(
+    settings: "SettingsModel", repair: bool, as_json: bool, look: "Callable[[Workshop], Found]"
+) -> "tuple[RepairReport | None, Found]":
+    """Return what ``look`` finds; where it finds the database damaged and may repair it, that is done first."""
+    from codequarry.shared.errors import NotIndexed, StoreDamaged
+
+    try:
+        return None, _opened(settings, look)
+    except StoreDamaged:
+        if not repair or settings.store != "embedded":
+            raise
+    rebuilt = rebuilding.rebuild(settings)
+    if not as_json:
+        rebuilding.show(rebuilt)
+    try:
+        return rebuilt, _opened(settings, look)
+    except NotIndexed:
+        if as_json:
+            write_json({"clean": False, "problems": []} | rebuilding.body(rebuilt))
+        raise
+
+
+def _opened(settings: "SettingsModel", look: "Callable[[Workshop], Found]") -> "Found":
+    from codequarry.ingest.report import Workshop
+
+    with workplace(settings) as place:
+        return look(Workshop(place.store, place.embedder, settings))
+
+
+def _check(workshop: "Workshop", asked: _Asked) -> "FsckReport":
     from codequarry.ingest.fsck.versions import check_version
 
-    record = _record(workshop.store, repo, version)
+    record = _record(workshop.store, asked.repo, asked.version)
     with progress.shown() as observe:
-        return check_version(record, workshop, observe, full_text=full_text)
+        return check_version(record, workshop, observe, full_text=asked.full_text)
 
 
-def _repair(
-    workshop: "Workshop", found: "FsckReport", repo: str, version: "VersionQuery", *, full_text: bool
-) -> "FsckReport":
+def _repair(workshop: "Workshop", found: "FsckReport", asked: _Asked) -> "FsckReport":
     """Mend what was found, and check what is there then."""
     from codequarry.ingest.fsck.versions import repair_version
 
     with progress.shown() as observe:
         repair_version(found, workshop, observe)
-    return _check(workshop, repo, version, full_text=full_text)
+    return _check(workshop, asked)
 
 
 def _record(store: "Store", repo: str, version: "VersionQuery") -> "TransactionRecord":

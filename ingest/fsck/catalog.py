@@ -15,7 +15,7 @@ from codequarry.shared.store.port import Store
 from codequarry.shared.versions.head import Head, Place
 from codequarry.shared.versions.ledger import change_head, published_transactions, read_head
 from codequarry.shared.versions.settled import put_document
-from codequarry.shared.versions.transactions import raise_floor
+from codequarry.shared.versions.transactions import raise_floor, transactions_prefix
 
 
 def check_catalog(store: Store, repo: str) -> list[Problem]:
@@ -113,7 +113,7 @@ def _aborted(number: int, head: Head) -> tuple[Head, None]:
 def leftovers(store: Store, head: Head, repo: str) -> Iterator[Place]:
     """Yield the aborted transactions of a repository of which rows are still there."""
     for timeline in head.of_repo(repo):
-        prefix = f"transaction:{timeline:010d}:"
+        prefix = transactions_prefix(timeline)
         numbers = (int(document.key.removeprefix(prefix)) for document in store.list_documents(prefix))
         for number in numbers:
             if number not in head.aborted:

@@ -1,13 +1,15 @@
 """What is stored against what was written, and new vectors for damaged ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from codequarry.ingest.chunking.lexical import embedded_text
 from codequarry.ingest.fsck.files import Problem
 from codequarry.ingest.report import Workshop
 from codequarry.ingest.transaction.writing import stride_windows
 from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.model import Chunk
+from codequarry.shared.store.embedded.schema import MEND_DATABASE
 from codequarry.shared.store.port import MendsVectors, Store, Vector
 
 # Texts embedded at a time, between two looks at Ctrl-C.
@@ -18,6 +20,12 @@ def check_storage(store: Store) -> list[Problem]:
     """Return what of the whole store is damaged; all of it is read."""
     found = store.inspect(thoroughly=True)
     return [Problem("vectors" if one.kind == "vectors" else "storage", "", one.detail) for one in found]
+
+
+def check_readable(problems: Sequence[Problem]) -> None:
+    """Raise StoreDamaged if more than vectors is damaged: then the whole store is made again (``ingest/repair``)."""
+    if damage := next((problem for problem in problems if problem.kind == "storage"), None):
+        raise StoreDamaged(f"{damage.detail}; {MEND_DATABASE}")
 
 
 def mend_vectors(workshop: Workshop) -> int:
@@ -36,10 +44,10 @@ def _batches(lost: dict[str, Chunk], embedder: Embedder) -> Iterator[tuple[list[
     keys = list(lost)
     for start in range(0, len(keys), BATCH_TEXTS):
         some = keys[start : start + BATCH_TEXTS]
-        yield some, [_text(lost[key], embedder) for key in some]
+        yield some, [embedded_of(lost[key], embedder) for key in some]
 
 
-def _text(chunk: Chunk, embedder: Embedder) -> str:
+def embedded_of(chunk: Chunk, embedder: Embedder) -> str:
     """Return what was embedded of a chunk, or of the stride of it that its row stands for."""
     text = embedded_text(chunk)
     if chunk.stride_info is None:

@@ -14,7 +14,7 @@ from codequarry.ingest.files.worker import Assignment
 from codequarry.ingest.files.workers import open_readers, reading_processes
 from codequarry.ingest.fsck.catalog import check_catalog, give_up_lost, mend_catalog
 from codequarry.ingest.fsck.files import Problem, check_files, is_readable
-from codequarry.ingest.fsck.storage import check_storage, mend_vectors
+from codequarry.ingest.fsck.storage import check_readable, check_storage, mend_vectors
 from codequarry.ingest.fsck.texts import check_skipped, check_text
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.mirrors import mirror_folder, open_access
@@ -25,7 +25,7 @@ from codequarry.ingest.report import IndexReport, IndexRequest, Observe, Worksho
 from codequarry.ingest.sources import rules_of_commit
 from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import read_workspace
-from codequarry.shared.errors import GitError, NotIndexed, StoreDamaged, UsageError
+from codequarry.shared.errors import GitError, NotIndexed, UsageError
 from codequarry.shared.model import INDEXED, FileRecord, Snapshot
 from codequarry.shared.repositories.catalog import Repository, read_repository
 from codequarry.shared.settings.config import SettingsModel
@@ -61,7 +61,7 @@ class FsckReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Version:
+class Version:
     """A version as git and the settings have it."""
 
     mirror: Mirror
@@ -87,7 +87,7 @@ def _check_version(
     store = workshop.store
     watch = Watch(store, observe, record.repo, saves=False)
     watch.say("listing")
-    version = _read_version(record, repository, workshop)
+    version = read_version(record, repository, workshop)
     store.refresh()
     watch.say("inspecting")
     problems = [*check_storage(store), *check_catalog(store, record.repo)]
@@ -134,11 +134,7 @@ def _check_repairable(report: FsckReport, published: int) -> None:
             "the head document is older than the rows, so no transaction can mend them: restore both from one backup, "
             "or index again into an empty store"
         )
-    if damage := next((problem for problem in report.problems if problem.kind == "storage"), None):
-        raise StoreDamaged(
-            f"{damage.detail}; this can't be mended in place: restore a backup (codequarry restore), or move the store "
-            "away and index again"
-        )
+    check_readable(report.problems)
     if report.wrong_paths and report.record.number != published:
         raise UsageError(
             f"{report.record.commit} is not the newest commit of {report.record.ref}, and what was published never "
@@ -146,7 +142,7 @@ def _check_repairable(report: FsckReport, published: int) -> None:
         )
 
 
-def _read_version(record: TransactionRecord, repository: Repository, workshop: Workshop) -> _Version:
+def read_version(record: TransactionRecord, repository: Repository, workshop: Workshop) -> Version:
     """List the files of a version under the settings and its own ignore file."""
     key = read_head(workshop.store).timelines[record.timeline].ref
     if key and (ref := Ref.of_key(key)).kind == "workspace":
@@ -154,19 +150,17 @@ def _read_version(record: TransactionRecord, repository: Repository, workshop: W
     return _read_commit(record, repository, workshop.settings)
 
 
-def _read_working_tree(
-    record: TransactionRecord, ref: Ref, repository: Repository, settings: SettingsModel
-) -> _Version:
+def _read_working_tree(record: TransactionRecord, ref: Ref, repository: Repository, settings: SettingsModel) -> Version:
     source = read_workspace(origin_of_record(repository.origin), ref, settings)
     if not record.rules.endswith(source.state) or record.commit != source.commit:
         raise GitError(
             f"{ref.value} is no longer as it was indexed, and nobody else has its files: "
             f"codequarry index --workspace {ref.value}, then check it"
         )
-    return _Version(source.mirror, source.rules, {task.path: task for task in source.tasks})
+    return Version(source.mirror, source.rules, {task.path: task for task in source.tasks})
 
 
-def _read_commit(record: TransactionRecord, repository: Repository, settings: SettingsModel) -> _Version:
+def _read_commit(record: TransactionRecord, repository: Repository, settings: SettingsModel) -> Version:
     origin = origin_of_record(repository.origin)
     settings = settings_for(settings, origin.url, origin.host)
     mirror = open_access(origin, settings.git, settings.home).mirror
@@ -178,11 +172,11 @@ def _read_commit(record: TransactionRecord, repository: Repository, settings: Se
     rules = rules_of_commit(settings, mirror, record.commit)
     limits = settings.indexing
     order = ListingOrder(mirror.folder, mirror.environment, record.commit, rules, limits.max_paths)
-    return _Version(mirror, rules, {task.path: task for task in list_files(order, limits)})
+    return Version(mirror, rules, {task.path: task for task in list_files(order, limits)})
 
 
 def _to_read(
-    version: _Version, records: Sequence[FileRecord], *, same_rules: bool, everything: bool
+    version: Version, records: Sequence[FileRecord], *, same_rules: bool, everything: bool
 ) -> list[FileRecord]:
     """Choose the records whose blob is read: all that it can tell more about, or a few of them."""
     readable = [
@@ -196,7 +190,7 @@ def _to_read(
 
 
 def _check_texts(
-    version: _Version,
+    version: Version,
     records: Sequence[FileRecord],
     store: Store,
     snapshot: Snapshot,
@@ -212,7 +206,7 @@ def _check_texts(
 
 
 def _check_skipped(
-    version: _Version, records: Sequence[FileRecord], settings: SettingsModel, watch: Watch
+    version: Version, records: Sequence[FileRecord], settings: SettingsModel, watch: Watch
 ) -> list[Problem]:
     """Decide anew about files that were skipped for their content, in a process of its own as a run does."""
     problems: list[Problem] = []

@@ -42,7 +42,7 @@ def switch(old: Store, new: Store, copier: Copier, pulse: Pulse, edition: int) -
 
 def copy_documents(old: Store, new: Store) -> None:
     """Make the catalog of the new edition what that of the old one is."""
-    wanted = {document.key: _carried(document) for document in old.list_documents("") if _is_carried(document.key)}
+    wanted = {document.key: carried(document) for document in old.list_documents("") if _is_carried(document.key)}
     there = {document.key: document for document in new.list_documents("") if document.key not in _OWN}
     for key, body in wanted.items():
         known = there.get(key)
@@ -52,7 +52,7 @@ def copy_documents(old: Store, new: Store) -> None:
         new.delete_document(key)
 
 
-def _carried(document: Document) -> Mapping[str, Any]:
+def carried(document: Document) -> Mapping[str, Any]:
     """Return what becomes of a document; whoever runs a job can publish nothing any more, so it waits again."""
     if document.key.startswith(JOB_PREFIX):
         job = job_in(document)

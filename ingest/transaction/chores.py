@@ -5,10 +5,11 @@ from collections.abc import Callable, Collection
 
 from codequarry.ingest.collecting.retention import sweep_key, swept_key
 from codequarry.shared.errors import Conflict
+from codequarry.shared.repositories.catalog import SUMMARY_PREFIX
 from codequarry.shared.store.port import Store
 from codequarry.shared.versions.head import Head, Timeline
 from codequarry.shared.versions.ledger import change_head, read_head
-from codequarry.shared.versions.transactions import abort, check_held, drop_timeline
+from codequarry.shared.versions.transactions import abort, check_held, drop_timeline, transactions_prefix
 
 CHORES = "chore:"
 UNDO = "chore:undo:"
@@ -150,7 +151,7 @@ def _dropped(head: Head, timeline: int) -> Head:
 def purge_timeline(store: Store, timeline: int) -> None:
     """Delete the rows of a dropped timeline, then its records, and at the very end the notes."""
     store.purge([timeline])
-    records = (f"transaction:{timeline:010d}:", f"summary:{timeline:010d}:", swept_key(timeline))
+    records = (transactions_prefix(timeline), f"{SUMMARY_PREFIX}{timeline:010d}:", swept_key(timeline))
     _forget_batches(store, f"{BATCHES}{timeline:010d}:")
     for prefix in (*records, sweep_key(timeline), f"{PURGE}{timeline:010d}"):
         _forget(store, prefix)

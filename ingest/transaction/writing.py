@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from codequarry.ingest.files.reading import ReadFile
 from codequarry.ingest.report import IndexRequest, Workshop
-from codequarry.ingest.transaction.lease import Heartbeat, Held
+from codequarry.ingest.transaction.lease import Held
 from codequarry.ingest.watch import Watch
 from codequarry.shared.embedding.cache import CachedEmbeddings, embed_with_cache, vector_key
 from codequarry.shared.embedding.port import Embedder, Window
@@ -44,6 +45,14 @@ class Written:
         self.secrets += other.secrets
 
 
+class Permit(Protocol):
+    """Says before each batch whether it may be written."""
+
+    def check(self) -> None:
+        """Raise LeaseHeld if another process writes to the timeline by now."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """One text to embed: a piece of a file, whole or a stride of it."""
@@ -56,7 +65,7 @@ class Text:
 class Writer:
     """Writes files into one open transaction."""
 
-    def __init__(self, repo: str, held: Held, workshop: Workshop, heartbeat: Heartbeat, request: IndexRequest) -> None:
+    def __init__(self, repo: str, held: Held, workshop: Workshop, heartbeat: Permit, request: IndexRequest) -> None:
         self._repo, self._held, self._workshop = repo, held, workshop
         self._heartbeat, self._request = heartbeat, request
         self.written = Written()

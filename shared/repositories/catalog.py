@@ -14,6 +14,7 @@ from codequarry.shared.versions.settled import put_document, settle, write_settl
 REPOSITORY_PREFIX = "repository:"
 PROGRESS_PREFIX = "progress:"
 REF_PREFIX = "ref:"
+SUMMARY_PREFIX = "summary:"
 ID_BYTES = 8
 
 
@@ -123,7 +124,7 @@ class Summary:
 
 def summary_key(timeline: int, number: int) -> str:
     """Return the key of a transaction's summary."""
-    return f"summary:{timeline:010d}:{number:010d}"
+    return f"{SUMMARY_PREFIX}{timeline:010d}:{number:010d}"
 
 
 def read_repository(store: Store, name: str) -> Repository | None:

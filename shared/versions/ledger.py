@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from codequarry.shared.errors import Conflict
 from codequarry.shared.store.port import Document, Store
 from codequarry.shared.versions.head import Head, Move
-from codequarry.shared.versions.transactions import TransactionRecord, check_here
+from codequarry.shared.versions.transactions import TransactionRecord, check_here, transactions_prefix
 
 HEAD_KEY = "head"
 # A lost compare-and-set means that somebody else moved on; a thousand in a row mean that something is wrong.
@@ -82,13 +82,13 @@ def record_transaction(store: Store, record: TransactionRecord) -> None:
 
 def read_transaction(store: Store, timeline: int, number: int) -> TransactionRecord | None:
     """Return the record of a transaction, if it has one."""
-    document = store.read_document(f"transaction:{timeline:010d}:{number:010d}")
+    document = store.read_document(f"{transactions_prefix(timeline)}{number:010d}")
     return _record(document.body) if document else None
 
 
 def published_transactions(store: Store, head: Head, timeline: int) -> list[TransactionRecord]:
     """Return the transactions of a timeline that readers may ask for, oldest first."""
-    documents = store.list_documents(f"transaction:{timeline:010d}:")
+    documents = store.list_documents(transactions_prefix(timeline))
     records = [_record(document.body) for document in documents]
     state = head.timelines[timeline]
     return [one for one in records if state.floor <= one.number <= state.published and one.number not in head.hidden]

@@ -15,6 +15,14 @@ from codequarry.shared.versions.head import Head, Lease, Place, Timeline
 MASKED = "m1."
 
 
+TRANSACTION_PREFIX = "transaction:"
+
+
+def transactions_prefix(timeline: int) -> str:
+    """Return what the document keys of a timeline's records begin with."""
+    return f"{TRANSACTION_PREFIX}{timeline:010d}:"
+
+
 @dataclass(frozen=True, slots=True)
 class TransactionRecord:
     """What a transaction is for; stored before it is published and never changed (rules 6 and 7).
@@ -48,7 +56,7 @@ class TransactionRecord:
     @property
     def key(self) -> str:
         """The document key; numbers are padded so that keys sort by age."""
-        return f"transaction:{self.timeline:010d}:{self.number:010d}"
+        return f"{transactions_prefix(self.timeline)}{self.number:010d}"
 
     @property
     def base(self) -> Place | None:

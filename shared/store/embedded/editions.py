@@ -44,11 +44,11 @@ class EmbeddedEditions:
         numbered = [
             int(found[1]) for path in self._home.glob(f"{FOLDER}-*") if (found := _NUMBERED.fullmatch(path.name))
         ]
-        return sorted(number for number in (FIRST, *numbered) if (self._folder(number) / DATABASE).exists())
+        return sorted(number for number in (FIRST, *numbered) if (self.folder(number) / DATABASE).exists())
 
     def dimension(self, edition: int) -> int | None:
         """Read the length of the vectors; None too where it can't be read: opening the store says why."""
-        path = self._folder(edition) / DATABASE
+        path = self.folder(edition) / DATABASE
         if not path.exists():
             return None
         try:
@@ -62,11 +62,11 @@ class EmbeddedEditions:
 
     def open(self, edition: int, dimension: int) -> Store:
         """Open the folder of an edition."""
-        return EmbeddedStore(self._folder(edition), dimension)
+        return EmbeddedStore(self.folder(edition), dimension)
 
     def active_folder(self) -> Path:
         """Return the folder of the active edition; NotIndexed if there is no index."""
-        folder = self._folder(self.active())
+        folder = self.folder(self.active())
         if not (folder / DATABASE).exists():
             raise NotIndexed(f"there is no index in {self._home}; codequarry index makes one")
         return folder
@@ -88,10 +88,11 @@ class EmbeddedEditions:
 
     def remove(self, edition: int) -> None:
         """Delete the folder; who still has it open keeps what the system holds for them."""
-        shutil.rmtree(self._folder(edition), ignore_errors=True)
+        shutil.rmtree(self.folder(edition), ignore_errors=True)
 
     def close(self) -> None:
         """Do nothing: nothing is kept open."""
 
-    def _folder(self, edition: int) -> Path:
+    def folder(self, edition: int) -> Path:
+        """Return where an edition is, or would be."""
         return self._home / (FOLDER if edition == FIRST else f"{FOLDER}-{edition}")

@@ -15,7 +15,7 @@ from codequarry.shared.store.embedded.columns import Bools
 from codequarry.shared.store.embedded.live import View
 from codequarry.shared.store.embedded.payload import decode
 from codequarry.shared.store.embedded.postings import PostingReader
-from codequarry.shared.store.embedded.schema import DATABASE, RESTORE
+from codequarry.shared.store.embedded.schema import DATABASE, MEND_DATABASE
 from codequarry.shared.store.embedded.sql import fetch
 from codequarry.shared.store.embedded.vectors import Matrix
 from codequarry.shared.store.port import Recall, RecallQuery
@@ -128,5 +128,5 @@ def _decoded(connection: apsw.Connection, rows: Collection[int]) -> dict[int, tu
     query = f"SELECT row, body FROM payload WHERE row IN ({places})"
     found = {row: decode(body) for row, body in fetch(connection, query)}
     if len(found) < len(rows):
-        raise StoreDamaged(f"{DATABASE} is damaged: texts of chunk rows are missing; {RESTORE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: texts of chunk rows are missing; {MEND_DATABASE}")
     return found

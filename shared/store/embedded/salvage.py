@@ -42,6 +42,11 @@ _LEFT_OVER = (
     "DELETE FROM path WHERE id NOT IN (SELECT path FROM chunk) AND id NOT IN (SELECT path FROM file)",
 )
 
+_WRITTEN = "SELECT DISTINCT timeline, born FROM chunk UNION SELECT DISTINCT timeline, born FROM file"
+# Enough to tell whose keys they are, although some texts are embedded otherwise by another release.
+_COMPARED = 20
+_WITH_KEY = f"SELECT key, body FROM chunk JOIN payload USING (row) JOIN vector USING (slot) LIMIT {_COMPARED}"
+
 KeyOf = Callable[[Chunk], str]
 Advance = Callable[[int], None]
 
@@ -52,7 +57,9 @@ class Salvage:
 
     ``incomplete`` are the timeline and path of file versions that have lost something and were left out; where
     ``may_lack_rows``, there may be others of which nothing is left. Of ``lost_documents`` only the keys are known;
-    where ``may_lack_documents``, there may be others. ``lost_vectors`` are in use and hold zeros now.
+    where ``may_lack_documents``, there may be others. ``written`` are the timelines and numbers of which rows are left.
+    ``lost_vectors`` have a key and hold zeros now. ``fits`` says whether the keys of vectors are those that ``key_of``
+    gives, None where there is nothing to compare.
     """
 
     pages: int
@@ -61,14 +68,16 @@ class Salvage:
     may_lack_documents: bool
     lost_documents: tuple[str, ...]
     incomplete: tuple[tuple[int, str], ...]
+    written: tuple[tuple[int, int], ...]
     files: int
     rows: int
     vectors: int
     lost_vectors: int
+    fits: bool | None
 
 
 def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance: Advance) -> Salvage:
-    """Fill the new folder ``target``; ``key_of`` gives the key of a chunk's vector where no table has it any more.
+    """Fill the new folder ``target``; ``key_of`` gives the key of a chunk's vector.
 
     ``advance`` is told of rows as they are written. What is in no tree of the damaged file, as what was deleted, is
     not brought back.
@@ -87,6 +96,8 @@ def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance:
         with database.reading() as connection:
             counts = [int(connection.execute(f"SELECT count(*) FROM {table}").get) for table in ("file", "chunk")]
             lost = _lost_documents(connection, wreck)
+            written = fetch(connection, _WRITTEN)
+            fits = _fits(connection, key_of)
     return Salvage(
         pages=wreck.pages,
         damaged_pages=wreck.damaged_pages,
@@ -94,10 +105,12 @@ def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance:
         may_lack_documents=wreck.may_lack_documents,
         lost_documents=tuple(lost),
         incomplete=tuple(incomplete),
+        written=tuple((timeline, born) for timeline, born in written),
         files=counts[0],
         rows=counts[1],
         vectors=vectors.slots - lost_vectors,
         lost_vectors=lost_vectors,
+        fits=fits,
     )
 
 
@@ -156,3 +169,8 @@ def _find_keys(connection: apsw.Connection, slots: int, key_of: KeyOf) -> None:
 def _lost_documents(connection: apsw.Connection, wreck: Wreck) -> list[str]:
     found = set(fetch_first(connection, "SELECT key FROM document"))
     return sorted({str(values[0]) for _, values in wreck.records(DOCUMENT_INDEX)} - found)
+
+
+def _fits(connection: apsw.Connection, key_of: KeyOf) -> bool | None:
+    found = fetch(connection, _WITH_KEY)
+    return any(key_of(decode(body)[0]) == key for key, body in found) if found else None

@@ -9,7 +9,10 @@ from codequarry.shared.versions.snapshots import OPEN
 # Raised whenever the tables or indices below or the bytes in them change, with a step in `upgrade.py`.
 SCHEMA_VERSION = 3
 DATABASE = "index.sqlite3"
-RESTORE = "restore a backup (codequarry restore), or move the folder away and index again"
+MEND_DATABASE = (
+    "codequarry fsck --repair makes it whole again from what is left and from git; or restore a backup (codequarry "
+    "restore)"
+)
 
 # `row` numbers and `path` ids are never given twice (AUTOINCREMENT): the arrays and caches of other processes go by
 # them. `died < OPEN` in the last index keeps the living out of it. Keys of postings are bytes: any text fits.
@@ -92,7 +95,7 @@ def read_meta(connection: apsw.Connection, name: str) -> int:
     """Return one of the store's own numbers: ``dimension``, ``generation`` and ``slots`` of the vector file."""
     value = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
     if value is None:
-        raise StoreDamaged(f"{DATABASE} is damaged: it does not say its {name}; {RESTORE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: it does not say its {name}; {MEND_DATABASE}")
     return int(value)
 
 

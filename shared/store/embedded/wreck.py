@@ -12,7 +12,14 @@ DOCUMENT_INDEX, PATH_INDEX, VECTOR_INDEX = "sqlite_autoindex_document_1", "sqlit
 _OF_ROWS = frozenset({"path", "chunk", "payload", "file"})
 _FILE_COLUMNS = 14
 # Which tree it is, told from one of its records, where the first page is damaged: "n" stands for NULL.
-_SHAPES = {"sss": "document", "ns": "path", "nsiiiiii": "chunk", "nb": "payload", "ni": "vector_block", "is": VECTOR_INDEX}
+_SHAPES = {
+    "sss": "document",
+    "ns": "path",
+    "nsiiiiii": "chunk",
+    "nb": "payload",
+    "ni": "vector_block",
+    "is": VECTOR_INDEX,
+}
 _LETTERS = {type(None): "n", int: "i", float: "f", str: "s", bytes: "b"}
 
 

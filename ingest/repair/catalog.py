@@ -1,0 +1,168 @@
+"""The catalog of a repaired index: what is left of it made consistent, and what of it is lost for good."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from codequarry.ingest.collecting.retention import SWEEP, SWEPT
+from codequarry.ingest.migration.switch import carried
+from codequarry.ingest.transaction.chores import BATCHES, CHORES
+from codequarry.shared.access.key_list import KEY_PREFIX
+from codequarry.shared.jobs.job_list import ENDED_PREFIX, JOB_PREFIX
+from codequarry.shared.repositories.catalog import (
+    PROGRESS_PREFIX,
+    REPOSITORY_PREFIX,
+    SUMMARY_PREFIX,
+    list_ref_heads,
+    list_repositories,
+    read_repository,
+)
+from codequarry.shared.store.port import Store
+from codequarry.shared.versions.head import Head, Place
+from codequarry.shared.versions.ledger import HEAD_KEY, read_transaction
+from codequarry.shared.versions.moving import successor
+from codequarry.shared.versions.transactions import TRANSACTION_PREFIX, drop_name, drop_timeline, forget
+
+# What belongs to transactions that nobody works on any more.
+_OF_RUNS = (PROGRESS_PREFIX, BATCHES)
+# What belongs to timelines that are no more, where the head document is lost.
+_OF_TIMELINES = (TRANSACTION_PREFIX, SUMMARY_PREFIX, CHORES, SWEEP, SWEPT)
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Something that can't be made again, by its kind and name; ``paths`` are files that are known to be missing."""
+
+    kind: str
+    name: str
+    detail: str
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Anew:
+    """A version that is indexed again; ``ref`` is its key, empty for the default branch."""
+
+    repo: str
+    ref: str
+    full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MendedCatalog:
+    """What is left to do after the catalog was mended, and what of it is lost."""
+
+    anew: tuple[Anew, ...] = ()
+    lost: tuple[Lost, ...] = ()
+    summaries: tuple[Place, ...] = ()
+
+
+def mend_catalog(store: Store, lost_documents: Sequence[str], written: Sequence[Place]) -> MendedCatalog:
+    """Make head document, transactions and rows agree, with nothing open; ``written`` are the transactions with rows.
+
+    What readers could not see before is deleted. The vectors of deleted rows stay in the cache.
+    """
+    document = store.read_document(HEAD_KEY)
+    if document is None:
+        mended = _without_head(store, lost_documents, written)
+    else:
+        mended = _with_head(store, Head.from_json(document.body), lost_documents, written)
+    for one in store.list_documents(""):
+        if one.key.startswith(_OF_RUNS):
+            store.delete_document(one.key)
+        elif one.key.startswith(JOB_PREFIX):
+            store.write_document(one.key, carried(one), one.version)
+    return replace(mended, lost=(*mended.lost, *_lost_entries(lost_documents)))
+
+
+def _with_head(store: Store, head: Head, lost_documents: Sequence[str], written: Sequence[Place]) -> MendedCatalog:
+    for number, timeline in head.open.items():
+        store.undo(timeline, number)
+    head = successor(head)
+    lost = [*_lost_states(head, lost_documents)]
+    for repo in sorted({state.repo for state in head.timelines.values()}):
+        if read_repository(store, repo) is None:
+            head = forget(head, repo)
+            lost.append(
+                Lost("repository", repo, "where it comes from is lost: codequarry index ORIGIN indexes it again")
+            )
+    head, anew = _without_unknown(store, head)
+    for timeline, number in written:
+        if timeline not in head.timelines or number in head.hidden:
+            store.undo(timeline, number)
+    _write_head(store, head)
+    known = [place for place in map(_summarised, lost_documents) if place and place[0] in head.timelines]
+    return MendedCatalog(tuple(anew), tuple(lost), tuple(known))
+
+
+def _without_unknown(store: Store, head: Head) -> tuple[Head, list[Anew]]:
+    """Take out of the head document what nothing is known of but its number; it is indexed anew."""
+    anew: list[Anew] = []
+    for timeline, state in head.timelines.items():
+        if read_transaction(store, timeline, state.published) is not None:
+            continue
+        if head.defaults.get(state.repo) == timeline:
+            anew.append(Anew(state.repo, "", full=True))
+            continue
+        if state.ref:
+            anew.append(Anew(state.repo, state.ref))
+        head = drop_name(head, timeline) if head.pinned(timeline) else drop_timeline(head, timeline)
+    return head, anew
+
+
+def _without_head(store: Store, lost_documents: Sequence[str], written: Sequence[Place]) -> MendedCatalog:
+    """Begin with an empty head document that counts on from the highest number, and all known versions to index."""
+    repositories = list_repositories(store)
+    transactions = [_place(one.key) for one in store.list_documents(TRANSACTION_PREFIX)]
+    numbers = [store.newest_number(), *(number for place in (*transactions, *written) for number in place)]
+    if not repositories and not max(numbers):
+        return MendedCatalog()
+    for timeline, number in written:
+        store.undo(timeline, number)
+    for prefix in _OF_TIMELINES:
+        for one in store.list_documents(prefix):
+            store.delete_document(one.key)
+    _write_head(store, Head(counter=max(numbers)))
+    anew = [Anew(one.name, "") for one in repositories]
+    anew += [Anew(one.repo, one.ref) for one in list_ref_heads(store) if one.ref]
+    detail = "the head document is lost: commits before the newest one can't be searched any more"
+    lost = [Lost("history", one.name, detail) for one in repositories]
+    gone = (key.removeprefix(REPOSITORY_PREFIX) for key in lost_documents if key.startswith(REPOSITORY_PREFIX))
+    detail = "where it comes from is lost: codequarry index ORIGIN indexes it again"
+    return MendedCatalog(tuple(anew), (*lost, *(Lost("repository", name, detail) for name in gone)))
+
+
+def _write_head(store: Store, head: Head) -> None:
+    known = store.read_document(HEAD_KEY)
+    store.write_document(HEAD_KEY, head.to_json(), known.version if known else None)
+
+
+def _lost_states(head: Head, lost_documents: Sequence[str]) -> Iterator[Lost]:
+    """Name the older commits whose records are lost; the newest one of a version is indexed anew."""
+    for key in lost_documents:
+        if not key.startswith(TRANSACTION_PREFIX):
+            continue
+        timeline, number = _place(key)
+        state = head.timelines.get(timeline)
+        kept = state and (state.floor <= number < state.published or number in head.pinned(timeline))
+        if state and kept and number not in head.hidden:
+            yield Lost("commit", state.repo, f"an older commit (transaction {number}) can't be searched any more")
+
+
+def _lost_entries(lost_documents: Sequence[str]) -> Iterator[Lost]:
+    for key in lost_documents:
+        if key.startswith(KEY_PREFIX):
+            detail = "this API key and its grants are lost: codequarry keys create makes another one"
+            yield Lost("key", key.removeprefix(KEY_PREFIX), detail)
+        elif key.startswith((JOB_PREFIX, ENDED_PREFIX)):
+            yield Lost("job", key.partition(":")[2], "what it was to do, or did, is lost: ask for it again")
+        elif key.startswith(("unmasked:", "removal:")):
+            yield Lost("note", key, "what it noted is not finished by itself: index or remove the repository once more")
+
+
+def _summarised(key: str) -> Place | None:
+    return _place(key) if key.startswith(SUMMARY_PREFIX) else None
+
+
+def _place(key: str) -> Place:
+    _, timeline, number = key.split(":")
+    return int(timeline), int(number)

@@ -1,0 +1,104 @@
+"""Making a damaged index whole again: filled beside the damaged folder, and put in its place when complete.
+
+What can be read is brought over, page by page. What was lost is read from git again, with the vectors that are left.
+"""
+
+import shutil
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from codequarry.ingest.chunking.version import CHUNKER_VERSION
+from codequarry.ingest.fsck.storage import embedded_of
+from codequarry.ingest.repair.again import Say, make_again
+from codequarry.ingest.repair.catalog import mend_catalog
+from codequarry.ingest.repair.note import NAME, Note, read_note, state_of, write_note
+from codequarry.ingest.repair.report import RepairReport
+from codequarry.ingest.report import Observe, Workshop, ignore
+from codequarry.shared.embedding.cache import vector_key
+from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.errors import ModelMismatch, StoreDamaged, StoreFull
+from codequarry.shared.model import Chunk
+from codequarry.shared.opening import open_settings_model
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.store.embedded.editions import EmbeddedEditions
+from codequarry.shared.store.embedded.exclusive import alone_with
+from codequarry.shared.store.embedded.salvage import Salvage, salvage
+from codequarry.shared.store.embedded.store import EmbeddedStore
+from codequarry.shared.store.identity import check_identity, claim_identity, read_identity
+
+# Where the new folder is filled, below the data folder.
+UNFINISHED = ".repair"
+
+
+def repair_index(settings: SettingsModel, say: Say, observe: Observe = ignore) -> RepairReport:
+    """Put a whole index in the place of the damaged one; stopped at any moment, the next call goes on.
+
+    StoreUnavailable while another process has the index open. This one must have closed it.
+    """
+    home = settings.home.expanduser()
+    editions = EmbeddedEditions(home)
+    active = editions.active()
+    damaged, target = editions.folder(active), home / UNFINISHED
+    with alone_with(damaged), closing(open_settings_model(settings)) as embedder:
+        note, resumed = _brought_over(damaged, target, settings, embedder, say)
+        with closing(EmbeddedStore(target, embedder.dimension)) as store:
+            report = make_again(note, Workshop(store, embedder, settings), say, observe)
+            if left := store.inspect(thoroughly=True):
+                raise StoreDamaged(f"what was just written is damaged ({left[0].detail}); look at the disk")
+        kept = _put_in_place(editions, active, target, keep=bool(report.lost))
+    return replace(report, resumed=resumed, kept_folder=kept)
+
+
+def _brought_over(
+    damaged: Path, target: Path, settings: SettingsModel, embedder: Embedder, say: Say
+) -> tuple[Note, bool]:
+    """Fill the new folder with what can be read; the one of an interrupted repair is taken if nothing changed since."""
+    source = state_of(damaged)
+    note = read_note(target)
+    if note and note.source == source:
+        say("an interrupted repair goes on")
+        return note, True
+    shutil.rmtree(target, ignore_errors=True)
+    bytes_there = sum(path.stat().st_size for path in damaged.iterdir())
+    free = shutil.disk_usage(damaged).free
+    if free < bytes_there:
+        raise StoreFull(f"a repair needs {bytes_there / 1e6:,.0f} MB beside {damaged}, {free / 1e6:,.0f} MB are free")
+    say(f"{bytes_there / 1e6:,.1f} MB are read, and what is whole is written beside")
+
+    def key_of(chunk: Chunk) -> str:
+        return vector_key(embedder.name, embedded_of(chunk, embedder))
+
+    found = salvage(damaged, target, embedder.dimension, key_of, lambda _: None)
+    with closing(EmbeddedStore(target, embedder.dimension)) as store:
+        _check_model(store, found, embedder, settings)
+        note = Note(source, found, mend_catalog(store, found.lost_documents, found.written))
+    write_note(target, note)
+    return note, False
+
+
+def _check_model(store: EmbeddedStore, found: Salvage, embedder: Embedder, settings: SettingsModel) -> None:
+    """Raise ModelMismatch where the vectors are not of the settings' model; record again which one it is."""
+    check_identity(store, embedder, settings.embedding.model)
+    if read_identity(store) is None and found.vectors:
+        if found.fits is False:
+            raise ModelMismatch(
+                f"which model made the index is lost, and it was not {embedder.name}: set embedding.model to the one "
+                "that it was and repair again"
+            )
+        claim_identity(store, embedder, settings.embedding, str(CHUNKER_VERSION))
+
+
+def _put_in_place(editions: EmbeddedEditions, active: int, target: Path, *, keep: bool) -> str:
+    """Make the new folder the index, in one step, and return where the damaged one is kept; "" if it is not."""
+    number = max([active, *editions.present()]) + 1
+    (target / NAME).unlink()
+    target.replace(editions.folder(number))
+    editions.activate(number)
+    if not keep:
+        editions.remove(active)
+        return ""
+    aside = target.with_name(f"damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}")
+    editions.folder(active).replace(aside)
+    return str(aside)
