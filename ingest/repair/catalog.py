@@ -26,6 +26,8 @@ from codequarry.shared.versions.transactions import TRANSACTION_PREFIX, drop_nam
 _OF_RUNS = (PROGRESS_PREFIX, BATCHES)
 # What belongs to timelines that are no more, where the head document is lost.
 _OF_TIMELINES = (TRANSACTION_PREFIX, SUMMARY_PREFIX, CHORES, SWEEP, SWEPT)
+_NO_ORIGIN = "where it comes from is lost: codequarry index ORIGIN indexes it again"
+_NO_HISTORY = "the head document is lost: commits before the newest one can't be searched any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +84,7 @@ def _with_head(store: Store, head: Head, lost_documents: Sequence[str], written:
     for repo in sorted({state.repo for state in head.timelines.values()}):
         if read_repository(store, repo) is None:
             head = forget(head, repo)
-            lost.append(
-                Lost("repository", repo, "where it comes from is lost: codequarry index ORIGIN indexes it again")
-            )
+            lost.append(Lost("repository", repo, _NO_ORIGIN))
     head, anew = _without_unknown(store, head)
     for timeline, number in written:
         if timeline not in head.timelines or number in head.hidden:
@@ -112,23 +112,20 @@ def _without_unknown(store: Store, head: Head) -> tuple[Head, list[Anew]]:
 def _without_head(store: Store, lost_documents: Sequence[str], written: Sequence[Place]) -> MendedCatalog:
     """Begin with an empty head document that counts on from the highest number, and all known versions to index."""
     repositories = list_repositories(store)
+    gone = [key.removeprefix(REPOSITORY_PREFIX) for key in lost_documents if key.startswith(REPOSITORY_PREFIX)]
     transactions = [_place(one.key) for one in store.list_documents(TRANSACTION_PREFIX)]
     numbers = [store.newest_number(), *(number for place in (*transactions, *written) for number in place)]
-    if not repositories and not max(numbers):
-        return MendedCatalog()
     for timeline, number in written:
         store.undo(timeline, number)
     for prefix in _OF_TIMELINES:
         for one in store.list_documents(prefix):
             store.delete_document(one.key)
-    _write_head(store, Head(counter=max(numbers)))
+    if max(numbers):
+        _write_head(store, Head(counter=max(numbers)))
     anew = [Anew(one.name, "") for one in repositories]
     anew += [Anew(one.repo, one.ref) for one in list_ref_heads(store) if one.ref]
-    detail = "the head document is lost: commits before the newest one can't be searched any more"
-    lost = [Lost("history", one.name, detail) for one in repositories]
-    gone = (key.removeprefix(REPOSITORY_PREFIX) for key in lost_documents if key.startswith(REPOSITORY_PREFIX))
-    detail = "where it comes from is lost: codequarry index ORIGIN indexes it again"
-    return MendedCatalog(tuple(anew), (*lost, *(Lost("repository", name, detail) for name in gone)))
+    lost = [Lost("history", one.name, _NO_HISTORY) for one in repositories if max(numbers)]
+    return MendedCatalog(tuple(anew), (*lost, *(Lost("repository", name, _NO_ORIGIN) for name in gone)))
 
 
 def _write_head(store: Store, head: Head) -> None:

@@ -121,7 +121,8 @@ def _inspect_texts(rows: list[tuple[int, bytes]]) -> Iterator[Damage]:
 
 def _inspect_lists(reading: Reading) -> Iterator[Damage]:
     with reading() as connection:
-        newest = int(connection.execute("SELECT coalesce(max(row), 0) FROM chunk").get)
+        # Not the highest row that there is: lists name deleted rows until they are written anew.
+        newest = int(connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'chunk'").get)
         wrong = 0
         for rows, weights in connection.execute("SELECT rows, weights FROM posting"):
             numbers = np.frombuffer(rows, "<i4") if len(rows) % 4 == 0 else np.array([-1], "<i4")

@@ -20,7 +20,8 @@ _INNER = frozenset({_INDEX_INNER, _TABLE_INNER})
 _FIRST_OF_MAP = 2
 _MAP_ENTRY = 5
 _IN_MAP = USABLE_BYTES // _MAP_ENTRY
-_ROOT, _OF_TREE = 1, 5
+_ROOT, _FREE, _OF_TREE = 1, 2, 5
+_OVERFLOW = frozenset({3, 4})
 # The first page begins with the head of the file.
 _FILE_HEADER = 100
 _INT_SIZES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
@@ -44,6 +45,8 @@ class Trees:
     def __init__(self, pages: PageFile) -> None:
         self._pages = pages
         self._parents: dict[int, int] = {}
+        self._further: dict[int, int] = {}
+        self._free: set[int] = set()
         self._roots: set[int] = set()
         self.names: dict[int, str] = {}
         self._read_map()
@@ -64,6 +67,10 @@ class Trees:
                     self._roots.add(at + 1 + place)
                 elif kind == _OF_TREE:
                     self._parents[at + 1 + place] = parent
+                elif kind in _OVERFLOW:
+                    self._further[at + 1 + place] = parent
+                elif kind == _FREE:
+                    self._free.add(at + 1 + place)
 
     def _read_inner_pages(self) -> None:
         """Take the children of pages that the map leaves out: it may be damaged itself."""
@@ -90,6 +97,18 @@ class Trees:
                 _, name, _, root, _ = entry.values
                 if root:
                     yield int(str(root)), str(name)
+
+    def holds_nothing(self, number: int) -> bool:
+        """Return whether a page is known to hold no records: it is free, or belongs to the map."""
+        return number in self._free or (number >= _FIRST_OF_MAP and (number - _FIRST_OF_MAP) % (_IN_MAP + 1) == 0)
+
+    def tree_of(self, number: int) -> int | None:
+        """Return the root of the tree whose records lie on a page, wholly or in part; None if that can't be told."""
+        seen = set()
+        while number in self._further and number not in seen:
+            seen.add(number)
+            number = self._further[number]
+        return self._root_of(number)
 
     def _root_of(self, number: int) -> int | None:
         """Return the root above a page; None if that can't be told, or it is the table of tables."""
@@ -152,11 +171,6 @@ class Trees:
             parts.append(further[4 : 4 + left])
             left -= len(parts[-1])
         return b"".join(parts)
-
-
-def is_of_map(number: int) -> bool:
-    """Return whether a page belongs to the map of pages, and holds no records."""
-    return number >= _FIRST_OF_MAP and (number - _FIRST_OF_MAP) % (_IN_MAP + 1) == 0
 
 
 def _cells(content: bytes, start: int, header: int) -> tuple[int, ...]:

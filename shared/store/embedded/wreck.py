@@ -6,7 +6,7 @@ from pathlib import Path
 from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.store.embedded.pages import PageFile
 from codequarry.shared.store.embedded.schema import SCHEMA_VERSION
-from codequarry.shared.store.embedded.trees import Record, Trees, Value, is_of_map
+from codequarry.shared.store.embedded.trees import Record, Trees, Value
 
 DOCUMENT_INDEX, PATH_INDEX, VECTOR_INDEX = "sqlite_autoindex_document_1", "sqlite_autoindex_path_1", "vector_slot"
 _OF_ROWS = frozenset({"path", "chunk", "payload", "file"})
@@ -64,9 +64,9 @@ class Wreck:
 
     def _may_lack(self, names: set[str] | frozenset[str]) -> bool:
         """Return whether a damaged page was of one of these trees, or may have been."""
-        named = {page: name for name, root in self._roots.items() for page in self._trees.pages_of[root]}
-        damaged = (page for page in self._pages.damaged if page != 1 and not is_of_map(page))
-        return any(named.get(page, "") in {"", *names} for page in damaged)
+        named = {root: name for name, root in self._roots.items()}
+        damaged = (page for page in self._pages.damaged if page != 1 and not self._trees.holds_nothing(page))
+        return not self._roots or any(named.get(self._trees.tree_of(page) or 0, "") in {"", *names} for page in damaged)
 
     def _check_format(self) -> None:
         head = self._pages.head()
