@@ -95,10 +95,14 @@ def _with_head(store: Store, head: Head, lost_documents: Sequence[str], written:
 
 
 def _without_unknown(store: Store, head: Head) -> tuple[Head, list[Anew]]:
-    """Take out of the head document what nothing is known of but its number; it is indexed anew."""
+    """Take versions out of the head document whose commit, or the state that they lie on, is known by number alone.
+
+    They are indexed anew. The default branch stays as it is until that is done.
+    """
     anew: list[Anew] = []
     for timeline, state in head.timelines.items():
-        if read_transaction(store, timeline, state.published) is not None:
+        needed = {(timeline, state.published), *state.pins}
+        if all(read_transaction(store, *place) for place in needed):
             continue
         if head.defaults.get(state.repo) == timeline:
             anew.append(Anew(state.repo, "", full=True))
