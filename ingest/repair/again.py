@@ -5,7 +5,7 @@ from collections.abc import Callable
 from codequarry.ingest.fsck.storage import embedded_of, mend_vectors
 from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.repair.catalog import Anew, Lost
-from codequarry.ingest.repair.files import fill_gaps, kept_records, summarise
+from codequarry.ingest.repair.files import fill_gaps, kept_records, note_incomplete, summarise
 from codequarry.ingest.repair.note import Note
 from codequarry.ingest.repair.report import RepairReport
 from codequarry.ingest.report import IndexRequest, Observe, Workshop
@@ -93,6 +93,7 @@ def _fill_all_gaps(note: Note, workshop: Workshop, written: Written, say: Say, o
         except ENDING:
             raise
         except CodequarryError as error:
+            note_incomplete(store, record)
             detail = f"{record.ref} at {record.commit}: files of it are lost, or may be: {error}"
             lost.append(Lost("files", record.repo, detail, tuple(sorted(set(paths.get(record.timeline, ()))))))
     return lost

@@ -33,6 +33,9 @@ from codequarry.shared.versions.ledger import read_head, read_transaction
 from codequarry.shared.versions.snapshots import version_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord, transactions_prefix
 
+# Behind the rules of a commit of which files are missing: no import has such rules.
+INCOMPLETE = "!"
+
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
@@ -119,6 +122,14 @@ def _write(
     assignment = Assignment(version.mirror, rules, settings.indexing.process_memory_bytes)
     with closing(open_readers(assignment, reading_processes(tasks, settings.indexing))) as readers:
         return writer.write(readers.read(tasks), watch)
+
+
+def note_incomplete(store: Store, record: TransactionRecord) -> None:
+    """Let the next import of a version compare all files, as when rules have changed, although its commit is known."""
+    document = store.read_document(record.key)
+    if document and not record.rules.endswith(INCOMPLETE):
+        body = {**document.body, "rules": record.rules + INCOMPLETE}
+        store.write_document(record.key, body, document.version)
 
 
 def summarise(record: TransactionRecord, store: Store) -> None:

@@ -1,5 +1,7 @@
 """The tables of the embedded store, and its own few numbers."""
 
+from contextlib import closing
+
 import apsw
 
 from codequarry.shared.errors import StoreDamaged
@@ -74,6 +76,14 @@ CREATE TABLE posting (
 ) WITHOUT ROWID;
 CREATE TABLE change (seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, number INTEGER, body BLOB NOT NULL);
 """
+
+
+def roots_of_new() -> dict[int, str]:
+    """Return on which page each table and index begins in a database that was made with these tables."""
+    with closing(apsw.Connection(":memory:")) as connection:
+        connection.pragma("auto_vacuum", "incremental")
+        connection.execute(_TABLES)
+        return dict(connection.execute("SELECT rootpage, name FROM sqlite_schema WHERE rootpage"))
 
 
 def create_tables(connection: apsw.Connection, dimension: int) -> None:

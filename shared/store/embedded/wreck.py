@@ -5,7 +5,7 @@ from pathlib import Path
 
 from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.store.embedded.pages import PageFile
-from codequarry.shared.store.embedded.schema import SCHEMA_VERSION
+from codequarry.shared.store.embedded.schema import SCHEMA_VERSION, roots_of_new
 from codequarry.shared.store.embedded.trees import Record, Trees, Value
 
 DOCUMENT_INDEX, PATH_INDEX, VECTOR_INDEX = "sqlite_autoindex_document_1", "sqlite_autoindex_path_1", "vector_slot"
@@ -32,7 +32,7 @@ class Wreck:
         self._check_format()
         self._trees = Trees(self._pages)
         # The first page may be damaged.
-        names = dict(self._guessed()) | self._trees.names
+        names = self._guessed() | self._trees.names
         self._roots = {name: root for root, name in names.items()}
 
     @property
@@ -77,11 +77,16 @@ class Wreck:
                 f"one (it knows {SCHEMA_VERSION}); restore a backup with the release that wrote it"
             )
 
-    def _guessed(self) -> Iterator[tuple[int, str]]:
+    def _guessed(self) -> dict[int, str]:
+        """Return the names of trees by what is in them, and of the others by where they begin in a new database."""
+        found: dict[int, str] = {}
         for root in self._trees.pages_of:
             entry = next(self._trees.entries(root), None)
             if entry and (name := _guess(entry.values)):
-                yield root, name
+                found[root] = name
+        usual = roots_of_new()
+        is_usual = all(usual.get(root) == name for root, name in found.items())
+        return usual | found if found and is_usual else found
 
 
 def _guess(values: tuple[Value, ...]) -> str:
