@@ -1,32 +1,33 @@
 """What a repair writes down beside the new folder, so that the next one goes on where it was interrupted."""
 
-import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from codequarry.ingest.repair.catalog import Anew, Lost, MendedCatalog
+from pydantic import TypeAdapter, ValidationError
+
+from codequarry.ingest.repair.catalog import MendedCatalog
 from codequarry.shared.data_folder import private_opener
 from codequarry.shared.store.embedded.salvage import Salvage
 from codequarry.shared.store.embedded.schema import DATABASE
 
 NAME = "repair.json"
 
-Source = Mapping[str, tuple[int, int]]
-
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What was brought over from which state of the damaged folder, and what is left to do."""
+    """What was brought over from which state of the damaged folder (size and time of its files), and what is to do."""
 
-    source: Source
+    source: Mapping[str, tuple[int, int]]
     salvage: Salvage
     mended: MendedCatalog
 
 
-def state_of(folder: Path) -> Source:
+_FORM = TypeAdapter(Note)
+
+
+def state_of(folder: Path) -> dict[str, tuple[int, int]]:
     """Return what changes when the database of a folder is written to."""
     paths = [folder / DATABASE, folder / f"{DATABASE}-wal"]
     return {path.name: (path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.exists()}
@@ -35,32 +36,16 @@ def state_of(folder: Path) -> Source:
 def write_note(folder: Path, note: Note) -> None:
     """Write the note, whole or not at all."""
     fresh = folder / f"{NAME}.new"
-    with open(fresh, "w", encoding="utf-8", opener=private_opener) as file:
-        json.dump(asdict(note), file)
+    with open(fresh, "wb", opener=private_opener) as file:
+        file.write(_FORM.dump_json(note))
         file.flush()
         os.fsync(file.fileno())
     fresh.replace(folder / NAME)
 
 
 def read_note(folder: Path) -> Note | None:
-    """Return the note of an interrupted repair; None if there is none."""
+    """Return the note of an interrupted repair; None if there is none, or another release wrote it."""
     try:
-        body = json.loads((folder / NAME).read_text("utf-8"))
-    except FileNotFoundError:
+        return _FORM.validate_json((folder / NAME).read_bytes())
+    except (FileNotFoundError, ValidationError):
         return None
-    return Note({name: (size, at) for name, (size, at) in body["source"].items()}, _salvage(body), _mended(body))
-
-
-def _salvage(body: Mapping[str, Any]) -> Salvage:
-    said = body["salvage"]
-    pairs = {name: tuple(map(tuple, said[name])) for name in ("incomplete", "written")}
-    return Salvage(**{**said, **pairs, "lost_documents": tuple(said["lost_documents"])})
-
-
-def _mended(body: Mapping[str, Any]) -> MendedCatalog:
-    said = body["mended"]
-    return MendedCatalog(
-        tuple(Anew(**one) for one in said["anew"]),
-        tuple(Lost(**one) for one in said["lost"]),
-        tuple((timeline, number) for timeline, number in said["summaries"]),
-    )

@@ -55,7 +55,7 @@ class TestFolder:
     def test_a_damaged_database_is_an_error_that_says_what_to_do(self, folder):
         folder.mkdir()
         (folder / "index.sqlite3").write_bytes(b"no database at all\n" * 1000)
-        with pytest.raises(StoreUnavailable, match=r"damaged.* move the folder away and index again"):
+        with pytest.raises(StoreUnavailable, match=r"damaged.*codequarry fsck --repair.*codequarry restore"):
             EmbeddedStore(folder, DIMENSION)
 
     @pytest.mark.parametrize("damage", ["missing", "short"])
@@ -364,3 +364,9 @@ class TestRoom:
         with store._database.reading() as connection:
             assert connection.execute("SELECT count(*) FROM posting").get == 0
         assert store.count(HEAD, Filters()) == 0
+
+    def test_rows_that_were_undone_are_no_damage_where_lists_still_name_them(self, store, make_row, put):
+        put(store, *(make_row(f"{number}.py", f"word{number}") for number in range(7)))
+        put(store, *(make_row(f"{number}.py", f"word{number}", born=3) for number in range(2)))
+        store.undo(1, 3)
+        assert store.inspect(thoroughly=True) == []
