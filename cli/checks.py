@@ -145,7 +145,7 @@ def _check_store(place: "Workplace") -> Iterator[Check]:
     if reached.state == "fail":
         return  # whatever comes next would say the same again
     yield _guarded("identity", lambda: _check_identity(place), "do what the message says")
-    yield _guarded("storage", lambda: _check_storage(place), "codequarry fsck REPO --repair makes vectors anew")
+    yield _guarded("storage", lambda: _check_storage(place), "codequarry fsck --repair")
     yield _guarded("imports", lambda: _check_imports(place), _STORE_REMEDY)
     yield _guarded("secrets", lambda: _check_secrets(place), _STORE_REMEDY)
     if place.settings.store == "opensearch":
@@ -199,8 +199,8 @@ def _check_storage(place: "Workplace") -> Check:
     found = place.store.inspect(thoroughly=False)
     if not found:
         return Check("storage", "ok", "samples are what was written")
-    mendable = all(one.kind == "vectors" for one in found)
-    remedy = "codequarry fsck REPO --repair makes them anew" if mendable else "restore a backup: codequarry restore"
+    lost = "vectors" if all(one.kind == "vectors" for one in found) else "what is lost"
+    remedy = f"stop services and imports; codequarry fsck --repair makes {lost} anew"
     return Check("storage", "fail", "; ".join(one.detail for one in found[:3]), remedy)
 
 

@@ -28,7 +28,7 @@ KINDS: dict[Kind, str] = {
     "pin": "an overlay lies on a commit that is not kept for it",
     "base": "an overlay lies on a commit that is gone",
     "vectors": "vectors of the whole index are not what was written",
-    "storage": "the store itself is damaged: restore a backup, or index again",
+    "storage": "the store itself is damaged; codequarry fsck --repair makes it whole again",
 }
 """What can be wrong."""
 
