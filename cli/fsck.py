@@ -119,7 +119,10 @@ def _looked(
     from codequarry.shared.errors import NotIndexed, StoreDamaged
 
     try:
-        return None, _opened(settings, look)
+        seen = _opened(settings, look)
+        if repair and settings.store == "embedded":
+            rebuilding.drop_unfinished(settings)
+        return None, seen
     except StoreDamaged:
         if not repair or settings.store != "embedded":
             raise

@@ -19,6 +19,13 @@ def rebuild(settings: "SettingsModel") -> "RepairReport":
         return repair_index(settings, lambda text: note(f"repair: {text}"), observe)
 
 
+def drop_unfinished(settings: "SettingsModel") -> None:
+    """Delete what an interrupted repair left of an index that is whole."""
+    from codequarry.ingest.repair.repair import drop_unfinished
+
+    drop_unfinished(settings)
+
+
 def body(done: "RepairReport | None") -> dict[str, Any]:
     """Return what --json says of a rebuilt index; nothing where none was rebuilt."""
     return {"rebuilt": asdict(done)} if done else {}

@@ -9,6 +9,7 @@ from functools import partial
 from codequarry.ingest.chunking.version import CHUNKER_VERSION
 from codequarry.ingest.collecting.collector import collect_after_run
 from codequarry.ingest.collecting.unmasked import is_unmasked, note_unmasked
+from codequarry.ingest.entries import note_entry
 from codequarry.ingest.files.listing import lister_ahead
 from codequarry.ingest.freshness import note_fetch
 from codequarry.ingest.git.mirror_cache import mirror_in_use
@@ -99,6 +100,7 @@ def _index_wanted(
         return _drop(wanted, workshop, started)
     claim_identity(store, workshop.embedder, settings.embedding, str(CHUNKER_VERSION))
     repository, note = enter_catalog(source, request, store, watch)
+    note_entry(repository, source.mirror.folder)
     dropped = drop_vanished(store, repository.name, source.key, source.listing)
     source = replace(source, forced=request.forced)
     mirror = MirrorSeen.of(repository.name, source.mirror.folder)

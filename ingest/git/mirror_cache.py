@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from codequarry.ingest.git.mirrors import mirrors_folder
+from codequarry.ingest.git.mirrors import ENTRY, mirrors_folder
 from codequarry.shared.data_folder import private_folder
 
 # Beside each mirror: who reads it holds this file's lock together with others, who removes it alone. When it was
@@ -56,7 +56,7 @@ def remove_unused(folder: Path) -> bool:
         with suppress(OSError):
             folder.rename(leaving)
         shutil.rmtree(leaving, ignore_errors=True)
-        for kept in (USED, ".lock"):
+        for kept in (USED, ".lock", ENTRY):
             folder.with_suffix(kept).unlink(missing_ok=True)
         return True
 

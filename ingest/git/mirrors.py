@@ -26,6 +26,8 @@ SHA256_HEX = 64
 FETCHING = "fetching"
 # How often a lock that somebody else holds is tried.
 LOCK_LOOK_SECONDS = 0.1
+# Beside each mirror: what the catalog says of its repository (``ingest/entries.py``).
+ENTRY = ".entry"
 # A process id has no more digits.
 PID_BYTES = 20
 
@@ -190,5 +192,5 @@ def remove_mirror(folder: Path) -> None:
     with suppress(OSError):  # it is not there, or another process is removing it
         folder.rename(leaving)
     shutil.rmtree(leaving, ignore_errors=True)
-    for kept in (".lock", ".used"):
+    for kept in (".lock", ".used", ENTRY):
         folder.with_suffix(kept).unlink(missing_ok=True)

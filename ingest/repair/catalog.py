@@ -12,9 +12,11 @@ from codequarry.shared.repositories.catalog import (
     PROGRESS_PREFIX,
     REPOSITORY_PREFIX,
     SUMMARY_PREFIX,
+    Repository,
     list_ref_heads,
     list_repositories,
     read_repository,
+    save_repository,
 )
 from codequarry.shared.store.port import Store
 from codequarry.shared.versions.head import Head, Place
@@ -27,7 +29,7 @@ _OF_RUNS = (PROGRESS_PREFIX, BATCHES)
 # What belongs to timelines that are no more, where the head document is lost.
 _OF_TIMELINES = (TRANSACTION_PREFIX, SUMMARY_PREFIX, CHORES, SWEEP, SWEPT)
 _NO_ORIGIN = "where it comes from is lost: codequarry index ORIGIN indexes it again"
-_NO_HISTORY = "the head document is lost: commits before the newest one can't be searched any more"
+_NO_HISTORY = "the head document is lost: only the newest commits of the versions that are still known are searchable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,21 @@ class MendedCatalog:
     summaries: tuple[Place, ...] = ()
 
 
-def mend_catalog(store: Store, lost_documents: Sequence[str], written: Sequence[Place]) -> MendedCatalog:
+def mend_catalog(
+    store: Store,
+    lost_documents: Sequence[str],
+    written: Sequence[Place],
+    entries: Sequence[Repository] = (),
+    *,
+    may_lack: bool = False,
+) -> MendedCatalog:
     """Make head document, transactions and rows agree, with nothing open; ``written`` are the transactions with rows.
 
-    What readers could not see before is deleted. The vectors of deleted rows stay in the cache.
+    ``entries`` are records of repositories that are known from elsewhere; the catalog ``may_lack`` documents whose
+    names are lost too. What readers could not see before is deleted. The vectors of deleted rows stay in the cache.
     """
     document = store.read_document(HEAD_KEY)
+    _restore_repositories(store, Head.from_json(document.body) if document else None, lost_documents, entries)
     if document is None:
         mended = _without_head(store, lost_documents, written)
     else:
@@ -73,7 +84,28 @@ def mend_catalog(store: Store, lost_documents: Sequence[str], written: Sequence[
             store.delete_document(one.key)
         elif one.key.startswith(JOB_PREFIX):
             store.write_document(one.key, carried(one), one.version)
-    return replace(mended, lost=(*mended.lost, *_lost_entries(lost_documents)))
+    unknown = _unknown(store, entries) if may_lack and document is None else ()
+    return replace(mended, lost=(*mended.lost, *unknown, *_lost_entries(lost_documents)))
+
+
+def _unknown(store: Store, entries: Sequence[Repository]) -> Iterator[Lost]:
+    """Name the repositories with a mirror here where nothing tells any more whether the catalog had them."""
+    for entry in entries:
+        if read_repository(store, entry.name) is None:
+            yield Lost("repository", entry.name, f"codequarry index {entry.origin} indexes it again")
+
+
+def _restore_repositories(
+    store: Store, head: Head | None, lost_documents: Sequence[str], entries: Sequence[Repository]
+) -> None:
+    """Write lost records again of repositories that the head document has, or that the catalog had by name."""
+    for entry in entries:
+        if head:
+            name = next((state.repo for state in head.timelines.values() if state.repo_id == entry.id), None)
+        else:
+            name = entry.name if REPOSITORY_PREFIX + entry.name in lost_documents else None
+        if name and entry.id and read_repository(store, name) is None:
+            save_repository(store, replace(entry, name=name))
 
 
 def _with_head(store: Store, head: Head, lost_documents: Sequence[str], written: Sequence[Place]) -> MendedCatalog:
@@ -116,7 +148,8 @@ def _without_unknown(store: Store, head: Head) -> tuple[Head, list[Anew]]:
 def _without_head(store: Store, lost_documents: Sequence[str], written: Sequence[Place]) -> MendedCatalog:
     """Begin with an empty head document that counts on from the highest number, and all known versions to index."""
     repositories = list_repositories(store)
-    gone = [key.removeprefix(REPOSITORY_PREFIX) for key in lost_documents if key.startswith(REPOSITORY_PREFIX)]
+    named = (key.removeprefix(REPOSITORY_PREFIX) for key in lost_documents if key.startswith(REPOSITORY_PREFIX))
+    gone = [name for name in named if read_repository(store, name) is None]
     transactions = [_place(one.key) for one in store.list_documents(TRANSACTION_PREFIX)]
     numbers = [store.newest_number(), *(number for place in (*transactions, *written) for number in place)]
     for timeline, number in written:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from codequarry.ingest.chunking.version import CHUNKER_VERSION
+from codequarry.ingest.entries import noted_entries
 from codequarry.ingest.fsck.storage import embedded_of
 from codequarry.ingest.repair.again import Say, make_again
 from codequarry.ingest.repair.catalog import mend_catalog
@@ -22,6 +23,7 @@ from codequarry.shared.errors import ModelMismatch, StoreDamaged, StoreFull
 from codequarry.shared.model import Chunk
 from codequarry.shared.opening import open_settings_model
 from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.store.embedded.backup import make_durable, sync
 from codequarry.shared.store.embedded.editions import EmbeddedEditions
 from codequarry.shared.store.embedded.exclusive import alone_with
 from codequarry.shared.store.embedded.salvage import Salvage, salvage
@@ -44,6 +46,7 @@ def repair_index(settings: SettingsModel, say: Say, observe: Observe = ignore) -
     with alone_with(damaged), closing(open_settings_model(settings)) as embedder:
         note, resumed = _brought_over(damaged, target, settings, embedder, say)
         with closing(EmbeddedStore(target, embedder.dimension)) as store:
+            check_identity(store, embedder, settings.embedding.model)
             report = make_again(note, Workshop(store, embedder, settings), say, observe)
             if left := store.inspect(thoroughly=True):
                 raise StoreDamaged(f"what was just written is damaged ({left[0].detail}); look at the disk")
@@ -72,15 +75,16 @@ def _brought_over(
 
     found = salvage(damaged, target, embedder.dimension, key_of, lambda _: None)
     with closing(EmbeddedStore(target, embedder.dimension)) as store:
-        _check_model(store, found, embedder, settings)
-        note = Note(source, found, mend_catalog(store, found.lost_documents, found.written))
+        _claim_model(store, found, embedder, settings)
+        entries, may_lack = noted_entries(settings.home), found.may_lack_documents
+        mended = mend_catalog(store, found.lost_documents, found.written, entries, may_lack=may_lack)
+    note = Note(source, found, mended)
     write_note(target, note)
     return note, False
 
 
-def _check_model(store: EmbeddedStore, found: Salvage, embedder: Embedder, settings: SettingsModel) -> None:
-    """Raise ModelMismatch where the vectors are not of the settings' model; record again which one it is."""
-    check_identity(store, embedder, settings.embedding.model)
+def _claim_model(store: EmbeddedStore, found: Salvage, embedder: Embedder, settings: SettingsModel) -> None:
+    """Record again which model made the index where that is lost; ModelMismatch if it is not that of the settings."""
     if read_identity(store) is None and found.vectors:
         if found.fits is False:
             raise ModelMismatch(
@@ -93,12 +97,21 @@ def _check_model(store: EmbeddedStore, found: Salvage, embedder: Embedder, setti
 def _put_in_place(editions: EmbeddedEditions, active: int, target: Path, *, keep: bool) -> str:
     """Make the new folder the index, in one step, and return where the damaged one is kept; "" if it is not."""
     number = max([active, *editions.present()]) + 1
-    (target / NAME).unlink()
-    target.replace(editions.folder(number))
+    final = editions.folder(number)
+    make_durable(target)
+    target.replace(final)
+    sync(final.parent)
     editions.activate(number)
+    sync(final.parent)
+    (final / NAME).unlink()
     if not keep:
         editions.remove(active)
         return ""
     aside = target.with_name(f"damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}")
     editions.folder(active).replace(aside)
     return str(aside)
+
+
+def drop_unfinished(settings: SettingsModel) -> None:
+    """Delete what an interrupted repair left of an index that needs none any more: a backup took its place."""
+    shutil.rmtree(settings.home.expanduser() / UNFINISHED, ignore_errors=True)

@@ -51,9 +51,9 @@ def write_backup(folder: Path, target: Path) -> Manifest:
     try:
         manifest = _copy(folder, beside)
         (beside / MANIFEST).write_text(json.dumps(asdict(manifest), indent=2), "utf-8")
-        _make_durable(beside)
+        make_durable(beside)
         beside.replace(target)
-        _sync(target.parent)
+        sync(target.parent)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
@@ -107,14 +107,16 @@ def _described(path: Path) -> tuple[int, str]:
         return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _make_durable(folder: Path) -> None:
+def make_durable(folder: Path) -> None:
+    """Bring all files of a folder to the disk, so that no power cut takes them back."""
     for path in folder.iterdir():
         path.chmod(0o600)
-        _sync(path)
-    _sync(folder)
+        sync(path)
+    sync(folder)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Bring a file, or the names in a folder, to the disk."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
@@ -172,11 +174,11 @@ def restore_backup(target: Path, home: Path, *, replace: bool = False) -> Manife
     beside = Path(tempfile.mkdtemp(prefix=".restore-", dir=home))
     try:
         _place(target, manifest, beside)
-        _make_durable(beside)
+        make_durable(beside)
         with closing(_connect(beside)) as copy:
             copy.pragma("journal_mode", "wal")
         beside.replace(final)
-        _sync(home)
+        sync(home)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise

@@ -2,14 +2,22 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from codequarry.ingest.entries import note_entry, noted_entries
 from codequarry.ingest.repair.catalog import Anew, Lost, MendedCatalog, mend_catalog
 from codequarry.ingest.repair.note import Note, read_note, state_of, write_note
-from codequarry.shared.repositories.catalog import RefHead, Repository, save_ref_head, save_repository
+from codequarry.shared.repositories.catalog import (
+    RefHead,
+    Repository,
+    list_repositories,
+    save_ref_head,
+    save_repository,
+)
 from codequarry.shared.store.embedded.salvage import Salvage
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.port import Store
@@ -61,6 +69,20 @@ def test_a_lost_repository_is_named_and_its_versions_go(store: Store) -> None:
     mended = lose(store, "repository:one")
     assert [(one.kind, one.name) for one in mended.lost] == [("repository", "one")]
     assert (read_head(store).timelines, mended.anew) == ({}, ())
+
+
+def test_a_lost_repository_comes_back_from_the_record_beside_its_mirror(store: Store, tmp_path: Path) -> None:
+    known = Repository("former-name", "https://example.org/one", "main", guarded=True, id="id")
+    mirror = tmp_path / "mirrors" / "one-abc.git"
+    mirror.parent.mkdir()
+    note_entry(known, mirror)
+    note_entry(replace(known, id="removed"), mirror.with_name("two-abc.git"))
+    mirror.with_name("three-abc.entry").write_text("no record")
+    store.delete_document("repository:one")
+    entries = noted_entries(tmp_path)
+    assert mend_catalog(store, ["repository:one"], [], entries).lost == ()
+    assert list_repositories(store) == [replace(known, name="one")]
+    assert read_head(store).timelines.keys() == {2, 7}
 
 
 @pytest.mark.parametrize(
