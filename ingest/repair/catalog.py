@@ -22,7 +22,13 @@ from codequarry.shared.store.port import Store
 from codequarry.shared.versions.head import Head, Place
 from codequarry.shared.versions.ledger import HEAD_KEY, read_transaction
 from codequarry.shared.versions.moving import successor
-from codequarry.shared.versions.transactions import TRANSACTION_PREFIX, drop_name, drop_timeline, forget
+from codequarry.shared.versions.transactions import (
+    TRANSACTION_PREFIX,
+    drop_name,
+    drop_timeline,
+    forget,
+    transactions_prefix,
+)
 
 # What belongs to transactions that nobody works on any more.
 _OF_RUNS = (PROGRESS_PREFIX, BATCHES)
@@ -30,6 +36,7 @@ _OF_RUNS = (PROGRESS_PREFIX, BATCHES)
 _OF_TIMELINES = (TRANSACTION_PREFIX, SUMMARY_PREFIX, CHORES, SWEEP, SWEPT)
 _NO_ORIGIN = "where it comes from is lost: codequarry index ORIGIN indexes it again"
 _NO_HISTORY = "the head document is lost: only the newest commits of the versions that are still known are searchable"
+_NO_RECORD = "what is known of the newest commit of its default branch is lost: older ones can't be searched any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +125,18 @@ def _with_head(store: Store, head: Head, lost_documents: Sequence[str], written:
             head = forget(head, repo)
             lost.append(Lost("repository", repo, _NO_ORIGIN))
     head, anew = _without_unknown(store, head)
+    lost += [Lost("history", one.repo, _NO_RECORD) for one in anew if one.full and _has_older(store, head, one.repo)]
     for timeline, number in written:
         if timeline not in head.timelines or number in head.hidden:
             store.undo(timeline, number)
     _write_head(store, head)
     known = [place for place in map(_summarised, lost_documents) if place and place[0] in head.timelines]
     return MendedCatalog(tuple(anew), tuple(lost), tuple(known))
+
+
+def _has_older(store: Store, head: Head, repo: str) -> bool:
+    """Return whether older commits of a default branch are still known, which go when it is indexed again."""
+    return bool(store.list_documents(transactions_prefix(head.defaults[repo])))
 
 
 def _without_unknown(store: Store, head: Head) -> tuple[Head, list[Anew]]:

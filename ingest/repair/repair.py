@@ -32,6 +32,8 @@ from codequarry.shared.store.identity import check_identity, claim_identity, rea
 
 # Where the new folder is filled, below the data folder.
 UNFINISHED = ".repair"
+# How often it is said that a repair goes on: each five seconds or so.
+ROWS_BETWEEN_LINES = 20_000
 
 
 def repair_index(settings: SettingsModel, say: Say, observe: Observe = ignore) -> RepairReport:
@@ -73,7 +75,11 @@ def _brought_over(
     def key_of(chunk: Chunk) -> str:
         return vector_key(embedder.name, embedded_of(chunk, embedder))
 
-    found = salvage(damaged, target, embedder.dimension, key_of, lambda _: None)
+    def advance(rows: int) -> None:
+        if rows % ROWS_BETWEEN_LINES == 0:
+            say(f"{rows:,} rows brought over")
+
+    found = salvage(damaged, target, embedder.dimension, key_of, advance)
     with closing(EmbeddedStore(target, embedder.dimension)) as store:
         _claim_model(store, found, embedder, settings)
         entries, may_lack = noted_entries(settings.home), found.may_lack_documents

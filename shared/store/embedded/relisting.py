@@ -21,8 +21,8 @@ _ROWS = (
 
 
 def list_anew(database: Database, advance: Callable[[int], None]) -> None:
-    """Write lists and log for all rows of a database that has none; ``advance`` is told how many rows each time."""
-    last = 0
+    """Write lists and log for all rows of a database that has none; ``advance`` is told how many it has done."""
+    last = done = 0
     while True:
         with database.writing() as connection:
             rows = fetch(connection, _ROWS, (last, _PAGE))
@@ -30,7 +30,8 @@ def list_anew(database: Database, advance: Callable[[int], None]) -> None:
                 break
             _list(connection, rows)
         last = rows[-1][0]
-        advance(len(rows))
+        done += len(rows)
+        advance(done)
     with database.writing() as connection:
         fold(connection, ColumnCache().including_own_changes(connection))
 

@@ -88,7 +88,7 @@ def test_a_lost_repository_comes_back_from_the_record_beside_its_mirror(store: S
 @pytest.mark.parametrize(
     ("lost", "anew", "left", "said"),
     [
-        (key(2, 6), Anew("one", "", full=True), {2, 7}, []),
+        (key(2, 6), Anew("one", "", full=True), {2, 7}, ["history"]),
         (key(7, 8), Anew("one", "refs/tags/v1"), {2}, []),
         (key(2, 3), Anew("one", "refs/tags/v1"), {2}, ["commit"]),
     ],
