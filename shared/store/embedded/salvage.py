@@ -79,8 +79,8 @@ class Salvage:
 def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance: Advance) -> Salvage:
     """Fill the new folder ``target``; ``key_of`` gives the key of a chunk's vector.
 
-    ``advance`` is told of how many rows lists were made. What is in no tree of the damaged file, as what was deleted, is
-    not brought back.
+    ``advance`` is told of how many rows lists were made. What is in no tree of the damaged file, as what was deleted,
+    is not brought back.
     """
     wreck = Wreck(damaged / DATABASE)
     vectors = SalvagedVectors(damaged, wreck, dimension)
