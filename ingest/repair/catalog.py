@@ -10,6 +10,7 @@ from codequarry.shared.access.key_list import KEY_PREFIX
 from codequarry.shared.jobs.job_list import ENDED_PREFIX, JOB_PREFIX
 from codequarry.shared.repositories.catalog import (
     PROGRESS_PREFIX,
+    REF_PREFIX,
     REPOSITORY_PREFIX,
     SUMMARY_PREFIX,
     Repository,
@@ -172,8 +173,12 @@ def _without_head(store: Store, lost_documents: Sequence[str], written: Sequence
             store.delete_document(one.key)
     if max(numbers):
         _write_head(store, Head(counter=max(numbers)))
-    anew = [Anew(one.name, "") for one in repositories]
-    anew += [Anew(one.repo, one.ref) for one in list_ref_heads(store) if one.ref]
+    # The keys of documents that are lost name versions too.
+    lost_refs = (key.removeprefix(REF_PREFIX).partition("\n") for key in lost_documents if key.startswith(REF_PREFIX))
+    versions = {(one.repo, one.ref) for one in list_ref_heads(store)} | {(repo, ref) for repo, _, ref in lost_refs}
+    names = {one.name for one in repositories}
+    anew = [Anew(name, "") for name in sorted(names)]
+    anew += [Anew(repo, ref) for repo, ref in sorted(versions) if ref and repo in names]
     lost = [Lost("history", one.name, _NO_HISTORY) for one in repositories if max(numbers)]
     return MendedCatalog(tuple(anew), (*lost, *(Lost("repository", name, _NO_ORIGIN) for name in gone)))
 

@@ -105,8 +105,9 @@ def test_a_version_of_which_only_the_number_is_left_is_indexed_anew(
 def test_without_a_head_document_every_known_version_is_indexed_and_numbers_go_on(store: Store) -> None:
     save_ref_head(store, RefHead("one", "", "c" * 40, "now"))
     save_ref_head(store, RefHead("one", "refs/tags/v1", "d" * 40, "now"))
-    mended = lose(store, HEAD_KEY, "repository:two")
-    assert mended.anew == (Anew("one", ""), Anew("one", "refs/tags/v1"))
+    lost = ("ref:one\nrefs/heads/b", "ref:two\nrefs/heads/b", "ref:one\n")
+    mended = lose(store, HEAD_KEY, "repository:two", *lost)
+    assert mended.anew == (Anew("one", ""), Anew("one", "refs/heads/b"), Anew("one", "refs/tags/v1"))
     assert [(one.kind, one.name) for one in mended.lost] == [("history", "one"), ("repository", "two")]
     head = read_head(store)
     assert (head.timelines, head.counter) == ({}, 8)
