@@ -116,7 +116,7 @@ def _looked(
     settings: "SettingsModel", repair: bool, as_json: bool, look: "Callable[[Workshop], Found]"
 ) -> "tuple[RepairReport | None, Found]":
     """Return what ``look`` finds; where it finds the database damaged and may repair it, that is done first."""
-    from codequarry.shared.errors import NotIndexed, StoreDamaged
+    from codequarry.shared.errors import CodequarryError, StoreDamaged
 
     try:
         seen = _opened(settings, look)
@@ -131,7 +131,7 @@ def _looked(
         rebuilding.show(rebuilt)
     try:
         return rebuilt, _opened(settings, look)
-    except NotIndexed:
+    except CodequarryError:
         if as_json:
             write_json({"clean": False, "problems": []} | rebuilding.body(rebuilt))
         raise

@@ -13,7 +13,7 @@ from codequarry.ingest.transaction.writing import Written
 from codequarry.ingest.watch import Watch
 from codequarry.shared.embedding.permission import check_all_may_leave
 from codequarry.shared.embedding.tokens import estimate_tokens
-from codequarry.shared.errors import CodequarryError, Interrupted, Stopped, StoreError
+from codequarry.shared.errors import CodequarryError, Interrupted, NotAtOrigin, Stopped, StoreError
 from codequarry.shared.repositories.catalog import read_repository
 from codequarry.shared.store.port import MendsVectors
 from codequarry.shared.versions.ledger import read_head, read_transaction
@@ -76,6 +76,7 @@ def _mend_vectors(workshop: Workshop, say: Say) -> tuple[int, int]:
 def _fill_all_gaps(note: Note, workshop: Workshop, written: Written, say: Say, observe: Observe) -> list[Lost]:
     """Compare every kept commit of which files may be lost with git, and return where that can't be done."""
     store, lost = workshop.store, []
+    unreachable: set[str] = set()
     paths: dict[int, list[str]] = {}
     for timeline, path in note.salvage.incomplete:
         paths.setdefault(timeline, []).append(path)
@@ -89,10 +90,14 @@ def _fill_all_gaps(note: Note, workshop: Workshop, written: Written, say: Say, o
         repository = read_repository(store, record.repo)
         assert repository, "timelines of repositories that the catalog does not have were dropped"
         try:
-            written.add(fill_gaps(record, repository, workshop, watch))
+            fetching = record.repo not in unreachable
+            written.add(fill_gaps(record, repository, workshop, watch, fetching=fetching))
         except ENDING:
             raise
         except CodequarryError as error:
+            # An origin that does not answer is asked once: each attempt may take minutes.
+            if not isinstance(error, NotAtOrigin):
+                unreachable.add(record.repo)
             note_incomplete(store, record)
             detail = f"{record.ref} at {record.commit}: files of it are lost, or may be: {error}"
             lost.append(Lost("files", record.repo, detail, tuple(sorted(set(paths.get(record.timeline, ()))))))

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from codequarry.ingest.collecting.retention import SWEEP, SWEPT
+from codequarry.ingest.collecting.unmasked import NOTE as UNMASKED
 from codequarry.ingest.migration.switch import carried
+from codequarry.ingest.removing import REMOVAL_PREFIX
 from codequarry.ingest.transaction.chores import BATCHES, CHORES
 from codequarry.shared.access.key_list import KEY_PREFIX
 from codequarry.shared.jobs.job_list import ENDED_PREFIX, JOB_PREFIX
@@ -207,7 +209,7 @@ def _lost_entries(lost_documents: Sequence[str]) -> Iterator[Lost]:
             yield Lost("key", key.removeprefix(KEY_PREFIX), detail)
         elif key.startswith((JOB_PREFIX, ENDED_PREFIX)):
             yield Lost("job", key.partition(":")[2], "what it was to do, or did, is lost: ask for it again")
-        elif key.startswith(("unmasked:", "removal:")):
+        elif key.startswith((UNMASKED, REMOVAL_PREFIX)):
             yield Lost("note", key, "what it noted is not finished by itself: index or remove the repository once more")
 
 

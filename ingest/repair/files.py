@@ -65,15 +65,18 @@ def kept_records(store: Store, head: Head) -> list[TransactionRecord]:
     return sorted(found, key=lambda record: (record.base is not None, record.number))
 
 
-def fill_gaps(record: TransactionRecord, repository: Repository, workshop: Workshop, watch: Watch) -> Written:
+def fill_gaps(
+    record: TransactionRecord, repository: Repository, workshop: Workshop, watch: Watch, *, fetching: bool
+) -> Written:
     """Write what the index lacks of the version that a transaction published, and return how much that was.
 
-    GitError where neither this machine nor the origin has its commit.
+    GitError where neither this machine nor, if that is asked, the origin has its commit.
     """
     store, settings = workshop.store, workshop.settings
     origin = origin_of_record(repository.origin)
     with mirror_in_use(mirror_folder(origin, settings.home)):
-        fetch_commit(origin, record.commit, settings, guarded=repository.guarded)
+        if fetching:
+            fetch_commit(origin, record.commit, settings, guarded=repository.guarded)
         version = read_version(record, repository, workshop)
         head = read_head(store)
         gaps = _find_gaps(record, version, store, head)

@@ -248,6 +248,14 @@ def test_a_database_that_was_cut_off_or_is_gone_says_what_is_lost(
     assert f"codequarry index {index.home.parent / 'project'} " in lost[1]["detail"]
 
 
+def test_a_mirror_that_was_removed_is_fetched_again(index: Index, tmp_path: Path, embedder: Embedder) -> None:
+    home = tmp_path / "home"
+    damaged_copy(index, home, index.pages["chunk"])
+    shutil.rmtree(home / "mirrors")
+    report, listing = repaired(home, embedder)
+    assert (report.lost, report.embedded, listing) == ((), 0, index.listing)
+
+
 def test_what_a_killed_process_left_in_the_log_is_brought_over(
     index: Index, tmp_path: Path, embedder: Embedder
 ) -> None:
@@ -313,7 +321,8 @@ def test_of_a_lost_catalog_repositories_come_back_by_their_mirrors_and_nothing_i
     rebuilt = said["rebuilt"]
     lost = {(one["kind"], one["name"]) for one in rebuilt["lost"]}
     assert lost == {("history", "project"), ("repository", "other")}
-    assert (rebuilt["versions_again"], rebuilt["embedded"]) == (["project default branch"], 0)
+    assert rebuilt["versions_again"] == ["project default branch", "project feature", "project v1"]
+    assert rebuilt["embedded"] == 0
     again = command(home, "index", str(index.home.parent / "other"), "--json")
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["embedded"] == 0

@@ -37,7 +37,8 @@ class PageFile:
         self._logged = dict(_logged(log, places))
         in_file = len(self._content) // PAGE_BYTES
         self._right = self._checked(in_file)
-        self.count = max(pages or self._said() or in_file, in_file, *self._logged, 1)
+        # Pages behind the last one were given back: what they hold was deleted.
+        self.count = max(pages or self._said() or in_file, 1)
         self.damaged = [number for number in range(1, self.count + 1) if not self._is_right(number)]
 
     def head(self) -> bytes:

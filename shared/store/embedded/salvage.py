@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import numpy as np
 
 from codequarry.shared.model import Chunk
 from codequarry.shared.store.embedded.database import Database
@@ -90,13 +91,14 @@ def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance:
         _copy(database, f"file VALUES ({', '.join('?' * 14)})", _rows(wreck, "file"))
         _copy(database, f"chunk VALUES ({', '.join('?' * 8)})", _rows(wreck, "chunk"))
         _copy(database, "payload VALUES (?, ?)", _rows(wreck, "payload"))
-        lost_vectors = _copy_vectors(database, vectors, VectorFile(target, dimension))
+        wrong = _copy_vectors(database, vectors, VectorFile(target, dimension))
         incomplete = _drop_incomplete(database, vectors.slots, key_of)
         list_anew(database, advance)
         with database.reading() as connection:
             counts = [int(connection.execute(f"SELECT count(*) FROM {table}").get) for table in ("file", "chunk")]
             lost = _lost_documents(connection, wreck)
             written = fetch(connection, _WRITTEN)
+            lost_vectors = len(wrong.intersection(fetch_first(connection, "SELECT slot FROM vector")))
             fits = _fits(connection, key_of)
     return Salvage(
         pages=wreck.pages,
@@ -108,7 +110,7 @@ def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance:
         written=tuple((timeline, born) for timeline, born in written),
         files=counts[0],
         rows=counts[1],
-        vectors=vectors.slots - lost_vectors,
+        vectors=vectors.slots - len(wrong),
         lost_vectors=lost_vectors,
         fits=fits,
     )
@@ -132,17 +134,17 @@ def _paths(wreck: Wreck) -> Iterator[Sequence[Any]]:
     yield from ((values[1], values[0]) for _, values in wreck.records(PATH_INDEX))
 
 
-def _copy_vectors(database: Database, vectors: SalvagedVectors, vector_file: VectorFile) -> int:
-    """Write the vectors to the same slots, and return how many of those that have a key are lost."""
-    first = lost = 0
+def _copy_vectors(database: Database, vectors: SalvagedVectors, vector_file: VectorFile) -> set[int]:
+    """Write the vectors to the same slots, and return the slots that are not what was written."""
+    first, wrong = 0, set[int]()
     for part, right in vectors.parts():
         with database.writing() as connection:
             vector_file.append(connection, part)
             here = [(vectors.keys[slot], slot) for slot in range(first, first + len(part)) if slot in vectors.keys]
             connection.executemany("INSERT OR IGNORE INTO vector VALUES (?, ?)", here)
-        lost += sum(not right[slot - first] for _, slot in here)
+        wrong.update((np.flatnonzero(~right) + first).tolist())
         first += len(part)
-    return lost
+    return wrong
 
 
 def _drop_incomplete(database: Database, slots: int, key_of: KeyOf) -> list[tuple[int, str]]:

@@ -9,6 +9,7 @@ from codequarry.shared.store.embedded.checksums import BLOCK_SLOTS, Floats, bloc
 from codequarry.shared.store.embedded.columns import Bools
 from codequarry.shared.store.embedded.folder_format import VECTORS
 from codequarry.shared.store.embedded.wreck import VECTOR_INDEX, Wreck
+from codequarry.shared.store.vectors import usable_rows
 
 # Vectors of which no checksum is left must have length 1 as closely as 32-bit numbers have it when they are written.
 _LENGTH_TOLERANCE = 1e-4
@@ -45,13 +46,21 @@ class SalvagedVectors:
             yield part, right
 
     def _right(self, part: Floats, start: int) -> Bools:
-        with np.errstate(over="ignore", invalid="ignore"):
-            lengths = np.linalg.norm(part.astype(np.float64), axis=1)
-        right: Bools = np.abs(lengths - 1) <= _LENGTH_TOLERANCE
+        right = usable_rows(part)
         for at, (block, words) in enumerate(block_sums(part, start)):
-            if self._sums.get(block, words) != words:
-                right[at * BLOCK_SLOTS : (at + 1) * BLOCK_SLOTS] = False
+            some = slice(at * BLOCK_SLOTS, (at + 1) * BLOCK_SLOTS)
+            if block not in self._sums:
+                right[some] = _have_length_1(part[some])
+            elif self._sums[block] != words:
+                right[some] = False
         return right
+
+
+def _have_length_1(vectors: Floats) -> Bools:
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
+    right: Bools = np.abs(lengths - 1) <= _LENGTH_TOLERANCE
+    return right
 
 
 def _keys(wreck: Wreck) -> dict[int, str]:

@@ -32,6 +32,7 @@ def set_up(connection: apsw.Connection) -> None:
     connection.reserve_bytes("main", RESERVED_BYTES)
     connection.pragma("auto_vacuum", "incremental")
     connection.pragma("journal_mode", "wal")
+    connection.pragma("wal_autocheckpoint", 0)
 
 
 def some_value(chance: random.Random) -> object:
@@ -89,6 +90,13 @@ def test_every_record_is_what_sqlite_reads_and_nothing_deleted_comes_back(
     compare(path, connection)
     connection.execute("UPDATE one SET a = 'later' WHERE number % 5 = 0")
     compare(path, connection)  # some of it is
+    before = PageFile(path).count
+    connection.execute("DELETE FROM one WHERE number % 2 = 0")
+    connection.execute("PRAGMA incremental_vacuum").fetchall()
+    assert PageFile(path).count < before < path.stat().st_size // PAGE_BYTES + 1, "the file is longer than the database"
+    compare(path, connection)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    compare(path, connection)
 
 
 def test_a_log_counts_up_to_its_last_whole_commit(path: Path, connection: apsw.Connection) -> None:
