@@ -181,7 +181,8 @@ def _without_head(store: Store, lost_documents: Sequence[str], written: Sequence
     names = {one.name for one in repositories}
     anew = [Anew(name, "") for name in sorted(names)]
     anew += [Anew(repo, ref) for repo, ref in sorted(versions) if ref and repo in names]
-    lost = [Lost("history", one.name, _NO_HISTORY) for one in repositories if max(numbers)]
+    had_any = max(numbers) or HEAD_KEY in lost_documents
+    lost = [Lost("history", one.name, _NO_HISTORY) for one in repositories if had_any]
     return MendedCatalog(tuple(anew), (*lost, *(Lost("repository", name, _NO_ORIGIN) for name in gone)))
 
 

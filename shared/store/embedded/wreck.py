@@ -71,7 +71,8 @@ class Wreck:
     def _check_format(self) -> None:
         head = self._pages.head()
         version = int.from_bytes(head[60:64]) if head else SCHEMA_VERSION
-        if version != SCHEMA_VERSION:
+        # Without a version it is a database whose first transaction is lost with its log.
+        if version not in (0, SCHEMA_VERSION):
             raise StoreDamaged(
                 f"the database is damaged, and it has format {version}, of which this release can't repair a damaged "
                 f"one (it knows {SCHEMA_VERSION}); restore a backup with the release that wrote it"

@@ -114,6 +114,15 @@ def test_without_a_head_document_every_known_version_is_indexed_and_numbers_go_o
     assert store.list_documents("transaction:") == []
 
 
+def test_that_history_is_lost_is_said_although_no_number_is_left(store: Store) -> None:
+    for document in store.list_documents("transaction:"):
+        store.delete_document(document.key)
+    store.delete_document(HEAD_KEY)
+    mended = mend_catalog(store, [HEAD_KEY], [])
+    assert (mended.anew, [one.kind for one in mended.lost]) == ((Anew("one", ""),), ["history"])
+    assert mend_catalog(store, [], []).lost == (), "it never had one"
+
+
 def test_keys_and_jobs_that_are_lost_are_named_by_what_is_known(store: Store) -> None:
     mended = lose(store, "key:abc", "job:1", "poll:one", "ref:one\n", "delivery:x", "unmasked:one")
     assert [(one.kind, one.name) for one in mended.lost] == [("key", "abc"), ("job", "1"), ("note", "unmasked:one")]

@@ -168,6 +168,14 @@ def test_what_was_cut_off_counts_as_damaged(path: Path, filled: dict[str, int]) 
     assert wreck.may_lack_rows and wreck.may_lack_documents and list(wreck.records("document")) == []
 
 
+def test_a_database_whose_log_is_lost_is_empty(path: Path, connection: apsw.Connection) -> None:
+    create_tables(connection, 8)
+    copy = path.with_name("copy")
+    shutil.copyfile(path, copy)
+    wreck = Wreck(copy)
+    assert wreck.may_lack_rows and wreck.may_lack_documents
+
+
 def test_a_damaged_file_of_an_older_format_is_left_to_its_release(path: Path, connection: apsw.Connection) -> None:
     create_tables(connection, 8)
     connection.pragma("user_version", 2)
