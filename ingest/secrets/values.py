@@ -43,7 +43,7 @@ _PLACEHOLDER = re.compile(
 _REFERENCE = re.compile(
     r"^\$\w|[$#@]\{|\$\(|\{\{|%[({]|^%\w+%$|^%[a-z]$|\{[\w.!:]*\}|^@\w+@$|^<|^\w+://|^(?:~|\.{1,2})?/[\w.-]+"
     r"|^(?:env|file|vault|ssm|op|secret|arn|ref|kms|sops)[:/]|^!|^&\w|^process\.|^os\.|^System\.|^ENC\[|^AQICA|^-----"
-    r"|^::|::|->",
+    r"|^::|::|->|^(?:magnet|urn|data|mailto):",
     re.I,
 )
 _CODE = re.compile(r"[()\[\]{}<>;|\\]|=>|\s|&&|\+\+|,\w")
