@@ -28,6 +28,7 @@ from codequarry.shared.errors import (
     NotIndexed,
     Stopped,
     StoreError,
+    StoreFull,
     StoreUnavailable,
     UsageError,
 )
@@ -50,7 +51,7 @@ FIRST_BEAT_SECONDS = 0.5
 # How often a running job is read, to see whether it was cancelled: it ends within two seconds of that.
 LOOK_SECONDS = 0.5
 # These may pass by themselves.
-OUTAGES = (StoreUnavailable, EmbedderUnavailable)
+OUTAGES = (StoreUnavailable, StoreFull, EmbedderUnavailable)
 PASSING = (GitError,)
 BUSY = (LeaseHeld, IndexMoved, Conflict)
 # Who asks so follows a repository that is in the catalog; all others name one that is to be there.

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 
-from codequarry.ingest.git.checkout import OpenCheckout, Tracked, checkout_of
+from codequarry.ingest.git.checkout import OpenCheckout, checkout_of
 from codequarry.ingest.git.fetching import keep_head
 from codequarry.ingest.git.file_tree import FileTree
 from codequarry.ingest.git.hashing import blob_of
@@ -15,6 +15,7 @@ from codequarry.ingest.git.process import run_git
 from codequarry.ingest.git.remote import Listing
 from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry, check_count
 from codequarry.ingest.sources import Source, fetch_source, rules_of_tree
+from codequarry.ingest.stopping import check_stop
 from codequarry.ingest.wanted import Wanted
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
@@ -53,7 +54,7 @@ def read_workspace(
         access.make(commit)
         keep_head(access, lock, checkout.repository, ref)
         with FileTree(checkout.folder) as tree:
-            listed = _counted(_entries(opened, tree, access.mirror, commit), settings.indexing.max_paths)
+            listed = _counted(_entries(opened, tree, access.mirror, commit, most_bytes), settings.indexing.max_paths)
         with FileTree(checkout.folder) as tree:
             entries = tuple(_kept(access.mirror, tree, listed, most_bytes))
     rules = rules_of_tree(settings, access.mirror, {entry.path: entry for entry in entries}.get)
@@ -61,39 +62,48 @@ def read_workspace(
     return Source(origin, access.mirror, ref, ref.key, commit, rules, limits, Listing(), entries, _state(entries))
 
 
-def _entries(checkout: OpenCheckout, tree: FileTree, mirror: Mirror, commit: str) -> Iterator[TreeEntry]:
-    """Yield every file, link and submodule of the working tree with the blob that git would give it."""
+def _entries(
+    checkout: OpenCheckout, tree: FileTree, mirror: Mirror, commit: str, most_bytes: int
+) -> Iterator[TreeEntry]:
+    """Yield every file, link and submodule of the working tree with the blob that git would give it.
+
+    A file of more than ``most_bytes``, which nobody will read, is not read for its blob either: it keeps that of the
+    index as long as it has the same size. A sparse file of terabytes would take days.
+    """
     tracked = list(checkout.tracked())
     for one in tracked:
         if one.mode == SUBMODULE:
             yield TreeEntry(printable(one.path), SUBMODULE, one.blob, 0)
-    regular = [one for one in tracked if one.mode != SUBMODULE]
-    absent = {one.path: one for one in regular if one.is_absent}
-    sizes = _sizes(mirror, {one.blob for one in absent.values()})
-    for path in [*(one.path for one in regular), *checkout.untracked()]:
+    regular = {one.path: one for one in tracked if one.mode != SUBMODULE}
+    sizes = _sizes(mirror, {one.blob for one in regular.values() if one.is_absent or tree.size(one.path) > most_bytes})
+    for path in [*regular, *checkout.untracked()]:
         mode = tree.mode(path)
-        hashed = tree.blob(path, mode, commit) if mode else None
-        if mode and hashed:
+        known = regular.get(path)
+        if mode and (size := tree.size(path)) > most_bytes:
+            is_as_known = known is not None and sizes.get(known.blob) == size
+            blob = known.blob if known and is_as_known else blob_of(b"%d bytes" % size, commit)
+            yield TreeEntry(printable(path), mode, blob, size)
+        elif mode and (hashed := tree.blob(path, mode, commit)):
             yield TreeEntry(printable(path), mode, *hashed)
-        elif path in absent and absent[path].blob in sizes:
-            yield _left_out(absent[path], sizes)
+        elif known and known.is_absent and known.blob in sizes:
+            yield TreeEntry(printable(path), known.mode, known.blob, sizes[known.blob])
 
 
 def _counted(entries: Iterable[TreeEntry], most_paths: int) -> list[TreeEntry]:
     """Return the entries; LimitExceeded as soon as there are too many."""
     found = []
     for entry in entries:
+        check_stop()
         found.append(entry)
         check_count(len(found), most_paths)
     return found
 
 
-def _left_out(entry: Tracked, sizes: dict[str, int]) -> TreeEntry:
-    return TreeEntry(printable(entry.path), entry.mode, entry.blob, sizes[entry.blob])
-
-
 def _kept(mirror: Mirror, tree: FileTree, entries: list[TreeEntry], most_bytes: int) -> Iterator[TreeEntry]:
-    """Yield the entries with the blobs that may be read in the mirror; a file that went away meanwhile is left out."""
+    """Yield the entries with the blobs that may be read in the mirror.
+
+    A file that goes away or grows too large meanwhile is left out.
+    """
     readable = {one.blob for one in entries if one.mode not in (SYMLINK, SUBMODULE) and one.size <= most_bytes}
     missing = readable - _sizes(mirror, readable).keys()
     batch: list[bytes] = []
@@ -101,7 +111,8 @@ def _kept(mirror: Mirror, tree: FileTree, entries: list[TreeEntry], most_bytes: 
         if entry.blob not in missing or entry.mode in (SYMLINK, SUBMODULE):
             yield entry
             continue
-        data = tree.read(raw(entry.path))
+        check_stop()
+        data = tree.read(raw(entry.path), most_bytes)
         if data is None:
             continue
         batch.append(data)

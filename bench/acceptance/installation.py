@@ -88,6 +88,8 @@ class Installation:
             "CODEQUARRY_STORE": self.store,
             "CODEQUARRY_OPENSEARCH__URLS": self.opensearch,
             "CODEQUARRY_OPENSEARCH__INDEX": self.index,
+            # The repositories of the benchmarks borrow the objects of the clones.
+            "CODEQUARRY_GIT__ALTERNATES": '["/"]',
         }
         return outside | settings | dict(self.extra)
 
@@ -98,7 +100,7 @@ class Installation:
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start the `codequarry` command in a process group of its own, its output kept beside the data."""
-        self.home.mkdir(parents=True, exist_ok=True)
+        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (self.home / "command.out").open("wb") as out, (self.home / "command.err").open("wb") as err:
             return subprocess.Popen(
                 [sys.executable, "-m", "codequarry.cli.main", *arguments],

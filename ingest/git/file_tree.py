@@ -51,13 +51,19 @@ class FileTree:
             return None
         return EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR
 
-    def read(self, path: bytes) -> bytes | None:
-        """Return the bytes of a file; None if it is none any more."""
+    def size(self, path: bytes) -> int:
+        """Return how many bytes a file has; 0 if it is none any more."""
+        status = self._status(path)
+        return status.st_size if status and stat.S_ISREG(status.st_mode) else 0
+
+    def read(self, path: bytes, most_bytes: int) -> bytes | None:
+        """Return the bytes of a file; None if it is none any more, or has grown beyond ``most_bytes``."""
         with self._opened(path) as file:
-            return file.read() if file else None
+            data = file.read(most_bytes + 1) if file else None
+        return data if data is not None and len(data) <= most_bytes else None
 
     def blob(self, path: bytes, mode: str, like: str) -> tuple[str, int] | None:
-        """Return git's name and the size of a file, however large, or of a link by its target.
+        """Return git's name and the size of a file, or of a link by its target.
 
         In the object format in which ``like`` is written; None if it is no such thing any more.
         """

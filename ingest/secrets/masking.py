@@ -5,6 +5,8 @@ from itertools import pairwise
 
 from codequarry.ingest.secrets.allowing import Allowed
 from codequarry.ingest.secrets.assignments import find_assignments
+from codequarry.ingest.secrets.columns import RULE as COLUMN
+from codequarry.ingest.secrets.columns import find_columns
 from codequarry.ingest.secrets.kubernetes import find_kubernetes_values
 from codequarry.ingest.secrets.masked import MASK, PRIVATE_KEY, MaskedText, Secret
 from codequarry.ingest.secrets.private_keys import find_private_keys
@@ -77,6 +79,8 @@ def _found(data: bytes, path: str) -> Iterator[Secret]:
         yield Secret(assignment.rule, assignment.start, assignment.end)
     for rule_id, start, end in find_kubernetes_values(data):
         yield Secret(rule_id, start, end)
+    for start, end in find_columns(data, lowered, path):
+        yield Secret(COLUMN, start, end)
 
 
 def _with_repeats(text: str, secrets: tuple[Secret, ...]) -> tuple[Secret, ...]:

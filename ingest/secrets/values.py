@@ -5,7 +5,7 @@ import binascii
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from urllib.parse import unquote
 
@@ -19,6 +19,8 @@ TOKEN_ENTROPY = 3.0
 FEWEST_CHARACTERS = 4
 # A value of stock words and digits is a password in earnest when it is so long: password1 is none, SuperSecret123 is.
 LONGEST_STOCK = 10
+# Of three words in one, the fewest characters of a passphrase.
+SHORTEST_PHRASE = 9
 
 _STOCK = re.compile(
     r"(?:(?:my|your|the|some|a|an|new|old|super|very|strong|weak|top|not|no|is|in|this|any|bad|good|wrong|right|invalid|valid|fake|mock|dummy"
@@ -34,21 +36,34 @@ _STOCK = re.compile(
 _PLACEHOLDER = re.compile(
     r"changeme|change[-_ ]?(?:me|this|it)|replace[-_ ]?(?:me|this|with)|place[-_ ]?holder|example|redacted|insert[-_ ]|"
     r"your[-_ ]|my[-_ ](?:secret|pass|token|key)|<[^>]*>|\bx{4,}|x{6,}|\*{3,}|\.{3}|…|_here\b|todo|fixme|dummy|"
-    r"not[-_ ]?a[-_ ]?(?:real|secret)|deadbeef|0123456789|1234567890|abcdefgh|lorem",
+    r"not[-_ ]?a[-_ ]?(?:real|secret)|x-(?:oauth|access)-(?:basic|token)|deadbeef|0123456789|1234567890|abcdefgh|lorem",
     re.I,
 )
 # A value that stands elsewhere: ${VAR}, $(command), {{ template }}, %(name)s, #{ruby}, {name}, env:NAME, a path, a URL.
 _REFERENCE = re.compile(
     r"^\$\w|[$#@]\{|\$\(|\{\{|%[({]|^%\w+%$|^%[a-z]$|\{[\w.!:]*\}|^@\w+@$|^<|^\w+://|^(?:~|\.{1,2})?/[\w.-]+"
     r"|^(?:env|file|vault|ssm|op|secret|arn|ref|kms|sops)[:/]|^!|^&\w|^process\.|^os\.|^System\.|^ENC\[|^AQICA|^-----"
-    r"|^::|::|->",
+    r"|^::|::|->|^(?:magnet|urn|data|mailto):",
     re.I,
 )
 _CODE = re.compile(r"[()\[\]{}<>;|\\]|=>|\s|&&|\+\+|,\w")
 _DOTTED = re.compile(r"^[A-Za-z_$][\w$]*(?:[.][A-Za-z_$][\w$]*)+$")
 # Words joined by signs, perhaps numbered: some-name-2, oauth2.token.v1, CONSTANT_NAME, a MIME type, 3.14.1.
 _WORDS = re.compile(r"^(?:v?\d{1,4}|[A-Za-z]+\d{0,2})(?:[-_./:@ +~](?:v?\d{1,4}|[A-Za-z]*\d{0,2}))*$")
-_CAMEL = re.compile(r"^_?[A-Za-z][a-z]+(?:[A-Z][a-z]+)*\d?$")
+_HUMPS = re.compile(r"[A-Z]?[a-z]+|[A-Z](?![a-z])")
+# Words in names of fields, labels and messages, besides those of _STOCK.
+_OF_FORMS = re.compile(
+    r"(?:forms?|inputs?|labels?|titles?|pages?|views?|buttons?|models?|types?|schemas?|enums?|errors?|messages?|forgot"
+    r"|forgotten|resets?|reset|confirm|confirmation|repeat|enter|show|hide|toggle|update|create|edit|save|send|set|get"
+    r"|is|has|on|no|with|from|for|of|by|to|and|or|min|max|length|strength|policy|rules?|format|hint|encoder|hasher"
+    r"|hash|hashed|encrypted|encryption|plain|raw|stored|manager|provider|service|store|storage|grant|flow|code|codes"
+    r"|file|path|env|var|variable|config|settings?|options?|property|attribute|column|param|params|parameter|argument"
+    r"|class|component|container|wrapper|group|control|headers?|custom|request|response|url|uri|email|mail|phone"
+    r"|secured?|security|protect|protected|change|changed|expired|expires?|less|free|word|based|only|own|self|node)",
+    re.I,
+)
+# A number behind a name is seldom so long, unless it is the size of a key.
+_NUMBERED = re.compile(r"[-_](?!128$|192$|256$|384$|512$)\d{3,}$")
 _CONSTANT = re.compile(r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")
 _SIGNS = re.compile(r"[!@#$%^&*?~+=|]")
 _UUID = re.compile(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.I)
@@ -97,7 +112,13 @@ def is_password(value: str) -> bool:
     if has_digit:
         return not _is_numbered_name(value)
     has_sign = _SIGNS.search(value.strip(_SIGNS_AROUND + _SIGNS_AT_END))
-    return bool(has_sign and re.search(r"[A-Za-z]", value)) or _is_mixed(value)
+    return bool(has_sign and re.search(r"[A-Za-z]", value)) or _is_mixed(value) or _is_phrase(value)
+
+
+def is_literal_password(value: str) -> bool:
+    """Return whether a value is a password where nothing else can stand, as in a URL: one of letters alone too."""
+    value = unquote(value)
+    return len(value) >= SHORTEST_PASSWORD and not is_placeholder(value) and not _is_code(value)
 
 
 def _is_code(value: str) -> bool:
@@ -106,14 +127,37 @@ def _is_code(value: str) -> bool:
 
 
 def _is_numbered_name(value: str) -> bool:
-    """Return whether a value is words and numbers joined by signs."""
-    return bool(re.search(r"[-_./: ]", value)) and bool(_WORDS.match(value))
+    """Return whether a value is words and numbers joined by signs, in one case: Zebra-9-qwerty is no name."""
+    if not re.search(r"[-_./: ]", value) or not _WORDS.match(value) or _NUMBERED.search(value):
+        return False
+    return value in (value.lower(), value.upper()) or bool(re.search(r"[./: ]", value))
+
+
+def _is_phrase(value: str) -> bool:
+    """Return whether words make a passphrase: correct-horse-battery, iLoveCats.
+
+    Names of fields look alike, but have one of the words that keys and forms are called by.
+    """
+    if "-" in value:
+        words = value.split("-")
+        return len(words) >= 3 and all(len(word) >= 3 and word.isalpha() for word in words) and not _names(words)
+    words = _HUMPS.findall(value)
+    is_whole = "".join(words) == value and len(value) >= SHORTEST_PHRASE
+    return is_whole and len(words) >= 3 and not _names(words)
+
+
+def _names(words: Sequence[str]) -> bool:
+    """Return whether one of the words is of those that fields, keys and forms are called by."""
+    return any(_STOCK.fullmatch(word) or _OF_FORMS.fullmatch(word) for word in words)
 
 
 def _is_mixed(value: str) -> bool:
     """Return whether letters alone look random: upper and lower case change more often than in any name."""
     changes = sum(one.isupper() != other.isupper() for one, other in pairwise(value))
-    return len(value) >= 10 and value.isalpha() and changes > len(value) / 3 and entropy(value) >= TOKEN_ENTROPY
+    if len(value) < 10 or not value.isalpha() or changes <= len(value) / 3 or entropy(value) < TOKEN_ENTROPY:
+        return False
+    # Short words come about by chance.
+    return not _names([word for word in _HUMPS.findall(value) if len(word) > 3])
 
 
 def is_token(value: str) -> bool:
@@ -153,6 +197,7 @@ def is_basic(value: str) -> bool:
 JUDGES: dict[str, Callable[[str], bool]] = {
     "": lambda value: not is_padding(value),
     "password": is_password,
+    "literal": is_literal_password,
     "token": is_token,
     "mixed": is_mixed,
     "basic": is_basic,

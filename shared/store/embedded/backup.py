@@ -1,14 +1,8 @@
 """A copy of a folder while processes go on writing to it, and back: one state of the database with its vectors."""
 
-import hashlib
-import json
-import os
 import shutil
 import tempfile
-from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
@@ -21,46 +15,28 @@ from codequarry.shared.store.embedded.editions import FOLDER, EmbeddedEditions
 from codequarry.shared.store.embedded.folder_format import check_format, is_old
 from codequarry.shared.store.embedded.schema import DATABASE, read_meta
 from codequarry.shared.store.embedded.store import EmbeddedStore
+from codequarry.shared.store.manifest import (
+    Copied,
+    Manifest,
+    check_files,
+    check_store,
+    make_backup,
+    make_durable,
+    sync,
+)
 
-MANIFEST = "backup.json"
-FORMAT = 1
+STORE = "embedded"
 # A purge may replace the vector file between the two copies; then both are made again.
 _ATTEMPTS = 5
 _READ_AT_ONCE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a backup consists of: the size and SHA-256 of each file."""
-
-    format: int
-    created_at: str
-    dimension: int
-    files: Mapping[str, tuple[int, str]]
-
-
 def write_backup(folder: Path, target: Path) -> Manifest:
-    """Copy the index in ``folder`` to the new folder ``target``; UsageError if that exists and is not empty.
-
-    The manifest is written last and the whole is renamed into place: what a crash leaves is no backup.
-    """
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target} exists; a backup is written to a new folder")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        manifest = _copy(folder, beside)
-        (beside / MANIFEST).write_text(json.dumps(asdict(manifest), indent=2), "utf-8")
-        make_durable(beside)
-        beside.replace(target)
-        sync(target.parent)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
-    return manifest
+    """Copy the index in ``folder`` to the new folder ``target``; UsageError if that exists and is not empty."""
+    return make_backup(target, lambda beside: _copy(folder, beside))
 
 
-def _copy(folder: Path, beside: Path) -> Manifest:
+def _copy(folder: Path, beside: Path) -> Copied:
     for _ in range(_ATTEMPTS):
         with closing(_connect(beside)) as copy, closing(_source(folder)) as source:
             # All pages in one step: the backup sees one state, whatever is written meanwhile.
@@ -70,8 +46,7 @@ def _copy(folder: Path, beside: Path) -> Manifest:
             dimension, slots = read_meta(copy, "dimension"), read_meta(copy, "slots")
             name = f"vectors-{read_meta(copy, 'generation')}.f32"
         if not slots or _copy_start(folder / name, beside / name, slots * dimension * 4):
-            files = {path.name: _described(path) for path in sorted(beside.iterdir())}
-            return Manifest(FORMAT, datetime.now(UTC).isoformat(timespec="seconds"), dimension, files)
+            return Copied(STORE, dimension)
     raise StoreDamaged(f"{name} of the index is missing; codequarry fsck --repair makes its vectors anew")
 
 
@@ -102,54 +77,16 @@ def _copy_start(path: Path, copy: Path, size: int) -> bool:
     return True
 
 
-def _described(path: Path) -> tuple[int, str]:
-    with path.open("rb") as file:
-        return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def make_durable(folder: Path) -> None:
-    """Bring all files of a folder to the disk, so that no power cut takes them back."""
-    for path in folder.iterdir():
-        path.chmod(0o600)
-        sync(path)
-    sync(folder)
-
-
-def sync(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def verify_backup(target: Path) -> Manifest:
     """Compare every file with the manifest, and a copy of the index with its own checksums."""
-    manifest = _manifest(target)
-    for name, described in manifest.files.items():
-        if not (target / name).is_file() or _described(target / name) != tuple(described):
-            raise StoreDamaged(f"{target / name} is not what was backed up; take another backup")
+    manifest = check_files(target)
+    check_store(manifest, STORE, target)
     with tempfile.TemporaryDirectory(prefix=".verify-", dir=target.parent) as scratch:
         _place(target, manifest, Path(scratch))
         with closing(EmbeddedStore(Path(scratch), manifest.dimension)) as store:
             if found := store.inspect(thoroughly=True):
                 raise StoreDamaged(f"{target} holds a damaged index ({found[0].detail}); take another backup")
     return manifest
-
-
-def _manifest(target: Path) -> Manifest:
-    try:
-        said = json.loads((target / MANIFEST).read_text("utf-8"))
-        if said["format"] > FORMAT:
-            raise UsageError(f"a newer version of Codequarry wrote {target}; restore it with that version")
-        if any(Path(name).name != name for name in said["files"]):
-            raise StoreDamaged(f"{target / MANIFEST} names a file outside of the backup")
-        return Manifest(said["format"], said["created_at"], said["dimension"], said["files"])
-    except FileNotFoundError:
-        raise StoreDamaged(f"{target} is no backup, or one that was interrupted: it has no {MANIFEST}") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreDamaged(f"{target / MANIFEST} can't be read ({error})") from None
 
 
 def _place(target: Path, manifest: Manifest, folder: Path) -> None:

@@ -14,7 +14,15 @@ from codequarry.ingest.git.remote import ANSWER_SECONDS
 from codequarry.ingest.job_runner import FOLLOWING, run_job
 from codequarry.ingest.removal import remove_repository
 from codequarry.ingest.renaming import rename_repository
-from codequarry.shared.errors import EmbedderUnavailable, GitError, Interrupted, LeaseHeld, NotIndexed, Stopped
+from codequarry.shared.errors import (
+    EmbedderUnavailable,
+    GitError,
+    Interrupted,
+    LeaseHeld,
+    NotIndexed,
+    Stopped,
+    StoreFull,
+)
 from codequarry.shared.jobs.job import Job, JobRequest
 from codequarry.shared.jobs.job_list import change_job, claim, claim_next, list_jobs, read_job, submit
 from codequarry.shared.jobs.lifecycle import cancelled
@@ -99,6 +107,7 @@ def test_a_repository_is_removed(do, workshop):
     ("error", "attempts", "waits"),
     [
         (EmbedderUnavailable("it is down"), 0, True),
+        (StoreFull("no room"), 0, True),
         (GitError("no network"), 1, True),
         (LeaseHeld("somebody else"), 0, True),
         (NotIndexed("x"), 1, False),
