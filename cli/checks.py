@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from codequarry.cli.console import count, size
 from codequarry.shared.data_folder import check_private, private_folder
-from codequarry.shared.errors import CodequarryError, FolderNotPrivate, StoreError
+from codequarry.shared.errors import CodequarryError, FolderNotPrivate, StoreDamaged, StoreError
 
 if TYPE_CHECKING:
     from codequarry.cli.invocation import Workplace
@@ -96,6 +96,8 @@ def _check_index(settings: "SettingsModel") -> Iterator[Check]:
             yield _guarded("model", lambda: _check_model(place), _MODEL_REMEDY)
             yield from _check_store(place)
         yield _guarded("migration", lambda: _check_migration(settings), _STORE_REMEDY)
+    except StoreDamaged as error:
+        yield Check("store", "fail", str(error), "stop services and imports, and run codequarry fsck --repair")
     except StoreError as error:
         yield Check("store", "fail", str(error), _STORE_REMEDY)
     except CodequarryError as error:

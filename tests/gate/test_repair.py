@@ -273,6 +273,7 @@ def test_the_command_repairs_and_the_answers_are_those_of_before(index: Index, t
     before = command(home, "fsck", "project")
     assert before.returncode == 1
     assert "codequarry fsck --repair" in before.stderr
+    assert "and run codequarry fsck --repair" in command(home, "doctor").stdout
     done = command(home, "fsck", "project", "--repair", "--json")
     assert done.returncode == 0, done.stdout
     said = json.loads(done.stdout)
