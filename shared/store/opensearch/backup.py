@@ -185,7 +185,7 @@ def _fill(settings: OpenSearchSettings, manifest: Manifest, edition: int, target
         for kind in reversed(ORDER):
             name = edition_alias_of(kind, settings, edition)
             written = 0
-            wanted = (one for one in _documents(target, kind, _say_nothing) if _belongs(one["source"], kind, counter))
+            wanted = (one for one in _documents(target, kind, observe) if _belongs(one["source"], kind, counter))
             items = (
                 Item(name, one["id"], _restored(one["source"], kind, counter), one.get("routing")) for one in wanted
             )
