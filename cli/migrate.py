@@ -1,6 +1,5 @@
 """`codequarry migrate`: the index goes on with another embedding model."""
 
-from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -57,17 +56,14 @@ def migrate(
 
 
 def _upgrade(settings: "SettingsModel", as_json: bool) -> None:
-    """Bring the active edition of an index up to date."""
-    if settings.store == "embedded":
-        from codequarry.shared.store.embedded.editions import EmbeddedEditions
-        from codequarry.shared.store.embedded.folder_format import upgrade_folder
+    """Bring the active edition of an embedded index up to date."""
+    from codequarry.shared.errors import UsageError
+    from codequarry.shared.store.embedded.editions import EmbeddedEditions
+    from codequarry.shared.store.embedded.folder_format import upgrade_folder
 
-        before, after = upgrade_folder(EmbeddedEditions(settings.home.expanduser()).active_folder())
-    else:
-        from codequarry.shared.store.opensearch.editions import OpenSearchEditions
-
-        with closing(OpenSearchEditions(settings.opensearch)) as editions:
-            before, after = editions.upgrade()
+    if settings.store != "embedded":
+        raise UsageError("--schema is for the embedded store")
+    before, after = upgrade_folder(EmbeddedEditions(settings.home.expanduser()).active_folder())
     if as_json:
         write_json({"before": before, "after": after})
     else:

@@ -12,10 +12,6 @@ Body = Mapping[str, Any]
 # Keys of the index names: an index is an alias over editions of it, so that another edition can take its place.
 CHUNKS, CATALOG, FILES, VECTORS = KINDS = ("chunks", "catalog", "files", "vectors")
 FIRST_EDITION = 1
-# The version of the mappings, which each of them carries (`_meta.schema_version`); those of before 0.1 carry none, 0.
-SCHEMA_VERSION = 1
-# The fields that mappings of an older version lack, by that version and the index: to add a field changes no document.
-ADDED_FIELDS: Mapping[int, Mapping[str, Body]] = {0: {}}
 
 
 def alias_of(kind: str, settings: OpenSearchSettings) -> str:
@@ -52,15 +48,6 @@ def index_body(kind: str, settings: OpenSearchSettings, dimension: int, edition:
         embedding["method"]["engine"] = settings.engine
         embedding["method"]["parameters"] = {"m": settings.m, "ef_construction": settings.ef_construction}
     return body
-
-
-def newer_mapping(kind: str, version: int) -> dict[str, Any]:
-    """Return what brings the mapping of one index from an older version to this one."""
-    text = (resources.files("codequarry.opensearch") / f"{kind}.json").read_text("utf-8")
-    fields: dict[str, Any] = {}
-    for step in range(version, SCHEMA_VERSION):
-        fields |= ADDED_FIELDS[step].get(kind, {})
-    return {"_meta": json.loads(text)["mappings"]["_meta"], "properties": fields}
 
 
 def index_bodies(settings: OpenSearchSettings, dimension: int) -> dict[str, dict[str, Any]]:

@@ -8,10 +8,8 @@ from codequarry.shared.versions.ledger import read_head
 def check_counter(store: Store) -> None:
     """Raise StoreError if a row is newer than the head document: the two do not belong together (rule 18).
 
-    StoreUnavailable if a newer release wrote them. To be asked once when a store is opened for work, not with every
-    search.
+    To be asked once when a store is opened for work, not with every search.
     """
-    store.check_format()
     # In this order: a run that takes a number meanwhile raises the counter before it writes.
     newest = store.newest_number()
     counter = read_head(store).counter

@@ -167,10 +167,6 @@ class Store(Protocol):
         """
         ...
 
-    def check_format(self) -> None:
-        """Raise StoreUnavailable if this release can't read what is stored: a newer one wrote it."""
-        ...
-
     def newest_number(self) -> int:
         """Return the highest ``born`` or ``died`` (OPEN left out) of any row or record, 0 in an empty store."""
         ...

@@ -7,7 +7,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from codequarry.opensearch.bodies import KINDS, SCHEMA_VERSION, alias_of, edition_alias_of, index_of
+from codequarry.opensearch.bodies import KINDS, alias_of, edition_alias_of, index_of
 from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.model import Filters
 from codequarry.shared.settings.config import OpenSearchSettings
@@ -106,33 +106,3 @@ def test_several_may_set_the_pointer_at_once(embedded_editions, tmp_path):
         list(pool.map(lambda _: embedded_editions.activate(2), range(400)))
     assert embedded_editions.active() == 2
     assert [path.name for path in tmp_path.iterdir()] == [POINTER]
-
-
-@pytest.mark.opensearch
-def test_mappings_of_before_they_had_a_version_get_one_and_newer_ones_are_refused(opensearch_editions, make_row):
-    store = opensearch_editions.open(1, 4)
-    put(store, make_row, "text", 4)
-    client, names = store.client, [edition_alias_of(kind, store.settings, 1) for kind in KINDS]
-
-    def versions():
-        found = client.indices.get_mapping(index=",".join(names)).values()
-        return {body["mappings"]["_meta"].get("schema_version") for body in found}
-
-    assert versions() == {SCHEMA_VERSION}
-    for name in names:
-        client.indices.put_mapping(index=name, body={"_meta": {"about": "as an older release made it"}})
-    assert versions() == {None}
-    store.check_format()
-    with closing(opensearch_editions.open(1, 4)) as again:
-        again.write_document("key", {}, None)
-    assert versions() == {SCHEMA_VERSION}
-    client.indices.put_mapping(index=names[0], body={"_meta": {"about": "old"}})
-    assert opensearch_editions.upgrade() == (0, SCHEMA_VERSION)
-    assert opensearch_editions.upgrade() == (SCHEMA_VERSION, SCHEMA_VERSION)
-
-    client.indices.put_mapping(index=names[0], body={"_meta": {"schema_version": SCHEMA_VERSION + 1}})
-    with closing(opensearch_editions.open(1, 4)) as again:
-        for refused in (again.check_format, lambda: again.write_document("other", {}, None)):
-            with pytest.raises(StoreUnavailable, match="a newer release"):
-                refused()
-    store.close()

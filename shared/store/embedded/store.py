@@ -153,9 +153,6 @@ class EmbeddedStore:
             self._vectors.remove_old(connection)
         self._database.give_room_back()
 
-    def check_format(self) -> None:
-        """Do nothing: the database was looked at when it was opened."""
-
     def newest_number(self) -> int:
         """Return the highest ``born`` or ``died`` of any row or record."""
         with self._database.reading() as connection:

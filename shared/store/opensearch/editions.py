@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 from codequarry.opensearch.bodies import CATALOG, KINDS, alias_of, edition_alias_of, index_of
-from codequarry.shared.errors import NotIndexed
 from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.editions import FIRST
 from codequarry.shared.store.opensearch.connection import connect, patiently, translated
@@ -53,16 +52,6 @@ class OpenSearchEditions:
     def open(self, edition: int, dimension: int) -> Store:
         """Return a store over the indices of an edition."""
         return OpenSearchStore(self._settings, dimension, edition)
-
-    def upgrade(self) -> tuple[int, int]:
-        """Bring the mappings of the active edition up to date; return their format before and after.
-
-        NotIndexed if there is no index.
-        """
-        edition = self.active()
-        if edition not in self.present():
-            raise NotIndexed(f"there is no index '{self._settings.index}'; codequarry index makes one")
-        return Indices(self._client, self._settings, 0, edition).upgrade()
 
     def activate(self, edition: int) -> None:
         """Let the aliases stand on another edition, all of them at once."""

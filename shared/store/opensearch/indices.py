@@ -1,7 +1,6 @@
 """The four indices behind their aliases: made on the first write, looked for where that is enough."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from opensearchpy import OpenSearch
@@ -13,17 +12,15 @@ from codequarry.opensearch.bodies import (
     FILES,
     FIRST_EDITION,
     KINDS,
-    SCHEMA_VERSION,
     VECTORS,
     alias_of,
     edition_alias_of,
     index_body,
     index_of,
-    newer_mapping,
 )
-from codequarry.shared.errors import ModelMismatch, StoreUnavailable
+from codequarry.shared.errors import ModelMismatch
 from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.opensearch.connection import patiently, translated
+from codequarry.shared.store.opensearch.connection import translated
 
 # A merge of a large index takes minutes.
 EXPUNGE_SECONDS = 3600
@@ -66,45 +63,8 @@ class Indices:
         with translated(self.settings):
             made = [index_of(kind, self.settings, self.edition) for kind in KINDS if self._make(kind)]
             self._check_dimension()
-        self.upgrade()
         self.checked = True
         return made
-
-    def check_format(self) -> None:
-        """Raise StoreUnavailable if a newer release made the index."""
-        newest = max(self._versions(*KINDS), default=0)
-        if newest > SCHEMA_VERSION:
-            raise StoreUnavailable(
-                f"a newer release of Codequarry wrote the index '{self.settings.index}' (format {newest}, this release "
-                f"reads up to {SCHEMA_VERSION}); use that release, or another opensearch.index and index again"
-            )
-
-    def upgrade(self) -> tuple[int, int]:
-        """Bring the mappings of an older release up to date; return the format before and after.
-
-        Fields are added and no document is touched, so that processes may go on and several may do this at once.
-        """
-        self.check_format()
-        oldest = SCHEMA_VERSION
-        for kind in KINDS:
-            for version in self._versions(kind):
-                oldest = min(oldest, version)
-                if version < SCHEMA_VERSION:
-                    name, body = edition_alias_of(kind, self.settings, self.edition), newer_mapping(kind, version)
-                    patiently(self.settings, partial(self.client.indices.put_mapping, index=name, body=body))
-        return oldest, SCHEMA_VERSION
-
-    def _versions(self, *kinds: str) -> list[int]:
-        """Return the versions of the mappings that there are."""
-        names = ",".join(edition_alias_of(kind, self.settings, self.edition) for kind in kinds)
-        with translated(self.settings):
-            found = self._mappings(names)
-        return [int(body["mappings"].get("_meta", {}).get("schema_version", 0)) for body in found.values()]
-
-    def _mappings(self, name: str) -> dict[str, Any]:
-        params = {"ignore_unavailable": "true", "allow_no_indices": "true"}
-        answer: dict[str, Any] = self.client.indices.get_mapping(index=name, params=params)
-        return answer
 
     def _make(self, kind: str) -> bool:
         if self.client.indices.exists_alias(name=edition_alias_of(kind, self.settings, self.edition)):
@@ -153,6 +113,8 @@ class Indices:
 
     def dimensions(self) -> dict[str, int]:
         """Return the length of the vectors of each chunk index."""
-        mappings = self._mappings(self.chunks)
-        properties = {name: body["mappings"].get("properties", {}) for name, body in mappings.items()}
+        answer: dict[str, Any] = self.client.indices.get_mapping(
+            index=self.chunks, params={"ignore_unavailable": "true", "allow_no_indices": "true"}
+        )
+        properties = {name: body["mappings"].get("properties", {}) for name, body in answer.items()}
         return {name: fields["embedding"]["dimension"] for name, fields in properties.items() if "embedding" in fields}

@@ -253,10 +253,6 @@ class OpenSearchStore:
         rejected |= self._cache.write({key: vector for key, vector in vectors.items() if key not in rejected})
         raise_if_rejected(rejected)
 
-    def check_format(self) -> None:
-        """Raise StoreUnavailable if a newer release made the index."""
-        self.indices.check_format()
-
     def inspect(self, *, thoroughly: bool) -> list[Damage]:
         """Return nothing: Lucene checks its files by itself, and `codequarry doctor` says which shards it gave up."""
         return []
