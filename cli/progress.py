@@ -46,8 +46,6 @@ def describe(progress: "Progress", rate: float | None, left: float | None) -> st
     if progress.files_total:
         parts.append(f"{progress.files_done:,} of {count(progress.files_total, 'file')}")
         parts.append(count(progress.chunks_done, "chunk"))
-    elif progress.chunks_done and not progress.repo:  # documents of a backup
-        parts.append(f"{progress.chunks_done:,}")
     if rate is not None:
         parts.append(f"{rate:,.0f} files/s")
     if left:

@@ -1,8 +1,14 @@
 """A copy of a folder while processes go on writing to it, and back: one state of the database with its vectors."""
 
+import hashlib
+import json
+import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
@@ -15,28 +21,46 @@ from codequarry.shared.store.embedded.editions import FOLDER, EmbeddedEditions
 from codequarry.shared.store.embedded.folder_format import check_format, is_old
 from codequarry.shared.store.embedded.schema import DATABASE, read_meta
 from codequarry.shared.store.embedded.store import EmbeddedStore
-from codequarry.shared.store.manifest import (
-    Copied,
-    Manifest,
-    check_files,
-    check_store,
-    make_backup,
-    make_durable,
-    sync,
-)
 
-STORE = "embedded"
+MANIFEST = "backup.json"
+FORMAT = 1
 # A purge may replace the vector file between the two copies; then both are made again.
 _ATTEMPTS = 5
 _READ_AT_ONCE = 1 << 20
 
 
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a backup consists of: the size and SHA-256 of each file."""
+
+    format: int
+    created_at: str
+    dimension: int
+    files: Mapping[str, tuple[int, str]]
+
+
 def write_backup(folder: Path, target: Path) -> Manifest:
-    """Copy the index in ``folder`` to the new folder ``target``; UsageError if that exists and is not empty."""
-    return make_backup(target, lambda beside: _copy(folder, beside))
+    """Copy the index in ``folder`` to the new folder ``target``; UsageError if that exists and is not empty.
+
+    The manifest is written last and the whole is renamed into place: what a crash leaves is no backup.
+    """
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} exists; a backup is written to a new folder")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        manifest = _copy(folder, beside)
+        (beside / MANIFEST).write_text(json.dumps(asdict(manifest), indent=2), "utf-8")
+        _make_durable(beside)
+        beside.replace(target)
+        _sync(target.parent)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    return manifest
 
 
-def _copy(folder: Path, beside: Path) -> Copied:
+def _copy(folder: Path, beside: Path) -> Manifest:
     for _ in range(_ATTEMPTS):
         with closing(_connect(beside)) as copy, closing(_source(folder)) as source:
             # All pages in one step: the backup sees one state, whatever is written meanwhile.
@@ -46,7 +70,8 @@ def _copy(folder: Path, beside: Path) -> Copied:
             dimension, slots = read_meta(copy, "dimension"), read_meta(copy, "slots")
             name = f"vectors-{read_meta(copy, 'generation')}.f32"
         if not slots or _copy_start(folder / name, beside / name, slots * dimension * 4):
-            return Copied(STORE, dimension)
+            files = {path.name: _described(path) for path in sorted(beside.iterdir())}
+            return Manifest(FORMAT, datetime.now(UTC).isoformat(timespec="seconds"), dimension, files)
     raise StoreDamaged(f"{name} of the index is missing; codequarry fsck --repair makes its vectors anew")
 
 
@@ -77,16 +102,52 @@ def _copy_start(path: Path, copy: Path, size: int) -> bool:
     return True
 
 
+def _described(path: Path) -> tuple[int, str]:
+    with path.open("rb") as file:
+        return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _make_durable(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.chmod(0o600)
+        _sync(path)
+    _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def verify_backup(target: Path) -> Manifest:
     """Compare every file with the manifest, and a copy of the index with its own checksums."""
-    manifest = check_files(target)
-    check_store(manifest, STORE, target)
+    manifest = _manifest(target)
+    for name, described in manifest.files.items():
+        if not (target / name).is_file() or _described(target / name) != tuple(described):
+            raise StoreDamaged(f"{target / name} is not what was backed up; take another backup")
     with tempfile.TemporaryDirectory(prefix=".verify-", dir=target.parent) as scratch:
         _place(target, manifest, Path(scratch))
         with closing(EmbeddedStore(Path(scratch), manifest.dimension)) as store:
             if found := store.inspect(thoroughly=True):
                 raise StoreDamaged(f"{target} holds a damaged index ({found[0].detail}); take another backup")
     return manifest
+
+
+def _manifest(target: Path) -> Manifest:
+    try:
+        said = json.loads((target / MANIFEST).read_text("utf-8"))
+        if said["format"] > FORMAT:
+            raise UsageError(f"a newer version of Codequarry wrote {target}; restore it with that version")
+        if any(Path(name).name != name for name in said["files"]):
+            raise StoreDamaged(f"{target / MANIFEST} names a file outside of the backup")
+        return Manifest(said["format"], said["created_at"], said["dimension"], said["files"])
+    except FileNotFoundError:
+        raise StoreDamaged(f"{target} is no backup, or one that was interrupted: it has no {MANIFEST}") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreDamaged(f"{target / MANIFEST} can't be read ({error})") from None
 
 
 def _place(target: Path, manifest: Manifest, folder: Path) -> None:
@@ -111,11 +172,11 @@ def restore_backup(target: Path, home: Path, *, replace: bool = False) -> Manife
     beside = Path(tempfile.mkdtemp(prefix=".restore-", dir=home))
     try:
         _place(target, manifest, beside)
-        make_durable(beside)
+        _make_durable(beside)
         with closing(_connect(beside)) as copy:
             copy.pragma("journal_mode", "wal")
         beside.replace(final)
-        sync(home)
+        _sync(home)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
