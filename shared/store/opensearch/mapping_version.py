@@ -14,8 +14,8 @@ from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.connection import reason_of, translated
 
 VERSION = "schema_version"
-# From this version on, the mappings have only gained fields: put_mapping is all that an index needs. When the type of a
-# field changes, raise this number to the version that changed it, and let `upgrade` copy older indices into a new edition.
+# From this version on, the mappings have only gained fields, and put_mapping is all that an index needs. When a release
+# changes the type of a field, raise this number to its version, and let `upgrade` copy older indices into a new edition.
 ADDITIVE_SINCE = 0
 # Any length: the field of the vectors is left out of what is sent.
 _ANY_DIMENSION = 1
@@ -65,7 +65,7 @@ def check_versions(client: OpenSearch, settings: OpenSearchSettings, edition: in
 def upgrade(client: OpenSearch, settings: OpenSearchSettings, edition: int) -> tuple[int, int]:
     """Bring the mappings of an edition up to date, and return the lowest version before and after.
 
-    Several processes may do this at once: each sends the same fields, and the server takes a mapping whole or not at all.
+    Several processes may do this at once: each sends the same fields, and the server applies a mapping in one step.
     """
     before = check_versions(client, settings, edition)
     for kind, version in before.items():
