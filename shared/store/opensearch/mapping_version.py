@@ -14,16 +14,13 @@ from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.connection import reason_of, translated
 
 VERSION = "schema_version"
+# The version of this release's mappings, which is the one in each of the JSON files.
+SCHEMA = 1
 # From this version on, the mappings have only gained fields, and put_mapping is all that an index needs. When a release
-# changes the type of a field, raise this number to its version, and let `upgrade` copy older indices into a new edition.
+# changes the type of a field, raise this number to its version, and let `upgrade` copy older indices to a new edition.
 ADDITIVE_SINCE = 0
 # Any length: the field of the vectors is left out of what is sent.
 _ANY_DIMENSION = 1
-
-
-def current_version(kind: str, settings: OpenSearchSettings) -> int:
-    """Return the version of this release's mapping of a kind of index."""
-    return int(index_body(kind, settings, _ANY_DIMENSION)["mappings"]["_meta"][VERSION])
 
 
 def read_versions(client: OpenSearch, settings: OpenSearchSettings, edition: int) -> dict[str, int]:
@@ -48,15 +45,15 @@ def check_versions(client: OpenSearch, settings: OpenSearchSettings, edition: in
     """
     versions = read_versions(client, settings, edition)
     for kind, version in versions.items():
-        name, current = edition_alias_of(kind, settings, edition), current_version(kind, settings)
-        if version > current:
+        name = edition_alias_of(kind, settings, edition)
+        if version > SCHEMA:
             raise StoreUnavailable(
                 f"a newer release of Codequarry wrote the index {name} (mapping {version}, this release reads up to "
-                f"{current}); use that release, or set opensearch.index to another name and index again"
+                f"{SCHEMA}); use that release, or set opensearch.index to another name and index again"
             )
         if version < ADDITIVE_SINCE:
             raise OldFormat(
-                f"an older release wrote the index {name} (mapping {version}, this release reads {current}); stop what "
+                f"an older release wrote the index {name} (mapping {version}, this release reads {SCHEMA}); stop what "
                 "uses it and run codequarry migrate --schema"
             )
     return versions
@@ -69,7 +66,7 @@ def upgrade(client: OpenSearch, settings: OpenSearchSettings, edition: int) -> t
     """
     before = check_versions(client, settings, edition)
     for kind, version in before.items():
-        if version < current_version(kind, settings):
+        if version < SCHEMA:
             _put(client, settings, kind, edition)
     after = read_versions(client, settings, edition)
     return min(before.values(), default=0), min(after.values(), default=0)
