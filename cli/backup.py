@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from codequarry.cli import steps
 from codequarry.cli.console import count, safe_line, size, write, write_json
 from codequarry.cli.invocation import Json, load
 
 if TYPE_CHECKING:
-    from codequarry.shared.settings.config import SettingsModel
-    from codequarry.shared.store.embedded.backup import Manifest
+    from codequarry.shared.store.backups import Manifest
 
 Target = Annotated[Path, typer.Argument(metavar="TARGET", help="Folder of the backup.")]
 
@@ -20,19 +20,35 @@ def backup(context: typer.Context, target: Target, as_json: Json = False) -> Non
 
     Keys, grants and jobs are part of the index. Mirrors are not: they are fetched again.
     """
-    from codequarry.shared.store.embedded.backup import write_backup
+    from codequarry.shared.store.embedded import backup as embedded
     from codequarry.shared.store.embedded.editions import EmbeddedEditions
 
-    home = _home(load(context).settings)
-    manifest = write_backup(EmbeddedEditions(home).active_folder(), target.expanduser().resolve())
+    settings, folder = load(context).settings, _absolute(target)
+    with steps.shown() as observe:
+        if settings.store == "opensearch":
+            from codequarry.shared.store.opensearch import backup as opensearch
+
+            manifest = opensearch.write_backup(settings.opensearch, folder, observe)
+        else:
+            source = EmbeddedEditions(settings.home.expanduser()).active_folder()
+            manifest = embedded.write_backup(source, folder, observe)
     _show(manifest, target, "written", as_json)
 
 
-def verify(context: typer.Context, target: Target, as_json: Json = False) -> None:
-    """Compare every file of a backup with its checksum, and the index in it with its own."""
-    from codequarry.shared.store.embedded.backup import verify_backup
+def verify(target: Target, as_json: Json = False) -> None:
+    """Compare every file of a backup with its checksum, and read everything that is in it."""
+    from codequarry.shared.store.backups import OPENSEARCH, read_manifest
+    from codequarry.shared.store.embedded import backup as embedded
 
-    _show(verify_backup(target.expanduser().resolve()), target, "whole", as_json)
+    folder = _absolute(target)
+    with steps.shown() as observe:
+        if read_manifest(folder).store == OPENSEARCH:
+            from codequarry.shared.store.opensearch import backup as opensearch
+
+            manifest = opensearch.verify_backup(folder, observe)
+        else:
+            manifest = embedded.verify_backup(folder, observe)
+    _show(manifest, target, "whole", as_json)
 
 
 def restore(
@@ -42,19 +58,22 @@ def restore(
     as_json: Json = False,
 ) -> None:
     """Put a backup in the place of the index."""
-    from codequarry.shared.store.embedded.backup import restore_backup
+    from codequarry.shared.store.embedded import backup as embedded
 
-    home = _home(load(context).settings)
-    _show(restore_backup(target.expanduser().resolve(), home, replace=replace), target, "restored", as_json)
+    settings, folder = load(context).settings, _absolute(target)
+    with steps.shown() as observe:
+        if settings.store == "opensearch":
+            from codequarry.shared.store.opensearch.restore import restore_backup
+
+            manifest = restore_backup(folder, settings.opensearch, replace=replace, observe=observe)
+        else:
+            home = settings.home.expanduser()
+            manifest = embedded.restore_backup(folder, home, replace=replace, observe=observe)
+    _show(manifest, target, "restored", as_json)
 
 
-def _home(settings: "SettingsModel") -> Path:
-    """Return the data folder of an embedded index; UsageError for OpenSearch."""
-    from codequarry.shared.errors import UsageError
-
-    if settings.store != "embedded":
-        raise UsageError("the index is in OpenSearch: back it up with OpenSearch's own snapshots (docs/operators.md)")
-    return settings.home.expanduser()
+def _absolute(target: Path) -> Path:
+    return target.expanduser().resolve()
 
 
 def _show(manifest: "Manifest", target: Path, done: str, as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """`codequarry migrate`: the index goes on with another embedding model."""
 
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -56,18 +57,26 @@ def migrate(
 
 
 def _upgrade(settings: "SettingsModel", as_json: bool) -> None:
-    """Bring the active edition of an embedded index up to date."""
-    from codequarry.shared.errors import UsageError
-    from codequarry.shared.store.embedded.editions import EmbeddedEditions
-    from codequarry.shared.store.embedded.folder_format import upgrade_folder
-
-    if settings.store != "embedded":
-        raise UsageError("--schema is for the embedded store")
-    before, after = upgrade_folder(EmbeddedEditions(settings.home.expanduser()).active_folder())
+    """Bring the active edition of the index up to date."""
+    before, after = _upgrade_opensearch(settings) if settings.store == "opensearch" else _upgrade_embedded(settings)
     if as_json:
         write_json({"before": before, "after": after})
     else:
         write(f"the index is of format {after}" + (f"; it was {before}" if before != after else ""))
+
+
+def _upgrade_opensearch(settings: "SettingsModel") -> tuple[int, int]:
+    from codequarry.shared.store.opensearch.editions import OpenSearchEditions
+
+    with closing(OpenSearchEditions(settings.opensearch)) as editions:
+        return editions.upgrade()
+
+
+def _upgrade_embedded(settings: "SettingsModel") -> tuple[int, int]:
+    from codequarry.shared.store.embedded.editions import EmbeddedEditions
+    from codequarry.shared.store.embedded.folder_format import upgrade_folder
+
+    return upgrade_folder(EmbeddedEditions(settings.home.expanduser()).active_folder())
 
 
 def migrate_to(settings: "SettingsModel", model: str) -> "MigrationReport":

@@ -23,12 +23,12 @@ from codequarry.shared.errors import ModelMismatch, StoreDamaged, StoreFull
 from codequarry.shared.model import Chunk
 from codequarry.shared.opening import open_settings_model
 from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.store.backups import make_durable, sync
 from codequarry.shared.store.embedded.editions import EmbeddedEditions
 from codequarry.shared.store.embedded.exclusive import alone_with
 from codequarry.shared.store.embedded.salvage import Salvage, salvage
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.identity import check_identity, claim_identity, read_identity
-from codequarry.shared.store.manifest import make_durable, sync
 
 # Where the new folder is filled, below the data folder.
 UNFINISHED = ".repair"

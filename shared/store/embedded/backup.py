@@ -1,19 +1,29 @@
 """A copy of a folder while processes go on writing to it, and back: one state of the database with its vectors."""
 
-import hashlib
-import json
-import os
 import shutil
-import tempfile
-from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
 
 from codequarry.shared.errors import OldFormat, StoreDamaged, UsageError
+from codequarry.shared.store.backups import (
+    EMBEDDED,
+    Manifest,
+    Observe,
+    Step,
+    check_files,
+    check_store,
+    described_files,
+    ignore,
+    make_durable,
+    new_backup,
+    now,
+    read_manifest,
+    scratch_folder,
+    sync,
+    write_manifest,
+)
 from codequarry.shared.store.editions import FIRST
 from codequarry.shared.store.embedded.checksums import checksum_vfs
 from codequarry.shared.store.embedded.database import BUSY_SECONDS
@@ -22,57 +32,45 @@ from codequarry.shared.store.embedded.folder_format import check_format, is_old
 from codequarry.shared.store.embedded.schema import DATABASE, read_meta
 from codequarry.shared.store.embedded.store import EmbeddedStore
 
-MANIFEST = "backup.json"
-FORMAT = 1
 # A purge may replace the vector file between the two copies; then both are made again.
 _ATTEMPTS = 5
 _READ_AT_ONCE = 1 << 20
+_PAGES_AT_ONCE = 4_096
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a backup consists of: the size and SHA-256 of each file."""
-
-    format: int
-    created_at: str
-    dimension: int
-    files: Mapping[str, tuple[int, str]]
-
-
-def write_backup(folder: Path, target: Path) -> Manifest:
-    """Copy the index in ``folder`` to the new folder ``target``; UsageError if that exists and is not empty.
-
-    The manifest is written last and the whole is renamed into place: what a crash leaves is no backup.
-    """
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target} exists; a backup is written to a new folder")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        manifest = _copy(folder, beside)
-        (beside / MANIFEST).write_text(json.dumps(asdict(manifest), indent=2), "utf-8")
-        _make_durable(beside)
-        beside.replace(target)
-        _sync(target.parent)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
+def write_backup(folder: Path, target: Path, observe: Observe = ignore) -> Manifest:
+    """Copy the index in ``folder`` to the new folder ``target``; UsageError if that exists and is not empty."""
+    with new_backup(target) as beside:
+        dimension = _copy(folder, beside, observe)
+        manifest = Manifest(EMBEDDED, dimension, described_files(beside), created_at=now())
+        write_manifest(beside, manifest)
     return manifest
 
 
-def _copy(folder: Path, beside: Path) -> Manifest:
+def _copy(folder: Path, beside: Path, observe: Observe) -> int:
+    """Copy database and vectors, and return the length of a vector."""
     for _ in range(_ATTEMPTS):
         with closing(_connect(beside)) as copy, closing(_source(folder)) as source:
-            # All pages in one step: the backup sees one state, whatever is written meanwhile.
-            with copy.backup("main", source, "main") as running:
-                running.step(-1)
-            copy.pragma("journal_mode", "delete")
+            _copy_database(source, copy, observe)
             dimension, slots = read_meta(copy, "dimension"), read_meta(copy, "slots")
             name = f"vectors-{read_meta(copy, 'generation')}.f32"
-        if not slots or _copy_start(folder / name, beside / name, slots * dimension * 4):
-            files = {path.name: _described(path) for path in sorted(beside.iterdir())}
-            return Manifest(FORMAT, datetime.now(UTC).isoformat(timespec="seconds"), dimension, files)
+        if not slots or _copy_start(folder / name, beside / name, slots * dimension * 4, observe):
+            return dimension
     raise StoreDamaged(f"{name} of the index is missing; codequarry fsck --repair makes its vectors anew")
+
+
+def _copy_database(source: apsw.Connection, copy: apsw.Connection, observe: Observe) -> None:
+    # The read transaction keeps all steps in one state, whatever is written meanwhile.
+    source.execute("BEGIN")
+    source.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    size = source.pragma("page_size")
+    with copy.backup("main", source, "main") as running:
+        while not running.done:
+            running.step(_PAGES_AT_ONCE)
+            done = running.page_count - running.remaining
+            observe(Step("copying the database", done * size, running.page_count * size))
+    source.execute("COMMIT")
+    copy.pragma("journal_mode", "delete")
 
 
 def _source(folder: Path) -> apsw.Connection:
@@ -88,74 +86,44 @@ def _connect(folder: Path, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE
     return apsw.Connection(str(folder / DATABASE), flags, checksum_vfs())
 
 
-def _copy_start(path: Path, copy: Path, size: int) -> bool:
+def _copy_start(path: Path, copy: Path, size: int, observe: Observe) -> bool:
     """Copy the first ``size`` bytes: what is behind them belongs to later transactions. False if there is no file."""
+    left = size
     try:
         with path.open("rb") as source, copy.open("wb") as out:
-            while size and (part := source.read(min(size, _READ_AT_ONCE))):
+            while left and (part := source.read(min(left, _READ_AT_ONCE))):
                 out.write(part)
-                size -= len(part)
+                left -= len(part)
+                observe(Step("copying vectors", size - left, size))
     except FileNotFoundError:
         return False
-    if size:
+    if left:
         raise StoreDamaged(f"{path.name} of the index is too short; codequarry fsck --repair makes its vectors anew")
     return True
 
 
-def _described(path: Path) -> tuple[int, str]:
-    with path.open("rb") as file:
-        return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _make_durable(folder: Path) -> None:
-    for path in folder.iterdir():
-        path.chmod(0o600)
-        _sync(path)
-    _sync(folder)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def verify_backup(target: Path) -> Manifest:
+def verify_backup(target: Path, observe: Observe = ignore) -> Manifest:
     """Compare every file with the manifest, and a copy of the index with its own checksums."""
-    manifest = _manifest(target)
-    for name, described in manifest.files.items():
-        if not (target / name).is_file() or _described(target / name) != tuple(described):
-            raise StoreDamaged(f"{target / name} is not what was backed up; take another backup")
-    with tempfile.TemporaryDirectory(prefix=".verify-", dir=target.parent) as scratch:
-        _place(target, manifest, Path(scratch))
-        with closing(EmbeddedStore(Path(scratch), manifest.dimension)) as store:
+    manifest = read_manifest(target)
+    check_store(target, manifest, EMBEDDED)
+    check_files(target, manifest, observe)
+    with scratch_folder(target.parent, ".codequarry-verify-") as scratch:
+        _place(target, manifest, scratch, observe)
+        with closing(EmbeddedStore(scratch, manifest.dimension)) as store:
             if found := store.inspect(thoroughly=True):
                 raise StoreDamaged(f"{target} holds a damaged index ({found[0].detail}); take another backup")
     return manifest
 
 
-def _manifest(target: Path) -> Manifest:
-    try:
-        said = json.loads((target / MANIFEST).read_text("utf-8"))
-        if said["format"] > FORMAT:
-            raise UsageError(f"a newer version of Codequarry wrote {target}; restore it with that version")
-        if any(Path(name).name != name for name in said["files"]):
-            raise StoreDamaged(f"{target / MANIFEST} names a file outside of the backup")
-        return Manifest(said["format"], said["created_at"], said["dimension"], said["files"])
-    except FileNotFoundError:
-        raise StoreDamaged(f"{target} is no backup, or one that was interrupted: it has no {MANIFEST}") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreDamaged(f"{target / MANIFEST} can't be read ({error})") from None
-
-
-def _place(target: Path, manifest: Manifest, folder: Path) -> None:
-    for name in manifest.files:
+def _place(target: Path, manifest: Manifest, folder: Path, observe: Observe) -> None:
+    done, total = 0, sum(length for length, _ in manifest.files.values())
+    for name, (length, _) in manifest.files.items():
         shutil.copyfile(target / name, folder / name)
+        done += length
+        observe(Step("copying", done, total))
 
 
-def restore_backup(target: Path, home: Path, *, replace: bool = False) -> Manifest:
+def restore_backup(target: Path, home: Path, *, replace: bool = False, observe: Observe = ignore) -> Manifest:
     """Make the backup the active edition of a data folder; UsageError if it has an index and ``replace`` is not set.
 
     The backup is verified and copied beside first. What is there goes on being used until the pointer is moved, in
@@ -165,21 +133,16 @@ def restore_backup(target: Path, home: Path, *, replace: bool = False) -> Manife
     before = editions.present()
     if before and not replace:
         raise UsageError(f"{home} has an index; --replace puts the backup in its place")
-    manifest = verify_backup(target)
+    manifest = verify_backup(target, observe)
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     number = max(before, default=FIRST - 1) + 1
-    final = home / (FOLDER if number == FIRST else f"{FOLDER}-{number}")
-    beside = Path(tempfile.mkdtemp(prefix=".restore-", dir=home))
-    try:
-        _place(target, manifest, beside)
-        _make_durable(beside)
+    with scratch_folder(home, ".restore-") as beside:
+        _place(target, manifest, beside, observe)
+        make_durable(beside)
         with closing(_connect(beside)) as copy:
             copy.pragma("journal_mode", "wal")
-        beside.replace(final)
-        _sync(home)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
+        beside.replace(home / (FOLDER if number == FIRST else f"{FOLDER}-{number}"))
+        sync(home)
     editions.activate(number)
     for edition in before:
         editions.remove(edition)

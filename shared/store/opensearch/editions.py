@@ -4,10 +4,12 @@ import re
 from typing import Any
 
 from codequarry.opensearch.bodies import CATALOG, KINDS, alias_of, edition_alias_of, index_of
+from codequarry.shared.errors import NotIndexed
 from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.editions import FIRST
 from codequarry.shared.store.opensearch.connection import connect, patiently, translated
 from codequarry.shared.store.opensearch.indices import Indices
+from codequarry.shared.store.opensearch.mapping_version import check_versions, upgrade
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import Store
 
@@ -50,8 +52,16 @@ class OpenSearchEditions:
         return next(iter(found.values()), None)
 
     def open(self, edition: int, dimension: int) -> Store:
-        """Return a store over the indices of an edition."""
+        """Return a store over the indices of an edition; StoreUnavailable if this release can't read them."""
+        check_versions(self._client, self._settings, edition)
         return OpenSearchStore(self._settings, dimension, edition)
+
+    def upgrade(self) -> tuple[int, int]:
+        """Bring the mappings of the active edition up to date, and return their version before and after."""
+        edition = self.active()
+        if edition not in self.present():
+            raise NotIndexed(f"there is no index '{self._settings.index}'; codequarry index makes one")
+        return upgrade(self._client, self._settings, edition)
 
     def activate(self, edition: int) -> None:
         """Let the aliases stand on another edition, all of them at once."""

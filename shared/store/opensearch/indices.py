@@ -21,6 +21,7 @@ from codequarry.opensearch.bodies import (
 from codequarry.shared.errors import ModelMismatch
 from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.connection import translated
+from codequarry.shared.store.opensearch.mapping_version import upgrade
 
 # A merge of a large index takes minutes.
 EXPUNGE_SECONDS = 3600
@@ -57,11 +58,15 @@ class Indices:
         return edition_alias_of(VECTORS, self.settings, self.edition)
 
     def ensure(self) -> list[str]:
-        """Make what does not exist yet and return its names; ModelMismatch where vectors have another length."""
+        """Make what does not exist yet, bring old mappings up to date, and return the names of what was made.
+
+        ModelMismatch if the vectors have another length, StoreUnavailable if a newer release wrote the index.
+        """
         if self.checked:
             return []
         with translated(self.settings):
             made = [index_of(kind, self.settings, self.edition) for kind in KINDS if self._make(kind)]
+            upgrade(self.client, self.settings, self.edition)
             self._check_dimension()
         self.checked = True
         return made

@@ -1,0 +1,169 @@
+"""A logical copy of an index in OpenSearch: one compressed file of JSON lines for each kind of index.
+
+It needs no snapshot repository of the cluster. What is derived is left out: the graph's vectors, which rows hold twice.
+"""
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from codequarry.opensearch.bodies import CATALOG, CHUNKS, FILES, VECTORS
+from codequarry.shared.errors import NotIndexed, StoreDamaged, UsageError
+from codequarry.shared.settings.config import OpenSearchSettings
+from codequarry.shared.store.backups import (
+    OPENSEARCH,
+    Manifest,
+    Observe,
+    Step,
+    check_files,
+    check_store,
+    described_files,
+    ignore,
+    new_backup,
+    now,
+    read_manifest,
+    write_manifest,
+)
+from codequarry.shared.store.opensearch.clauses import Clause
+from codequarry.shared.store.opensearch.editions import OpenSearchEditions
+from codequarry.shared.store.opensearch.frozen import Frozen, frozen
+from codequarry.shared.store.opensearch.indices import Indices
+from codequarry.shared.store.opensearch.inventory import FILE_ORDER, ROW_ORDER, ROWS_PER_PAGE
+from codequarry.shared.store.opensearch.mapping_version import SCHEMA
+from codequarry.shared.store.opensearch.store import OpenSearchStore
+
+# Half as large as without, and as fast as OpenSearch gives pages; the best compression takes four times as long.
+_COMPRESSION = 3
+_EVERYTHING: Clause = {"match_all": {}}
+_FLOAT_BYTES = 4
+# A line of the file is a document: its id, its routing (None for most) and its source.
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How one kind of index is read and written."""
+
+    kind: str
+    sort: Sequence[str]
+    page: int
+    without: Sequence[str] = ()
+    is_versioned: bool = False
+
+    @property
+    def file(self) -> str:
+        """The name of its file in a backup."""
+        return f"{self.kind}.jsonl.gz"
+
+    def index(self, indices: Indices) -> str:
+        """Return the alias of its index."""
+        name: str = getattr(indices, self.kind)
+        return name
+
+
+# In the order in which they are restored: an edition without a catalog counts for nothing.
+PARTS = (
+    Part(CHUNKS, ROW_ORDER, ROWS_PER_PAGE, ("embedding",), is_versioned=True),
+    Part(FILES, FILE_ORDER, 5_000, is_versioned=True),
+    Part(VECTORS, ["key"], 1_000),
+    Part(CATALOG, ["key"], 200),
+)
+
+
+def write_backup(settings: OpenSearchSettings, target: Path, observe: Observe = ignore) -> Manifest:
+    """Copy the index to the new folder ``target`` while others write to it; NotIndexed if there is none."""
+    with closing(OpenSearchEditions(settings)) as editions:
+        edition = editions.active()
+        dimension = editions.dimension(edition)
+        if dimension is None or edition not in editions.present():
+            raise NotIndexed(f"there is no index '{settings.index}'; codequarry index makes one")
+        with new_backup(target) as beside, closing(OpenSearchStore(settings, dimension, edition)) as store:
+            # An index that a crash left out is made now: a point in time needs all four.
+            store.indices.ensure()
+            documents = _copy(store, beside, observe)
+            files = described_files(beside)
+            manifest = Manifest(OPENSEARCH, dimension, files, documents, SCHEMA, now())
+            write_manifest(beside, manifest)
+    return manifest
+
+
+def _copy(store: OpenSearchStore, folder: Path, observe: Observe) -> dict[str, int]:
+    """Write a file for each kind of index and return how many documents it holds."""
+    with frozen(store) as state:
+        total = sum(state.points.count(part.index(store.indices), _query(part, state)) for part in PARTS)
+        written: dict[str, int] = {}
+        done = 0
+        for part in PARTS:
+            written[part.file] = 0
+            with gzip.open(folder / part.file, "wt", _COMPRESSION, encoding="ascii") as out:
+                for hit in _hits(part, store.indices, state):
+                    done += 1
+                    line = _line(part, state, hit)
+                    if line is not None:
+                        out.write(json.dumps(line, separators=(",", ":")) + "\n")
+                        written[part.file] += 1
+                    if not done % part.page:
+                        observe(Step(f"copying {part.kind}", done, total, "documents"))
+    return written
+
+
+def _query(part: Part, state: Frozen) -> Clause:
+    return state.visible if part.is_versioned else _EVERYTHING
+
+
+def _hits(part: Part, indices: Indices, state: Frozen) -> Iterator[Any]:
+    return state.points.hits(part.index(indices), _query(part, state), part.sort, part.page, part.without)
+
+
+def _line(part: Part, state: Frozen, hit: Mapping[str, Any]) -> Line | None:
+    source = state.row(hit["_source"]) if part.is_versioned else hit["_source"]
+    return None if source is None else {"id": hit["_id"], "routing": hit.get("_routing"), "source": source}
+
+
+def verify_backup(target: Path, observe: Observe = ignore) -> Manifest:
+    """Compare every file with the manifest, read every line, and count them."""
+    manifest = read_manifest(target)
+    check_store(target, manifest, OPENSEARCH)
+    if manifest.schema > SCHEMA:
+        raise UsageError(f"a newer version of Codequarry wrote {target}; restore it with that version")
+    check_files(target, manifest, observe)
+    done, total = 0, sum(manifest.documents.values())
+    for part in PARTS:
+        count = 0
+        for line in read_lines(target, part):
+            _check_line(target, part, line, manifest.dimension)
+            count += 1
+            if not count % part.page:
+                observe(Step(f"reading {part.kind}", done + count, total, "documents"))
+        if count != manifest.documents.get(part.file):
+            raise StoreDamaged(f"{target / part.file} does not hold what {target} counts; take another backup")
+        done += count
+    return manifest
+
+
+def read_lines(target: Path, part: Part) -> Iterator[Line]:
+    """Yield the documents of a file; StoreDamaged where it can't be read."""
+    try:
+        with gzip.open(target / part.file, "rt", encoding="ascii") as file:
+            for line in file:
+                yield json.loads(line)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise StoreDamaged(f"{target / part.file} can't be read ({error}); take another backup") from None
+
+
+def _check_line(target: Path, part: Part, line: Line, dimension: int) -> None:
+    try:
+        source = line["source"]
+        encoded = source["vector"] if part.kind in (CHUNKS, VECTORS) else None
+        is_whole = isinstance(line["id"], str) and (
+            encoded is None or len(encoded) == 4 * -(-dimension * _FLOAT_BYTES // 3)
+        )
+    except (KeyError, TypeError):
+        is_whole = False
+    if not is_whole:
+        raise StoreDamaged(f"{target / part.file} holds something else than {part.kind}; take another backup")
