@@ -29,6 +29,7 @@ from codequarry.shared.store.embedded.checksums import (
     drop_checksums,
 )
 from codequarry.shared.store.embedded.columns import Ints
+from codequarry.shared.store.embedded.folder_format import VECTORS
 from codequarry.shared.store.embedded.schema import read_meta, write_meta
 
 Matrix = NDArray[np.float32]
@@ -198,10 +199,14 @@ class VectorFile:
         write_meta(connection, "generation", generation)
         write_meta(connection, "slots", len(kept))
 
+    def has_others(self) -> bool:
+        """Return whether there is another file than that of one generation; another process may be writing it now."""
+        return len(list(self._folder.glob(VECTORS))) > 1
+
     def remove_old(self, connection: apsw.Connection) -> None:
         """Delete the files of generations before the one in use; part of a write transaction of its own."""
         current = self.path(read_meta(connection, "generation"))
-        for path in self._folder.glob("vectors-*.f32"):
+        for path in self._folder.glob(VECTORS):
             if path != current:
                 path.unlink(missing_ok=True)
 
