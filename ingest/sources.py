@@ -132,7 +132,7 @@ def enter_catalog(source: Source, request: IndexRequest, store: Store, watch: Wa
     """Take a name in the catalog; return the record as it is to become, and a note about its name."""
     branch = source.ref.value
     known, note = claim(store, source.origin, request.name, branch, guarded=request.guarded)
-    watch.repo, watch.ref, watch.commit = known.name, source.key, source.commit
+    watch.repo, watch.repo_id, watch.ref, watch.commit = known.name, known.id, source.key, source.commit
     if source.key:
         return known, note
     chosen = request.ref is not None and (request.default or known.branch != branch or not known.head_commit)
@@ -153,7 +153,7 @@ def note_fetched(fetched: Repository, store: Store) -> None:
             return known
         return replace(_adopted(known, fetched), follows_head=known.follows_head)
 
-    update_repository(store, fetched.name, change)
+    update_repository(store, fetched, change)
 
 
 def adopt_branch(repository: Repository, store: Store) -> None:
@@ -165,7 +165,7 @@ def adopt_branch(repository: Repository, store: Store) -> None:
         is_mine = default and (default.branch, default.commit) == (repository.branch, repository.head_commit)
         return _adopted(known, repository) if is_mine else known
 
-    update_repository(store, repository.name, change)
+    update_repository(store, repository, change)
 
 
 def _adopted(known: Repository, new: Repository) -> Repository:
