@@ -15,7 +15,6 @@ from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.presence import RemovedMeanwhile
 from codequarry.ingest.removal import remove_repository, remove_version
 from codequarry.ingest.report import IndexRequest, Workshop
-from codequarry.ingest.stopping import stoppable
 from codequarry.shared.errors import (
     CodequarryError,
     Conflict,
@@ -37,6 +36,7 @@ from codequarry.shared.jobs.lifecycle import beaten, ended, failed, failed_once,
 from codequarry.shared.public import public
 from codequarry.shared.repositories.catalog import Progress, read_repository
 from codequarry.shared.repositories.naming import find_repository
+from codequarry.shared.stopping import stoppable
 from codequarry.shared.store.port import Store
 from codequarry.shared.telemetry.logs import logger
 from codequarry.shared.telemetry.metrics import count_job, count_job_failure

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from codequarry.ingest.git.guardian import GUARDIAN
 from codequarry.ingest.git.origins import Credentials, Origin
-from codequarry.ingest.stopping import LOOK_SECONDS, check_stop
 from codequarry.shared.errors import GitError, LimitExceeded
 from codequarry.shared.repositories.origin_rules import fits_host
 from codequarry.shared.settings.config import GitSettings
+from codequarry.shared.stopping import LOOK_SECONDS, check_stop
 
 # What a person may have set to reach a server; every other GIT_ variable (GIT_DIR of a hook…) is left out.
 KEPT_VARIABLES = frozenset(

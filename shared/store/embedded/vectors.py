@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from codequarry.shared.data_folder import FILE_MODE
 from codequarry.shared.errors import StoreDamaged
+from codequarry.shared.stopping import check_stop
 from codequarry.shared.store.embedded.checksums import (
     BLOCK_SLOTS,
     add_checksums,
@@ -189,6 +190,7 @@ class VectorFile:
         path.unlink(missing_ok=True)
         drop_checksums(connection)
         for start in range(0, len(kept), _COPIED_AT_ONCE):
+            check_stop()
             places = kept[start : start + _COPIED_AT_ONCE]
             part = matrix[places]
             for at, slot in enumerate(places.tolist()):
