@@ -75,10 +75,24 @@ class Source:
         return Assignment(self.mirror, rules, settings.indexing.process_memory_bytes)
 
 
+Found = Callable[[str, str], None]
+"""Gets a version's key and its commit before anything of that is read, and may refuse it by raising."""
+
+
+def take_any(_key: str, _commit: str) -> None:
+    """Refuse nothing."""
+
+
 def fetch_source(
-    wanted: Wanted, settings: SettingsModel, store: Store, say: Callable[[str], None] = say_nothing
+    wanted: Wanted,
+    settings: SettingsModel,
+    store: Store,
+    say: Callable[[str], None] = say_nothing,
+    found: Found = take_any,
 ) -> Source | None:
     """Fetch what is wanted; nothing is written to the store. ``say`` tells what is waited for.
+
+    ``found`` may refuse what was fetched.
 
     None where the origin has no such version any more but the index has; GitError where neither has it.
     """
@@ -99,6 +113,7 @@ def fetch_source(
             return None
         complain(access, wanted.ref)
     key = "" if wanted.is_default else fetched.ref.key
+    found(key, fetched.commit)
     rules = rules_of_commit(settings, fetched.mirror, fetched.commit)
     limits = settings.indexing
     return Source(wanted.origin, fetched.mirror, fetched.ref, key, fetched.commit, rules, limits, fetched.listing)

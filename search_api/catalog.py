@@ -26,6 +26,7 @@ from codequarry.shared.repositories.catalog import (
     read_ref_head,
     read_summary,
 )
+from codequarry.shared.repositories.failures import Failure, list_failures
 from codequarry.shared.store.port import Store
 from codequarry.shared.triggers.deliveries import Delivery, list_deliveries
 from codequarry.shared.versions.head import Head
@@ -206,6 +207,11 @@ class Catalog:
     def progress(self, name: str, repo_id: str) -> Progress | None:
         """Return how far a running import is, as of now."""
         return read_progress(self.store, name, repo_id=repo_id)
+
+    def failures(self, repository: Repository) -> list[Failure]:
+        """Return the commits that can't be indexed, to a principal who sees the whole repository."""
+        is_whole = self.principal.allowed_paths(repository.name, repository.id) == ()
+        return list_failures(self.store, repository.id) if is_whole else []
 
     def job(self, job_id: str) -> Job | None:
         """Return a job; None if there is none, or it is of a repository that the principal may not see."""
