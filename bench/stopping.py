@@ -111,8 +111,6 @@ def phases(scratch: Path, model: str) -> Iterator[Phase]:
     server = (f"embedding.base_url=http://127.0.0.1:{port}/v1", "embedding.model=silent", "embedding.dimensions=64")
     yield Phase("embeddings server", origin, server, "indexing")
     index = (("index", origin),)
-    again = ("index", origin, "--full")
-    yield Phase("a second time", origin, (), "indexing", index, again, pause=4)
     yield Phase("purging", origin, (), "", index, ("repos", "rm", "large", "--yes"))
 
 
@@ -178,8 +176,7 @@ class Runs:
         if phase.command[:2] == ("repos", "rm"):
             job = ask(address, f"/repos/{phase.command[2]}", method="DELETE")["job_id"]
         else:
-            body = {"origin": phase.origin} | ({"full": True} if "--full" in phase.command else {})
-            job = ask(address, "/repos", body)["job_id"]
+            job = ask(address, "/repos", {"origin": phase.origin})["job_id"]
         wanted = phase.shows
         wait_until(lambda: is_in(ask(address, f"/jobs/{job}"), wanted), BEGIN_SECONDS)
         time.sleep(self._pause + phase.pause)

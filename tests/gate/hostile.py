@@ -235,10 +235,10 @@ def attributes(folder: Path) -> HostileRepository:
     return repository
 
 
-def gigabyte(folder: Path) -> HostileRepository:
-    """Return a repository with a blob of a gigabyte in a megabyte."""
+def streamed_blob(folder: Path) -> HostileRepository:
+    """Return a repository with a blob of 640 MB in 0.6 MB: beyond 512 MB git never holds one in memory."""
     repository = HostileRepository.at(folder)
-    size, part = 1 << 30, bytes(1 << 20)
+    size, part = 640 << 20, bytes(1 << 20)
     head = b"blob %d\0" % size
     name, packer = sha1(head), zlib.compressobj(9)
     packed = [packer.compress(head)]
@@ -254,11 +254,11 @@ def gigabyte(folder: Path) -> HostileRepository:
 
 
 def delta_bomb(folder: Path) -> HostileRepository:
-    """Return a repository with a file of 64 GB, each delta in its pack being sixteen copies of the one before."""
+    """Return a repository with a file of 4 GB, each delta in its pack being sixteen copies of the one before."""
     repository = HostileRepository.at(folder)
     base = bytes(1 << 20)
     size, packed = len(base), [(b"", _object_head(3, len(base)) + zlib.compress(base))]
-    for _ in range(4):
+    for _ in range(3):
         delta = _number(size) + _number(size * 16) + _copies(size, 16)
         packed.append((delta, b""))
         size *= 16
@@ -271,7 +271,7 @@ def delta_bomb(folder: Path) -> HostileRepository:
         pack += whole
     pack += sha1(pack).digest()
     # Nobody can tell the name of the last one but by making it: any will do until somebody looks.
-    names = [sha1(b"blob %d\0" % len(base) + base).digest(), *(sha1(b"%d" % at).digest() for at in range(1, 5))]
+    names = [sha1(b"blob %d\0" % len(base) + base).digest(), *(sha1(b"%d" % at).digest() for at in range(1, 4))]
     _write_pack(folder / "objects" / "pack", pack, places, names)
     bomb = (FILE, b"bomb.py", names[-1].hex())
     repository.commit(repository.tree(bomb, *repository.files(plain=b"y = 1\n")))

@@ -21,6 +21,11 @@ from tests.gate.running import CODEQUARRY, MOST_MEGABYTES, STOP_SECONDS, ask, en
         (hostile.strange_names, (), "15 indexed, 1 skipped: 1 path-too-long"),
         (hostile.endless_lines, ("scan.skip_minified=false", "scan.skip_generated=false"), "1 skipped: 1 too-large"),
         (hostile.swollen_objects, (), "2 skipped: 2 too-large"),
+        (hostile.streamed_blob, (), "1 skipped: 1 too-large"),
+        (hostile.many_refs, (), "1 indexed"),
+        (hostile.nested_tags, (), "1 indexed"),
+        (hostile.disorder, (), "7 indexed, 5 skipped: 3 symlink, 2 submodule"),
+        (hostile.attributes, (), "2 indexed"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -32,6 +37,14 @@ def test_a_hostile_repository_is_indexed_without_harm(tmp_path, make, settings, 
     assert outcome.code == 0, outcome.said
     assert says in outcome.said
     assert outcome.megabytes < MOST_MEGABYTES
+    assert not (tmp_path / hostile.RAN).exists()
+
+
+def test_a_tag_of_ten_thousand_tags_is_indexed_as_its_commit(tmp_path):
+    repository = hostile.nested_tags(tmp_path / "hostile.git")
+    outcome = run(tmp_path / "home", "index", str(repository.folder), "--tag", "deep")
+    assert outcome.code == 0, outcome.said
+    assert "tag deep at " in outcome.said
 
 
 @pytest.mark.parametrize(
@@ -39,6 +52,7 @@ def test_a_hostile_repository_is_indexed_without_harm(tmp_path, make, settings, 
     [
         (hostile.path_bomb, "error: it has more than 3000000 files"),
         (hostile.endless_patterns, "error: .codequarryignore has 90000 lines, the limit is 10000"),
+        (hostile.delta_bomb, "git needs more memory than [git] memory_bytes allows"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -51,6 +65,9 @@ def test_a_repository_beyond_the_limits_is_refused_with_the_reason(tmp_path, mak
     assert "Traceback" not in outcome.said
     assert outcome.megabytes < MOST_MEGABYTES
     assert json.loads(run(tmp_path / "home", "repos", "list", "--json").said) == {"repos": []}
+    ordinary = hostile.HostileRepository.at(tmp_path / "ordinary.git")
+    ordinary.commit(ordinary.tree(*ordinary.files(plain=b"y = 1\n")))
+    assert run(tmp_path / "home", "index", str(ordinary.folder)).code == 0
 
 
 def endless_matching(folder: Path) -> HostileRepository:
