@@ -25,6 +25,8 @@ OLDEST_GIT = (2, 32)
 # A shallow estimate: 10,000 chunks take up to 100 MB, and a mirror the size of the repository.
 COMFORTABLE_BYTES = 2_000_000_000
 LEAST_BYTES = 100_000_000
+# Of many grants so many are named.
+MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,7 @@ def _check_store(place: "Workplace") -> Iterator[Check]:
     yield _guarded("storage", lambda: _check_storage(place), "codequarry fsck --repair")
     yield _guarded("imports", lambda: _check_imports(place), _STORE_REMEDY)
     yield _guarded("secrets", lambda: _check_secrets(place), _STORE_REMEDY)
+    yield _guarded("grants", lambda: _check_grants(place), _STORE_REMEDY)
     if place.settings.store == "opensearch":
         yield from _check_cluster(place)
 
@@ -228,6 +231,18 @@ def _check_secrets(place: "Workplace") -> Check:
         return Check("secrets", "ok", "masked in every repository")
     message = f"not masked in all that is indexed of {', '.join(left)}"
     return Check("secrets", "warn", message, "codequarry index masks them, and codequarry repos collect ends it")
+
+
+def _check_grants(place: "Workplace") -> Check:
+    from codequarry.shared.access.key_list import dangling_grants
+
+    found = dangling_grants(place.store)
+    if not found:
+        return Check("grants", "ok", "each is of a repository that is there, or may come")
+    named = ", ".join(dict.fromkeys(f"{grant.repos} of key {key.name}" for key, grant in found[:MOST_NAMED]))
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    message = f"{count(len(found), 'grant')} of repositories that are gone, which show nothing: {named}{more}"
+    return Check("grants", "warn", message, "codequarry keys grant KEY --remove --repo NAME takes one away")
 
 
 def _check_cluster(place: "Workplace") -> Iterator[Check]:

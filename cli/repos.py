@@ -101,10 +101,15 @@ app.command("collect", epilog=_COLLECT)(collecting.collect)
 def _rows(one: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
     """Yield a line for the repository, which is its default branch, and one for each other version."""
     state = f"{one['state']} {one['percent']} %" if one["percent"] is not None else one["state"]
-    yield (one["name"], one["branch"], *_extent(one), _behind(one) or state, one["origin"])
+    failed = {failure["ref"]: f"failed: {failure['reason']}" for failure in one["failures"]}
+    how = failed.pop(one["branch"], "") or _behind(one) or state
+    yield (one["name"], one["branch"], *_extent(one), how, one["origin"])
     for version in one["versions"]:
         if (version["kind"], version["ref"]) != ("branch", one["branch"]):
-            yield ("", version["ref"], *_extent(version), _gone(version) or _behind(version) or version["kind"], "")
+            why = failed.pop(version["ref"], "") or _gone(version)
+            yield ("", version["ref"], *_extent(version), why or _behind(version) or version["kind"], "")
+    for ref, why in failed.items():
+        yield ("", ref, "-", "", "", why, "")
 
 
 def _gone(version: Mapping[str, Any]) -> str:

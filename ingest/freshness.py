@@ -10,7 +10,7 @@ from codequarry.ingest.transaction.placement import current_timeline
 from codequarry.ingest.wanted import other_versions
 from codequarry.ingest.watch import now
 from codequarry.shared.errors import StoreError
-from codequarry.shared.repositories.catalog import RefHead, read_ref_head, save_ref_head
+from codequarry.shared.repositories.catalog import RefHead, Repository, read_ref_head, save_ref_head
 from codequarry.shared.store.port import Store
 from codequarry.shared.telemetry.metrics import observe_lag
 from codequarry.shared.versions.head import Head
@@ -25,14 +25,14 @@ def note_fetch(run: Run) -> None:
     store = run.workshop.store
     if not run.source.key:
         note_fetched(run.repository, store)
-    _note_seen(store, run.repository.name, run.source)
+    _note_seen(store, run.repository, run.source)
 
 
 def observe_published(run: Run) -> None:
     """Record how long the commit that a run has just published took since it was seen first."""
     seen_at = [run.request.seen_at] if run.request.seen_at else []
     with suppress(StoreError):  # the run has published; what can't be read now is only not counted
-        known = read_ref_head(run.workshop.store, run.repository.name, run.source.key)
+        known = read_ref_head(run.workshop.store, run.repository.name, run.source.key, run.repository.id)
         if known and known.commit == run.source.commit and known.seen_at:
             seen_at.append(known.seen_at)
     if seen_at:
@@ -40,21 +40,22 @@ def observe_published(run: Run) -> None:
         observe_lag((datetime.now(UTC) - seen).total_seconds(), first=run.is_first)
 
 
-def _note_seen(store: Store, repo: str, source: Source) -> None:
-    head = read_head(store)
+def _note_seen(store: Store, repository: Repository, source: Source) -> None:
+    head, repo, repo_id = read_head(store), repository.name, repository.id
     # Until another branch is published as the default one, it tells nothing of the one that is.
     if source.key or head.default_branch(repo) in ("", source.ref.value):
         published = _published_commit(head, repo, source.key)
         behind = count_behind(source.mirror, source.commit, published)
-        save_ref_head(store, RefHead(repo, source.key, source.commit, now(), published, behind))
+        save_ref_head(store, RefHead(repo, source.key, source.commit, now(), published, behind, repo_id=repo_id))
     for ref in other_versions(head, repo, source.key):
         tip = source.listing.tip_of(ref) if ref in source.listing.asked else None
-        known = read_ref_head(store, repo, ref.key)
+        known = read_ref_head(store, repo, ref.key, repo_id)
         if tip is None or (known and known.commit == tip):
             continue
         published = _published_commit(head, repo, ref.key)
         # How far it is is known once it was fetched.
-        save_ref_head(store, RefHead(repo, ref.key, tip, now(), published, 0 if tip == published else None))
+        behind = 0 if tip == published else None
+        save_ref_head(store, RefHead(repo, ref.key, tip, now(), published, behind, repo_id=repo_id))
 
 
 def _published_commit(head: Head, repo: str, key: str) -> str:

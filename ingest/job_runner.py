@@ -15,7 +15,6 @@ from codequarry.ingest.pipeline import index_repository
 from codequarry.ingest.presence import RemovedMeanwhile
 from codequarry.ingest.removal import remove_repository, remove_version
 from codequarry.ingest.report import IndexRequest, Workshop
-from codequarry.ingest.stopping import stoppable
 from codequarry.shared.errors import (
     CodequarryError,
     Conflict,
@@ -38,6 +37,7 @@ from codequarry.shared.jobs.lifecycle import beaten, ended, failed, failed_once,
 from codequarry.shared.public import public
 from codequarry.shared.repositories.catalog import Progress, read_repository
 from codequarry.shared.repositories.naming import find_repository
+from codequarry.shared.stopping import stoppable
 from codequarry.shared.store.port import Store
 from codequarry.shared.telemetry.logs import logger
 from codequarry.shared.telemetry.metrics import count_job, count_job_failure
@@ -56,6 +56,8 @@ PASSING = (GitError,)
 BUSY = (LeaseHeld, IndexMoved, Conflict)
 # Who asks so follows a repository that is in the catalog; all others name one that is to be there.
 FOLLOWING: tuple[Trigger, ...] = ("search", "webhook", "poll")
+# Nobody asks by hand: a commit that failed by its own fault is not tried again for these.
+UNASKED: tuple[Trigger, ...] = ("search", "webhook", "poll", "sync")
 # Who tells of a commit has seen it at the origin.
 SEEING: tuple[Trigger, ...] = ("webhook", "poll")
 # Why a run stops.
@@ -154,7 +156,16 @@ def _perform(job: Job, workshop: Workshop, sign: "_Sign") -> str:
     seen_at = job.created_at if job.wanted_commit else ""
     for candidate in candidates:
         try:
-            request = IndexRequest(job.origin, candidate, name, guarded=job.guarded, seen_at=seen_at, beside=True)
+            request = IndexRequest(
+                job.origin,
+                candidate,
+                name,
+                guarded=job.guarded,
+                seen_at=seen_at,
+                beside=True,
+                commit=job.wanted_commit,
+                passed_over=job.trigger in UNASKED and not job.insists,
+            )
             report = index_repository(request, workshop, sign.observe)
             return "" if report.kind == "gone" else report.commit
         except (NotAtOrigin, NotIndexed, UsageError) as error:

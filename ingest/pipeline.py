@@ -6,6 +6,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 
+from codequarry.ingest.attempt import Attempt
 from codequarry.ingest.chunking.version import CHUNKER_VERSION
 from codequarry.ingest.collecting.collector import collect_after_run
 from codequarry.ingest.collecting.unmasked import is_unmasked, note_unmasked
@@ -19,7 +20,7 @@ from codequarry.ingest.remasking import mask_others
 from codequarry.ingest.removing import repair
 from codequarry.ingest.report import IndexReport, IndexRequest, Kind, Observe, Workshop, ignore
 from codequarry.ingest.run import Outcome, Run, report
-from codequarry.ingest.sources import adopt_branch, enter_catalog
+from codequarry.ingest.sources import Source, adopt_branch, enter_catalog
 from codequarry.ingest.transaction.acquire import acquire
 from codequarry.ingest.transaction.chores import finish_chores
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
@@ -32,6 +33,7 @@ from codequarry.ingest.watch import Watch
 from codequarry.ingest.workspace import obtain
 from codequarry.shared.embedding.permission import check_model_place
 from codequarry.shared.repositories.catalog import Repository, Summary, clear_progress, read_summary
+from codequarry.shared.repositories.failures import forget_failure
 from codequarry.shared.store.consistency import check_counter
 from codequarry.shared.store.identity import check_identity, claim_identity
 from codequarry.shared.store.port import Store
@@ -72,7 +74,7 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: Observe) 
     check_model_place(settings, wanted.origin.name, wanted.origin.url, workshop.embedder)
     first = None
     if lacks_default(wanted) or _has_unmasked_default(wanted, workshop):
-        default = replace(request, origin=request.origin or wanted.origin.url, ref=None)
+        default = replace(request, origin=request.origin or wanted.origin.url, ref=None, commit="")
         first = index_repository(default, workshop, observe)
         wanted = understand(request, settings, store)
     watch = Watch(store, observe, wanted.known.name if wanted.known else request.name or wanted.origin.name)
@@ -94,10 +96,19 @@ def _index_wanted(
     watch.say("fetching")
     watch.ref = wanted.key
     mirror = MirrorSeen.of(watch.repo, mirror_folder(wanted.origin, settings.home))
-    with mirror.told_of_removal() if mirror.inode else nullcontext():
-        source = obtain(wanted, settings, store, watch.say)
-    if source is None:
-        return _drop(wanted, workshop, started)
+    attempt = Attempt.of(request, wanted, workshop)
+    with attempt.noted():
+        with mirror.told_of_removal() if mirror.inode else nullcontext():
+            source = obtain(wanted, settings, store, watch.say, attempt.found)
+        if source is None:
+            return _drop(wanted, workshop, started)
+        return _index_source(request, workshop, wanted, source, watch, started)
+
+
+def _index_source(
+    request: IndexRequest, workshop: Workshop, wanted: Wanted, source: Source, watch: Watch, started: float
+) -> IndexReport:
+    store, settings = workshop.store, workshop.settings
     claim_identity(store, workshop.embedder, settings.embedding, str(CHUNKER_VERSION))
     repository, note = enter_catalog(source, request, store, watch)
     note_entry(repository, source.mirror.folder)
@@ -165,6 +176,7 @@ def _transact(run: Run, held: Held, placer: Placer) -> IndexReport:
     before = head.timelines[previous].commit if previous is not None else ""
     work, done, summary = transact(run, held, placer)
     clear_progress(store, name, run.source.key)
+    forget_failure(store, run.repository.id, run.source.key)
     # Of an overlay the mask alone may have changed.
     changed = before != run.source.commit or not work.plan.is_empty or work.base is not None
     outcome = _outcome(run, summary, before, changed, work.base.record if work.base else None)

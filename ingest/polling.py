@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from codequarry.ingest.surveying import Change, survey
 from codequarry.shared.errors import CodequarryError, GitError, StoreError
@@ -133,25 +134,32 @@ def _ask(
     except GitError as error:
         pause = min(MAX_PAUSE_SECONDS, seconds * 2 ** min(claimed.failures, 20))
         failed = replace(claimed, next_at=moment(pause), failures=claimed.failures + 1, error=str(error))
-        change_poll(store, repository.name, lambda poll: replace(failed, hooked_at=poll.hooked_at))
+        change_poll(store, repository.name, partial(_settled, failed))
         log.warning("origin does not answer", repo=repository.name, failures=failed.failures, detail=str(error))
         return Polled(repository.name, error=str(error))
     except CodequarryError as error:
         # The claim runs out by itself, and then the origin is asked again.
         log.warning("polling waits", repo=repository.name, detail=str(error))
         return Polled(repository.name, error=str(error))
-    done = Poll(repository.name, moment(seconds), asked_for)
+    done = Poll(repository.name, moment(seconds), asked_for, repo_id=repository.id)
     with suppress(StoreError):
-        change_poll(store, repository.name, lambda poll: replace(done, hooked_at=poll.hooked_at))
+        change_poll(store, repository.name, partial(_settled, done))
     new = tuple(one for one in changed if claimed.asked_for.get(one.key) != one.commit)
     return Polled(repository.name, new)
 
 
 def _claimed(poll: Poll, repository: Repository, settings: SettingsModel) -> Poll | None:
     """Return a poll that somebody asks for just now; None where another one has begun to."""
+    if poll.repo_id not in ("", repository.id):
+        poll = Poll(repository.name)  # of a repository that had this name before
     if not _is_due(poll, interval(repository, poll, settings), settings):
         return None
-    return replace(poll, next_at=moment(_claim_seconds(settings)))
+    return replace(poll, next_at=moment(_claim_seconds(settings)), repo_id=repository.id)
+
+
+def _settled(outcome: Poll, poll: Poll) -> Poll | None:
+    """Return how a repository is polled after its origin was asked; None if another repository has its name by now."""
+    return replace(outcome, hooked_at=poll.hooked_at) if poll.repo_id == outcome.repo_id else None
 
 
 def _submit(submit: Submit, repository: Repository, changed: Sequence[Change], poll: Poll) -> Mapping[str, str]:

@@ -19,6 +19,7 @@ from codequarry.shared.access.binding import bind_index
 from codequarry.shared.access.key_list import forget_in_grants
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.repositories.catalog import Repository, is_in_catalog, list_repositories
+from codequarry.shared.repositories.failures import forget_failures
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import Store
 from codequarry.shared.triggers.polls import forget_poll
@@ -83,6 +84,8 @@ def _carry_out(removal: Removal, store: Store, settings: SettingsModel) -> None:
         _remove_mirror(removal, store, settings)
     if is_in_catalog(store, removal.repository):
         forget_poll(store, removal.name)
+        if not _has_other_name(removal, store):
+            forget_failures(store, removal.repo_id)
         retract_entry(store, removal.repository)
     retract_identity(store)
     store.delete_document(removal.key)

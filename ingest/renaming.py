@@ -13,8 +13,8 @@ from codequarry.ingest.removing import repair
 from codequarry.ingest.report import IndexRequest, Observe, Workshop, ignore
 from codequarry.shared.access.key_list import bind_pending, rename_in_grants
 from codequarry.shared.errors import NotAtOrigin, NotIndexed, UsageError
-from codequarry.shared.jobs.job import Job, JobRequest
-from codequarry.shared.jobs.job_list import cancel_jobs_of, submit
+from codequarry.shared.jobs.job import UNFINISHED, Job, JobRequest
+from codequarry.shared.jobs.job_list import cancel_jobs_of, list_jobs, submit
 from codequarry.shared.repositories.catalog import Repository, claim_repository, list_repositories, read_repository
 from codequarry.shared.repositories.origins import NAME, origin_identity
 from codequarry.shared.store.port import Store
@@ -55,14 +55,25 @@ def rename_repository(old: str, new: str, workshop: Workshop, observe: Observe =
             if ref is None:
                 raise
             lost.append(ref.name)
-    # Somebody may have pushed meanwhile, and the old name was found first. Asked for at once: should this end here,
-    # nothing of it would be known any more.
+    _hand_over_jobs(store, old, new)
+    rename_in_grants(store, repository.id, taken)
+    # Before the old name goes: after that, nobody could call this again.
+    change_poll(store, new, lambda poll: replace(poll, next_at=moment()))
+    remove_repository(old, store, workshop.settings, repository.id)
+    return Renamed(new, tuple(kept), tuple(lost))
+
+
+def _hand_over_jobs(store: Store, old: str, new: str) -> None:
+    """Ask under the new name for what was asked for under the old one: somebody may have pushed meanwhile.
+
+    The new jobs are written before the old ones are cancelled, so that a kill in between loses none. Those that came
+    in between are asked for once more; what waits already is joined.
+    """
+    for job in list_jobs(store, UNFINISHED):
+        if job.repo == old and job.kind == "index":
+            submit(store, _wish_of(job, new))
     for job in cancel_jobs_of(store, old):
         submit(store, _wish_of(job, new))
-    rename_in_grants(store, repository.id, taken)
-    remove_repository(old, store, workshop.settings, repository.id)
-    change_poll(store, new, lambda poll: replace(poll, next_at=moment()))
-    return Renamed(new, tuple(kept), tuple(lost))
 
 
 def _wish_of(job: Job, repo: str) -> JobRequest:

@@ -36,7 +36,8 @@ class IndexRequest:
     the run with LimitExceeded, and nothing is published. ``forced`` paths are written anew although nothing about them
     has changed: something is wrong with them (``codequarry fsck --repair``). A repository that is new and was named by
     somebody else's request is ``guarded`` (``git/guard.py``). ``seen_at`` (ISO 8601) is when somebody told that there
-    is something new, where that was before the fetch.
+    is something new, where that was before the fetch, and ``commit`` what they told of. A commit that failed before is
+    ``passed_over`` with FailedBefore, as nobody asks for it by hand.
     """
 
     origin: str
@@ -50,6 +51,8 @@ class IndexRequest:
     guarded: bool = False
     seen_at: str = ""
     beside: bool = False
+    commit: str = ""
+    passed_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,10 +75,24 @@ class Source:
         return Assignment(self.mirror, rules, settings.indexing.process_memory_bytes)
 
 
+Found = Callable[[str, str], None]
+"""Gets a version's key and its commit before anything of that is read, and may refuse it by raising."""
+
+
+def take_any(_key: str, _commit: str) -> None:
+    """Refuse nothing."""
+
+
 def fetch_source(
-    wanted: Wanted, settings: SettingsModel, store: Store, say: Callable[[str], None] = say_nothing
+    wanted: Wanted,
+    settings: SettingsModel,
+    store: Store,
+    say: Callable[[str], None] = say_nothing,
+    found: Found = take_any,
 ) -> Source | None:
     """Fetch what is wanted; nothing is written to the store. ``say`` tells what is waited for.
+
+    ``found`` may refuse what was fetched.
 
     None where the origin has no such version any more but the index has; GitError where neither has it.
     """
@@ -99,6 +113,7 @@ def fetch_source(
             return None
         complain(access, wanted.ref)
     key = "" if wanted.is_default else fetched.ref.key
+    found(key, fetched.commit)
     rules = rules_of_commit(settings, fetched.mirror, fetched.commit)
     limits = settings.indexing
     return Source(wanted.origin, fetched.mirror, fetched.ref, key, fetched.commit, rules, limits, fetched.listing)
@@ -132,7 +147,7 @@ def enter_catalog(source: Source, request: IndexRequest, store: Store, watch: Wa
     """Take a name in the catalog; return the record as it is to become, and a note about its name."""
     branch = source.ref.value
     known, note = claim(store, source.origin, request.name, branch, guarded=request.guarded)
-    watch.repo, watch.ref, watch.commit = known.name, source.key, source.commit
+    watch.repo, watch.repo_id, watch.ref, watch.commit = known.name, known.id, source.key, source.commit
     if source.key:
         return known, note
     chosen = request.ref is not None and (request.default or known.branch != branch or not known.head_commit)
@@ -153,7 +168,7 @@ def note_fetched(fetched: Repository, store: Store) -> None:
             return known
         return replace(_adopted(known, fetched), follows_head=known.follows_head)
 
-    update_repository(store, fetched.name, change)
+    update_repository(store, fetched, change)
 
 
 def adopt_branch(repository: Repository, store: Store) -> None:
@@ -165,7 +180,7 @@ def adopt_branch(repository: Repository, store: Store) -> None:
         is_mine = default and (default.branch, default.commit) == (repository.branch, repository.head_commit)
         return _adopted(known, repository) if is_mine else known
 
-    update_repository(store, repository.name, change)
+    update_repository(store, repository, change)
 
 
 def _adopted(known: Repository, new: Repository) -> Repository:

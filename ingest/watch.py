@@ -21,7 +21,7 @@ class Watch:
     """The state of one run's progress."""
 
     def __init__(self, store: Store, observe: Observe, repo: str, *, saves: bool = True) -> None:
-        self.repo, self.ref, self.commit = repo, "", ""
+        self.repo, self.repo_id, self.ref, self.commit = repo, "", "", ""
         self._store, self._observe, self._for_others = store, observe, saves
         self._phase = "fetching"
         self._started_at = now()
@@ -60,4 +60,5 @@ class Watch:
             started_at=self._started_at,
             updated_at=now(),
             ref=self.ref,
+            repo_id=self.repo_id,
         )

@@ -11,13 +11,13 @@ from codequarry.ingest.polling import poll_due
 from codequarry.ingest.removing import remove_left_mirrors, repair
 from codequarry.ingest.report import CallHelpers
 from codequarry.ingest.sharing.helper import Helper
-from codequarry.ingest.stopping import stoppable
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.workplace import Workplace
 from codequarry.shared.errors import Interrupted
 from codequarry.shared.jobs.job import PRIORITIES, Job, JobRequest
 from codequarry.shared.jobs.job_list import claim_next, submit_within
 from codequarry.shared.repositories.catalog import Progress
+from codequarry.shared.stopping import stoppable
 from codequarry.shared.telemetry.logs import logger
 
 # A job beats so many times before it counts as lost, so that a slow store costs nothing.

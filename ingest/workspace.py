@@ -14,10 +14,10 @@ from codequarry.ingest.git.paths import printable, raw
 from codequarry.ingest.git.process import run_git
 from codequarry.ingest.git.remote import Listing
 from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry, check_count
-from codequarry.ingest.sources import Source, fetch_source, rules_of_tree
-from codequarry.ingest.stopping import check_stop
+from codequarry.ingest.sources import Found, Source, fetch_source, rules_of_tree, take_any
 from codequarry.ingest.wanted import Wanted
 from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.stopping import check_stop
 from codequarry.shared.store.port import Store
 from codequarry.shared.triggers.following import settings_for
 from codequarry.shared.versions.refs import Ref
@@ -27,14 +27,20 @@ IMPORT_BYTES = 50_000_000
 DIGEST_HEX = 16
 
 
-def obtain(wanted: Wanted, settings: SettingsModel, store: Store, say: Callable[[str], None]) -> Source | None:
+def obtain(
+    wanted: Wanted,
+    settings: SettingsModel,
+    store: Store,
+    say: Callable[[str], None],
+    found: Found = take_any,
+) -> Source | None:
     """Bring what is wanted onto this machine; None where its origin has it no more but the index has.
 
-    ``say`` tells what is waited for.
+    ``say`` tells what is waited for, ``found`` is as in ``fetch_source``.
     """
     if wanted.ref and wanted.ref.kind == "workspace":
         return read_workspace(wanted.origin, wanted.ref, settings, say)
-    return fetch_source(wanted, settings, store, say)
+    return fetch_source(wanted, settings, store, say, found)
 
 
 def read_workspace(

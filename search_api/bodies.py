@@ -43,6 +43,15 @@ class VersionBody(Open):
     chunks: int | None
 
 
+class FailureBody(Open):
+    """A commit that could not be indexed by its own fault."""
+
+    ref: str
+    commit: str
+    reason: str
+    failed_at: str
+
+
 class RepositoryBody(Open):
     """One repository of the catalog."""
 
@@ -60,6 +69,10 @@ class RepositoryBody(Open):
     percent: int | None = Field(description="of a running first import")
     model: str | None = Field(description="that made the vectors; null before the first import")
     versions: list[VersionBody] = Field(description="every indexed version, that of the default branch first")
+    failures: list[FailureBody] = Field(
+        description="commits that reached a limit of the settings: left alone until they or the settings change, or "
+        "somebody asks for them by hand; empty for who sees some paths alone"
+    )
 
 
 class RepositoriesBody(Open):

@@ -26,6 +26,7 @@ from codequarry.shared.repositories.catalog import (
     read_ref_head,
     read_summary,
 )
+from codequarry.shared.repositories.failures import Failure, list_failures
 from codequarry.shared.store.port import Store
 from codequarry.shared.triggers.deliveries import Delivery, list_deliveries
 from codequarry.shared.versions.head import Head
@@ -76,7 +77,7 @@ class _Kept:
     publications: dict[tuple[int, int], Publication] = field(default_factory=dict)
     weight: int = 0
     histories: dict[int, tuple[tuple[int, int], Sequence[Point]]] = field(default_factory=dict)
-    ref_heads: dict[tuple[str, str], tuple[float, RefHead | None]] = field(default_factory=dict)
+    ref_heads: dict[tuple[str, str, str], tuple[float, RefHead | None]] = field(default_factory=dict)
     heads: dict[Principal, tuple[Head, Head]] = field(default_factory=dict)
     catalogs: dict[Principal, tuple[Repositories, Repositories]] = field(default_factory=dict)
     seal_key: bytes = b""
@@ -189,23 +190,28 @@ class Catalog:
             self._kept.histories[timeline] = (version, points)
         return points
 
-    def ref_head(self, repo: str, key: str) -> RefHead | None:
+    def ref_head(self, repo: str, key: str, repo_id: str) -> RefHead | None:
         """Return what a fetch has seen of a version, at most ``MAX_AGE_SECONDS`` ago."""
         now = self._clock()
         with self._kept.lock:
-            kept = self._kept.ref_heads.get((repo, key))
+            kept = self._kept.ref_heads.get((repo, repo_id, key))
         if kept is not None and now - kept[0] <= MAX_AGE_SECONDS:
             return kept[1]
-        read = read_ref_head(self.store, repo, key)
+        read = read_ref_head(self.store, repo, key, repo_id)
         with self._kept.lock:
             if len(self._kept.ref_heads) >= MAX_KEPT:
                 self._kept.ref_heads.clear()
-            self._kept.ref_heads[repo, key] = (now, read)
+            self._kept.ref_heads[repo, repo_id, key] = (now, read)
         return read
 
-    def progress(self, name: str) -> Progress | None:
+    def progress(self, name: str, repo_id: str) -> Progress | None:
         """Return how far a running import is, as of now."""
-        return read_progress(self.store, name)
+        return read_progress(self.store, name, repo_id=repo_id)
+
+    def failures(self, repository: Repository) -> list[Failure]:
+        """Return the commits that can't be indexed, to a principal who sees the whole repository."""
+        is_whole = self.principal.allowed_paths(repository.name, repository.id) == ()
+        return list_failures(self.store, repository.id) if is_whole else []
 
     def job(self, job_id: str) -> Job | None:
         """Return a job; None if there is none, or it is of a repository that the principal may not see."""

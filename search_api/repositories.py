@@ -10,7 +10,9 @@ from codequarry.search_api.states import RepositoryState, pending_state, ready_s
 from codequarry.search_api.versions import lines_of, timelines_by_repo
 from codequarry.search_api.views import Moment, view_of
 from codequarry.shared.repositories.catalog import Repository, default_branch
+from codequarry.shared.repositories.failures import Failure
 from codequarry.shared.store.identity import read_identity
+from codequarry.shared.versions.refs import Ref
 
 
 def describe(catalog: Catalog) -> list[dict[str, Any]]:
@@ -48,6 +50,16 @@ def _to_json(
         "percent": state.percent,
         "model": model,
         "versions": [_version_json(one) for one in _versions(found, catalog, timelines, repository)],
+        "failures": [_failure_json(one, repository) for one in catalog.failures(repository)],
+    }
+
+
+def _failure_json(failure: Failure, repository: Repository) -> dict[str, Any]:
+    return {
+        "ref": Ref.of_key(failure.ref).name if failure.ref else repository.branch,
+        "commit": failure.commit,
+        "reason": failure.reason,
+        "failed_at": failure.failed_at,
     }
 
 

@@ -81,7 +81,7 @@ def ready_state(catalog: Catalog, head: Head, view: View, repository: Repository
 
 def pending_state(catalog: Catalog, name: str, repository: Repository | None) -> RepositoryState:
     """Return the state of a repository that has nothing published yet: importing, or not indexed."""
-    progress = catalog.progress(name)
+    progress = catalog.progress(name, repository.id if repository else "")
     return RepositoryState(
         name=name,
         ref=repository.branch if repository else "",
@@ -117,7 +117,7 @@ def _distance(catalog: Catalog, head: Head, view: View, repository: Repository |
     seen = None
     head_commit = (repository.head_commit if repository else "") if not view.key else ""
     if not head_commit or head_commit != newest.commit:
-        seen = catalog.ref_head(view.repo, view.key)
+        seen = catalog.ref_head(view.repo, view.key, newest.repo_id)
         head_commit = head_commit or (seen.commit if seen else "")
     if view.commit == head_commit:
         return head_commit, 0

@@ -32,7 +32,6 @@ _BYTE_ORDER_MARKS = (
     (b"\xfe\xff", "utf-16"),
 )
 _CONTROL = bytes(sorted(set(range(32)) - set(b"\t\n\r\f\x08\x1b"))) + b"\x7f"
-_NOT_ASCII_LINE = re.compile(rb"[^\n]*[\x80-\xff][^\n]*")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _STRANGE = re.compile("[\udc80-\udcff]")
 _NEIGHBOURS = re.compile(rb"[\x80-\xff]{2}")
@@ -102,8 +101,10 @@ def _is_damaged_utf8(data: bytes) -> bool:
 def _detect(data: bytes) -> str | None:
     """Guess the encoding from the lines that are not ASCII."""
     sample = b""
-    for line in _NOT_ASCII_LINE.finditer(data):
-        sample += line.group()[:SAMPLE_BYTES] + b"\n"
+    for line in data.split(b"\n"):
+        if line.isascii():
+            continue
+        sample += line[:SAMPLE_BYTES] + b"\n"
         if len(sample) >= SAMPLE_BYTES:
             break
     if not _NEIGHBOURS.search(sample):

@@ -12,6 +12,7 @@ from functools import cached_property
 import re2
 
 from codequarry.shared.errors import LimitExceeded, UsageError
+from codequarry.shared.stopping import check_stop
 
 # Longer than any path that a file system takes.
 MAX_PATTERN_CHARACTERS = 4_096
@@ -46,7 +47,7 @@ class Pattern:
 
 def parse_pattern(line: str) -> Pattern | None:
     """Read one line; None for a comment or a blank one, NotAPattern for one that can fit no path."""
-    text = re.sub(r"(?<!\\)((?:\\\\)*) +$", r"\1", line)
+    text = _without_trailing_spaces(line)
     if not text or text.startswith("#"):
         return None
     body = text.removeprefix("!")
@@ -57,6 +58,13 @@ def parse_pattern(line: str) -> Pattern | None:
     # Without a slash, a pattern fits names at any depth.
     regex = _translate(body.removeprefix("/")) if "/" in body else _ANY_FOLDERS + _translate(body)
     return Pattern(text, not text.startswith("!"), None if only_folders else regex, f"{regex}/.*")
+
+
+def _without_trailing_spaces(line: str) -> str:
+    """Return a line without the spaces at its end; a backslash keeps one, unless another one stands for itself."""
+    text = line.rstrip(" ")
+    backslashes = len(text) - len(text.rstrip("\\"))
+    return text + " " if backslashes % 2 and text != line else text
 
 
 def _translate(body: str) -> str:
@@ -267,6 +275,7 @@ def globs_of_file(name: str, lines: Sequence[str]) -> Globs:
         raise LimitExceeded(f"{name} has {len(lines)} lines, the limit is {MAX_PATTERNS}; join patterns to shorten it")
     found = []
     for line in lines:
+        check_stop()  # a megabyte of brackets takes two seconds
         _check_length(name, line)
         try:
             pattern = parse_pattern(line)

@@ -6,16 +6,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from multiprocessing.connection import Connection
 
 from codequarry.ingest.files.lister import ListingOrder, decided_files
 from codequarry.ingest.files.scan import FileTask
-from codequarry.ingest.stopping import LOOK_SECONDS, check_stop
 from codequarry.shared.errors import CodequarryError, GitError, LimitExceeded
 from codequarry.shared.settings.index import IndexingSettings
+from codequarry.shared.stopping import LOOK_SECONDS, check_stop
 
 _spare: ContextVar["_Lister | None"] = ContextVar("lister_ahead", default=None)
 
@@ -26,10 +26,18 @@ def list_files(order: ListingOrder, settings: IndexingSettings) -> list[FileTask
     Without reading processes, which is for debuggers, this process lists them itself.
     """
     if settings.processes == 0:
-        return list(decided_files(order))
+        return _once(decided_files(order))
     with closing(_spare.get() or _Lister(settings)) as lister:
         _spare.set(None)
-        return list(lister.files(order))
+        return _once(lister.files(order))
+
+
+def _once(files: Iterable[FileTask]) -> list[FileTask]:
+    """Return the first file of each path: a tree that no git made may name a path twice."""
+    first: dict[str, FileTask] = {}
+    for file in files:
+        first.setdefault(file.path, file)
+    return list(first.values())
 
 
 @contextmanager

@@ -15,11 +15,11 @@ from typing import Protocol
 from codequarry.ingest.files.reading import FileReader, ReadFile, failed
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.worker import CLOCK_FACTOR, READY, Assignment
-from codequarry.ingest.stopping import LOOK_SECONDS, check_stop
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.processors import processor_count
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.index import IndexingSettings
+from codequarry.shared.stopping import LOOK_SECONDS, check_stop
 
 # Small enough that the workers finish together, large enough that handing over costs nothing.
 BATCH_FILES = 16

@@ -16,10 +16,10 @@ from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.process import CONFIGURATION, SizeLimit, git_environment, run_git
 from codequarry.ingest.git.view import served_view
-from codequarry.ingest.stopping import check_stop
 from codequarry.shared.data_folder import FILE_MODE, check_private, private_folder
 from codequarry.shared.errors import GitError
 from codequarry.shared.settings.config import GitSettings
+from codequarry.shared.stopping import check_stop
 
 SHA256_HEX = 64
 # What is told while an origin is asked.

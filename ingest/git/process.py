@@ -17,10 +17,10 @@ from pathlib import Path
 
 from codequarry.ingest.git.guardian import GUARDIAN
 from codequarry.ingest.git.origins import Credentials, Origin
-from codequarry.ingest.stopping import LOOK_SECONDS, check_stop
 from codequarry.shared.errors import GitError, LimitExceeded
 from codequarry.shared.repositories.origin_rules import fits_host
 from codequarry.shared.settings.config import GitSettings
+from codequarry.shared.stopping import LOOK_SECONDS, check_stop
 
 # What a person may have set to reach a server; every other GIT_ variable (GIT_DIR of a hook…) is left out.
 KEPT_VARIABLES = frozenset(
@@ -54,7 +54,12 @@ CREDENTIAL_HELPER = (
     'printf "username=%s\\npassword=%s\\n" "$CODEQUARRY_ORIGIN_USER" "$CODEQUARRY_ORIGIN_SECRET"; }; f'
 )
 # git begins when its group is watched, and never if we die before that. What gets data ends where these end.
-BEGIN_WHEN_WATCHED = ("/bin/sh", "-c", 'read -r go || exit 1; exec "$0" "$@" </dev/null')
+# What it starts has its limit of memory; of memory that files are mapped to, there may be more.
+BEGIN_WHEN_WATCHED = (
+    "/bin/sh",
+    "-c",
+    'ulimit -d "${GIT_DATA_KILOBYTES:-unlimited}" 2>&-; read -r go || exit 1; exec "$0" "$@" </dev/null',
+)
 GO = b"go\n"
 # What a shell returns for a command that there is not.
 NOT_FOUND = 127
@@ -62,6 +67,8 @@ NO_GIT = "git is not installed, or not in PATH"
 SSH_WITHOUT_QUESTIONS = "ssh -oBatchMode=yes -oConnectTimeout=30"
 _ACCOUNT_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _SET_TOKEN = "set CODEQUARRY_GIT__TOKEN or, needed where a request named the origin, the host's token in [git.tokens]"
+# What git says when it gets no more memory; so does one that reads a local origin for ours.
+_NO_MEMORY = b"ut of memory"
 _HINTS = (
     ("No space left on device", "the disk is full; free some space and run again"),
     ("Authentication failed", _SET_TOKEN),
@@ -115,6 +122,8 @@ def git_environment(
         # From git 2.44 on; of an older one the views (view.py) have no remote to fetch from.
         "GIT_NO_LAZY_FETCH": "1",
     }
+    if settings.memory_bytes:
+        environment["GIT_DATA_KILOBYTES"] = str(settings.memory_bytes // 1024)
     if settings.ssh_command:
         environment["GIT_SSH_COMMAND"] = settings.ssh_command
     elif not {"GIT_SSH", "GIT_SSH_COMMAND"} & environment.keys():
@@ -218,6 +227,8 @@ def run_git(
     if process.returncode == NOT_FOUND:
         raise GitError(NO_GIT)
     if process.returncode:
+        if _NO_MEMORY in complaint:
+            raise LimitExceeded(f"{what}: git needs more memory than [git] memory_bytes allows")
         raise GitError(f"{what}: {explain(complaint)}")
     return output
 

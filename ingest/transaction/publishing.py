@@ -211,7 +211,7 @@ def _summarise(run: Run, record: TransactionRecord, work: Work, done: Written) -
     files, skipped = verdicts[INDEXED], skips(verdicts)
     summary = Summary(record.timeline, record.number, files, chunks, skipped, secrets.by_rule, secrets.files)
     save_summary(store, summary)
-    count_tokens(store, run.repository.name, done.tokens)
+    count_tokens(store, run.repository, done.tokens)
     return summary
 
 

@@ -14,6 +14,7 @@ from codequarry.shared.errors import CodequarryError
 from codequarry.shared.jobs.job import JobRequest
 from codequarry.shared.public import public
 from codequarry.shared.repositories.catalog import Repository, list_repositories
+from codequarry.shared.repositories.failures import known_failure
 from codequarry.shared.repositories.naming import claim
 from codequarry.shared.repositories.origin_rules import accepted_origin
 from codequarry.shared.repositories.origins import identity_if_readable, read_origin
@@ -80,6 +81,10 @@ class Receiver:
         wish = decide(event, known, f"webhook {delivery.provider}")
         if not isinstance(wish, JobRequest):
             return replace(seen, result="ignored", reason=wish)
+        if wish.kind == "index" and (
+            failure := known_failure(store, repository.id, wish.ref, wish.commit, self._settings)
+        ):
+            return replace(seen, result="ignored", reason=failure.explained)
         job = indexer.submit(wish)
         return replace(seen, result="accepted", job=job.id, ref=wish.ref)
 

@@ -14,7 +14,7 @@ def bind_index(store: Store) -> None:
     """
     for repository in list_repositories(store):
         if not repository.id:
-            update_repository(store, repository.name, identified)
+            update_repository(store, repository, identified)
     head = read_head(store)
     if any(not state.repo_id for state in head.timelines.values()):
         ids = ids_by_name(store)

@@ -8,6 +8,7 @@ from codequarry.shared.access.keys import ApiKey, bound, granted, renamed, witho
 from codequarry.shared.errors import Conflict, NotIndexed, UsageError
 from codequarry.shared.repositories.catalog import Repository, list_repositories
 from codequarry.shared.store.port import Store
+from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.settled import write_settled
 
 KEY_PREFIX = "key:"
@@ -88,6 +89,21 @@ def change_key(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) ->
     IndexMoved where the index went on in another edition meanwhile, which may lack the change: make it again.
     """
     return _write(store, key_id, change)
+
+
+def dangling_grants(store: Store) -> list[tuple[ApiKey, Grant]]:
+    """Return the grants that show nothing and never will, with their keys: of repositories that are gone.
+
+    No harm comes of them, since an id is never used again; but somebody may think that they still show something.
+    """
+    ids = {*ids_by_name(store).values(), *(state.repo_id for state in read_head(store).timelines.values())}
+    return [
+        (key, grant)
+        for key in list_keys(store)
+        if not key.revoked_at
+        for grant in key.grants
+        if grant.repo_id == LOST or (grant.is_bound and grant.repo_id not in ids)
+    ]
 
 
 def note_use(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) -> None:

@@ -5,7 +5,7 @@ in a run, so a text's vector would depend on its neighbours (cosine down to 0.97
 resumed would leave other vectors than one that was not. For texts as long as chunks batches are not faster either.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from codequarry.shared.embedding.known import Pooling
 from codequarry.shared.embedding.port import Vector
 from codequarry.shared.errors import EmbeddingError
 from codequarry.shared.processors import processor_count
+from codequarry.shared.stopping import check_stop
 
 # Small models gain nothing from more threads.
 _MOST_THREADS = 8
@@ -68,7 +69,13 @@ class OnnxSession:
         encodings = self.reader.encode_batch_fast(list(texts))
         if len(encodings) == 1:
             return [self._run(encodings[0])]
-        return list(self.threads.map(self._run, encodings))
+        return list(self._one_by_one(encodings))
+
+    def _one_by_one(self, encodings: Sequence[Encoding]) -> Iterator[Vector]:
+        """Yield the vectors as they come; those that have not begun are left out if the run is to end."""
+        for vector in self.threads.map(self._run, encodings):
+            check_stop()
+            yield vector
 
     def _run(self, encoding: Encoding) -> Vector:
         # A tokenizer without special tokens gives none for an empty text; the graph wants at least one.

@@ -2,13 +2,14 @@
 
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from codequarry.shared.embedding.answers import read_vectors
+from codequarry.shared.embedding.apart import run_apart
 from codequarry.shared.embedding.batching import batches
 from codequarry.shared.embedding.embeddings_api import EmbeddingsApi, Endpoint, Refused, split_account
 from codequarry.shared.embedding.known import Api, KnownModel
@@ -68,7 +69,6 @@ class OpenAICompatibleEmbedder:
         self._api = EmbeddingsApi(self._endpoint, credentials)
         self._prompt = PromptRequests(self._api, base_url, credentials)
         self._lock = threading.Lock()
-        self._pool: ThreadPoolExecutor | None = None
         self._accepts = False
 
     @property
@@ -124,42 +124,21 @@ class OpenAICompatibleEmbedder:
         return vector
 
     def close(self) -> None:
-        """Close the connections; waits for the attempts that are under way."""
-        self._api.stop()
-        with self._lock:
-            pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(cancel_futures=True)
+        """Close the connections; attempts that are under way fail, and nobody waits for them."""
         self._api.close()
 
     def _embed_all(self, work: _Work) -> None:
-        planned = list(batches(work.texts, self._most_texts, self._most_tokens))
-        if len(planned) <= 1 or self._concurrency == 1:
-            for batch in planned:
-                self._embed_batch(batch, work)
-            return
-        futures = [self._threads().submit(self._embed_batch, batch, work) for batch in planned]
-        try:
-            for future in as_completed(futures):
-                future.result()
-        finally:
-            # After a failure the rest is not sent, and nobody waits for answers that will not be used.
-            work.given_up.set()
-            for future in futures:
-                future.cancel()
-
-    def _threads(self) -> ThreadPoolExecutor:
-        with self._lock:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="embed")
-            return self._pool
+        planned = batches(work.texts, self._most_texts, self._most_tokens)
+        tasks = [partial(self._embed_batch, batch, work) for batch in planned]
+        # After a failure the rest is not sent, and nobody waits for answers that will not be used.
+        run_apart(tasks, self._concurrency, work.given_up)
 
     def _embed_batch(self, batch: Sequence[int], work: _Work) -> None:
         """Embed some texts; where the server refuses them, embed the halves, down to the text that it is for."""
         if work.given_up.is_set():
             return
         try:
-            rows = self._request([work.texts[index] for index in batch], self._document_type)
+            rows = self._request([work.texts[index] for index in batch], self._document_type, work=work)
         except Refused as error:
             if not self._takes_anything():
                 raise EmbeddingError(
@@ -188,11 +167,13 @@ class OpenAICompatibleEmbedder:
                 return False
         return True
 
-    def _request(self, texts: Sequence[str], input_type: str, somebody_waits: bool = False) -> Matrix:
+    def _request(
+        self, texts: Sequence[str], input_type: str, somebody_waits: bool = False, work: _Work | None = None
+    ) -> Matrix:
         if somebody_waits:
             body = self._prompt.request(texts, input_type, for_queries(self._patience))
         else:
-            body = self._api.request(texts, input_type, self._patience)
+            body = self._api.request(texts, input_type, self._patience, lambda: not (work and work.given_up.is_set()))
         try:
             rows = read_vectors(body, len(texts), self._dimension)
         except EmbeddingError as error:

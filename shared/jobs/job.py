@@ -67,6 +67,7 @@ class Job:
     published in the end. ``holder`` runs it, and counts up ``beats`` while it lives. ``percent`` only grows, also over
     several attempts, whose errors are in ``failures``; ``attempts`` are those since one got further than the percent
     ``reached`` before it, without those that a service's ``outages`` ended. ``stopping`` asks the holder to end it.
+    Somebody ``insists`` who had it tried again by hand: also a commit that failed before.
     """
 
     id: str
@@ -102,6 +103,7 @@ class Job:
     traceparent: str = ""
     turn: int = 0
     repo_id: str = ""
+    insists: bool = False
 
     @property
     def principal(self) -> str:

@@ -102,7 +102,8 @@ def retried(job: Job) -> Job:
     """Return a job that failed or was cancelled as one that waits again; WrongState for any other."""
     if job.state not in ("failed", "cancelled"):
         raise WrongState(f"job {job.id} is {job.state}; only one that failed or was cancelled can be retried")
-    return replace(job, state="queued", error="", attempts=0, outages=0, not_before="", stopping=False)
+    again = replace(job, state="queued", error="", attempts=0, outages=0, not_before="", stopping=False)
+    return replace(again, insists=True)
 
 
 def cancelled(job: Job) -> Job:

@@ -44,7 +44,8 @@ class RefHead:
     """The newest commit of a version that a fetch has seen; ``ref`` is its key, empty for the default branch.
 
     It had ``behind`` commits that ``behind_of``, the commit published then, had not; None where that is unknown.
-    ``seen_at`` is when this very commit was seen first, "" in what was written before this was noted.
+    ``seen_at`` is when this very commit was seen first, "" in what was written before this was noted. ``repo_id`` is
+    the repository's id: a slow run may write this after another repository took the name.
     """
 
     repo: str
@@ -54,6 +55,7 @@ class RefHead:
     behind_of: str = ""
     behind: int | None = None
     seen_at: str = ""
+    repo_id: str = ""
 
     @property
     def document_key(self) -> str:
@@ -75,7 +77,8 @@ def ref_head_key(repo: str, ref: str) -> str:
 class Progress:
     """How far the import of a version is; it is removed when the import ends well.
 
-    ``ref`` is the version's key, empty for the default branch: two versions may be on their way at once.
+    ``ref`` is the version's key, empty for the default branch: two versions may be on their way at once. ``repo_id`` is
+    the repository's id, as in ``RefHead``.
     """
 
     repo: str
@@ -87,6 +90,7 @@ class Progress:
     started_at: str
     updated_at: str
     ref: str = ""
+    repo_id: str = ""
 
     @property
     def document_key(self) -> str:
@@ -148,11 +152,15 @@ def save_repository(store: Store, repository: Repository) -> None:
     put_document(store, REPOSITORY_PREFIX + repository.name, asdict(identified(repository)))
 
 
-def update_repository(store: Store, name: str, change: Callable[[Repository], Repository]) -> None:
-    """Change a repository's record as it is now; one that was removed stays so."""
-    while document := store.read_document(REPOSITORY_PREFIX + name):
-        body = asdict(change(Repository(**document.body)))
-        if body == document.body:
+def update_repository(store: Store, repository: Repository, change: Callable[[Repository], Repository]) -> None:
+    """Change a repository's record as it is now.
+
+    Nothing changes where the repository was removed, or another one has its name.
+    """
+    while document := store.read_document(REPOSITORY_PREFIX + repository.name):
+        known = Repository(**document.body)
+        body = asdict(change(known))
+        if known.id != repository.id or body == document.body:
             return
         try:
             write_settled(store, document.key, body, document.version)
@@ -161,9 +169,9 @@ def update_repository(store: Store, name: str, change: Callable[[Repository], Re
         return
 
 
-def count_tokens(store: Store, name: str, tokens: int) -> None:
+def count_tokens(store: Store, repository: Repository, tokens: int) -> None:
     """Add to a repository's embedded tokens; two runs at once both count."""
-    update_repository(store, name, lambda known: replace(known, tokens_embedded=known.tokens_embedded + tokens))
+    update_repository(store, repository, lambda known: replace(known, tokens_embedded=known.tokens_embedded + tokens))
 
 
 def claim_repository(store: Store, repository: Repository) -> bool:
@@ -200,10 +208,19 @@ def is_in_catalog(store: Store, repository: Repository) -> bool:
     return known is not None and known.id == repository.id
 
 
-def read_progress(store: Store, name: str, ref: str = "") -> Progress | None:
-    """Return how far the running (or interrupted) import of a version is, by its key."""
+def read_progress(store: Store, name: str, ref: str = "", repo_id: str = "") -> Progress | None:
+    """Return how far the running (or interrupted) import of a version is, by its key.
+
+    With ``repo_id`` not what a repository has left that had this name before.
+    """
     document = store.read_document(progress_key(name, ref))
-    return Progress(**document.body) if document else None
+    found = Progress(**document.body) if document else None
+    return found if found and _may_be_of(found, repo_id) else None
+
+
+def _may_be_of(found: Progress | RefHead, repo_id: str) -> bool:
+    """Return whether something is of the repository with an id, as far as both ids are known."""
+    return "" in (repo_id, found.repo_id) or found.repo_id == repo_id
 
 
 def list_progress(store: Store) -> list[Progress]:
@@ -234,7 +251,7 @@ def read_summary(store: Store, timeline: int, number: int) -> Summary | None:
 
 def save_ref_head(store: Store, head: RefHead) -> None:
     """Write what a fetch has seen of a version; the last writer wins, but when a commit was seen first stays."""
-    known = read_ref_head(store, head.repo, head.ref)
+    known = read_ref_head(store, head.repo, head.ref, head.repo_id)
     same = known if known and known.commit == head.commit else None
     seen_at = (same.seen_at or same.fetched_at) if same else head.seen_at or _now()
     put_document(store, head.document_key, asdict(replace(head, seen_at=seen_at)))
@@ -244,10 +261,11 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def read_ref_head(store: Store, repo: str, ref: str) -> RefHead | None:
-    """Return what the newest fetch has seen of a version."""
+def read_ref_head(store: Store, repo: str, ref: str, repo_id: str = "") -> RefHead | None:
+    """Return what the newest fetch has seen of a version, with ``repo_id`` as ``read_progress`` does."""
     document = store.read_document(ref_head_key(repo, ref))
-    return RefHead(**document.body) if document else None
+    found = RefHead(**document.body) if document else None
+    return found if found and _may_be_of(found, repo_id) else None
 
 
 def list_ref_heads(store: Store, repo: str | None = None) -> list[RefHead]:

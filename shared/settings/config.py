@@ -152,6 +152,11 @@ class GitSettings(Section):
     max_repository_bytes: int | None = Field(
         default=None, ge=1, description="a fetch is stopped where the mirror grows larger"
     )
+    memory_bytes: int | None = Field(
+        default=4_000_000_000,
+        ge=100_000_000,
+        description="memory of each git process: a pack of 150 KB can hold a file of many gigabytes",
+    )
     alternates: tuple[Path, ...] = Field(
         default=(),
         description="folders below which local repositories may borrow objects (git clone --shared)",

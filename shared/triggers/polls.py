@@ -19,7 +19,7 @@ class Poll:
 
     ``asked_for`` are the commits that jobs were last asked for, by the key of their version: a job that failed is not
     asked for again until there is something newer. ``failures`` in a row make the pauses longer. ``hooked_at`` is when
-    a webhook last spoke of the repository.
+    a webhook last spoke of the repository. ``repo_id`` is the repository's id, "" where only a webhook was noted.
     """
 
     repo: str
@@ -28,6 +28,7 @@ class Poll:
     failures: int = 0
     error: str = ""
     hooked_at: str = ""
+    repo_id: str = ""
 
 
 def read_poll(store: Store, repo: str) -> Poll:

@@ -182,7 +182,7 @@ def test_doctor_finds_nothing_wrong(indexed: Any) -> None:
     body = indexed.run("doctor", "--json").json
     states = {check["name"]: check["state"] for check in body["checks"]}
     assert {name for name, state in states.items() if state == "fail"} == set()
-    assert set(states) >= {"settings", "home", "disk", "git", "model", "store", "identity", "imports"}
+    assert set(states) >= {"settings", "home", "disk", "git", "model", "store", "identity", "imports", "grants"}
 
 
 def test_doctor_fails_with_what_to_do(workspace: Any) -> None:

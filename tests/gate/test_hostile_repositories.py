@@ -1,62 +1,16 @@
 """Repositories that an attacker wrote: each is indexed or refused, in seconds, in little memory, and can be stopped."""
 
 import json
-import os
-import re
 import signal
 import subprocess
-import sys
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.gate import hostile
 from tests.gate.hostile import HostileRepository
-
-# The machines are noisy: what these bounds tell apart are seconds from hours, and megabytes from all memory.
-MOST_SECONDS = 90
-MOST_MEGABYTES = 600
-# A stop takes effect within two seconds; a busy machine is given more. Unstopped, it takes minutes.
-STOP_SECONDS = 20.0
-ADDRESS = re.compile(r"http://127\.0\.0\.1:[1-9]\d*")
-CODEQUARRY = (sys.executable, "-m", "codequarry.cli.main")
-# Runs a command and prints the largest memory of any process below it, in kilobytes.
-MEASURED = (
-    "import resource, subprocess, sys\n"
-    "code = subprocess.run(sys.argv[1:]).returncode\n"
-    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
-    "sys.exit(code)\n"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a command ended, and what it took."""
-
-    code: int
-    said: str
-    megabytes: float
-
-
-def environment(home: Path) -> dict[str, str]:
-    """Return the environment of a person with a data folder of their own."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CODEQUARRY_", "GIT_"))}
-    return kept | {"CODEQUARRY_HOME": str(home), "HOME": str(home.parent)}
-
-
-def run(home: Path, *arguments: str) -> Outcome:
-    """Run the command line; TimeoutExpired if it takes too long."""
-    command = [sys.executable, "-c", MEASURED, *CODEQUARRY, *arguments]
-    done = subprocess.run(
-        command, env=environment(home), cwd=home.parent, capture_output=True, text=True, timeout=MOST_SECONDS
-    )
-    *out, kilobytes = done.stdout.splitlines()
-    return Outcome(done.returncode, "\n".join([*out, done.stderr]), int(kilobytes) / 1024)
+from tests.gate.running import CODEQUARRY, MOST_MEGABYTES, STOP_SECONDS, ask, environment, run, served, wait_until
 
 
 @pytest.mark.parametrize(
@@ -67,6 +21,11 @@ def run(home: Path, *arguments: str) -> Outcome:
         (hostile.strange_names, (), "15 indexed, 1 skipped: 1 path-too-long"),
         (hostile.endless_lines, ("scan.skip_minified=false", "scan.skip_generated=false"), "1 skipped: 1 too-large"),
         (hostile.swollen_objects, (), "2 skipped: 2 too-large"),
+        (hostile.streamed_blob, (), "1 skipped: 1 too-large"),
+        (hostile.many_refs, (), "1 indexed"),
+        (hostile.nested_tags, (), "1 indexed"),
+        (hostile.disorder, (), "7 indexed, 5 skipped: 3 symlink, 2 submodule"),
+        (hostile.attributes, (), "2 indexed"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -78,6 +37,14 @@ def test_a_hostile_repository_is_indexed_without_harm(tmp_path, make, settings, 
     assert outcome.code == 0, outcome.said
     assert says in outcome.said
     assert outcome.megabytes < MOST_MEGABYTES
+    assert not (tmp_path / hostile.RAN).exists()
+
+
+def test_a_tag_of_ten_thousand_tags_is_indexed_as_its_commit(tmp_path):
+    repository = hostile.nested_tags(tmp_path / "hostile.git")
+    outcome = run(tmp_path / "home", "index", str(repository.folder), "--tag", "deep")
+    assert outcome.code == 0, outcome.said
+    assert "tag deep at " in outcome.said
 
 
 @pytest.mark.parametrize(
@@ -85,6 +52,7 @@ def test_a_hostile_repository_is_indexed_without_harm(tmp_path, make, settings, 
     [
         (hostile.path_bomb, "error: it has more than 3000000 files"),
         (hostile.endless_patterns, "error: .codequarryignore has 90000 lines, the limit is 10000"),
+        (hostile.delta_bomb, "git needs more memory than [git] memory_bytes allows"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -97,6 +65,9 @@ def test_a_repository_beyond_the_limits_is_refused_with_the_reason(tmp_path, mak
     assert "Traceback" not in outcome.said
     assert outcome.megabytes < MOST_MEGABYTES
     assert json.loads(run(tmp_path / "home", "repos", "list", "--json").said) == {"repos": []}
+    ordinary = hostile.HostileRepository.at(tmp_path / "ordinary.git")
+    ordinary.commit(ordinary.tree(*ordinary.files(plain=b"y = 1\n")))
+    assert run(tmp_path / "home", "index", str(ordinary.folder)).code == 0
 
 
 def endless_matching(folder: Path) -> HostileRepository:
@@ -110,44 +81,6 @@ def endless_listing(folder: Path) -> HostileRepository:
 
 
 PATIENT = ("indexing.max_paths=100000000000",)
-
-
-@contextmanager
-def served(home: Path, *settings: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run the service and give its process and address."""
-    chosen = [part for setting in (f"api.local_roots={home.parent}", *settings) for part in ("--set", setting)]
-    process = subprocess.Popen(
-        [*CODEQUARRY, *chosen, "serve", "--trust-loopback", "--port", "0"],
-        env=environment(home),
-        cwd=home.parent,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stderr
-        found = next(match for line in process.stderr if (match := ADDRESS.search(line)))
-        yield process, found.group()
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def ask(address: str, path: str, body: object = None) -> dict[str, object]:
-    """Send a request and return the body of its answer."""
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(address + path, data, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=30) as response:
-        answer: dict[str, object] = json.loads(response.read())
-    return answer
-
-
-def wait_until(is_so: Callable[[], bool], seconds: float = 30, told: Callable[[], object] = lambda: "") -> None:
-    """Wait for a condition; the test fails if it does not come."""
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline, told()
-        time.sleep(0.05)
 
 
 def listers_below(pid: int) -> list[int]:

@@ -12,6 +12,7 @@ import apsw
 
 from codequarry.shared.data_folder import private_file, private_folder
 from codequarry.shared.errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
+from codequarry.shared.stopping import check_stop
 from codequarry.shared.store.embedded.checksums import checksum_vfs
 from codequarry.shared.store.embedded.folder_format import prepare
 from codequarry.shared.store.embedded.path_names import path_allowed
@@ -28,6 +29,9 @@ _LOG_BYTES_KEPT = 64 * 1024 * 1024
 # Pages moved in one transaction when room is given back: some tens of milliseconds.
 _PAGES_AT_ONCE = 5000
 _RETRY_SECONDS = 0.02
+# After so many steps of its virtual machine, some hundredths of a second, a statement asks whether the run is to end:
+# a purge or a rewriting of the whole file takes minutes. What writes a document never comes that far.
+_STEPS_BETWEEN_LOOKS = 1_000_000
 
 # What texts raise that are not what was written.
 _UNREADABLE = (zlib.error, json.JSONDecodeError, UnicodeDecodeError)
@@ -69,6 +73,7 @@ class Database:
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(str(self.folder / DATABASE), vfs=checksum_vfs())
         connection.set_busy_timeout(BUSY_SECONDS * 1000)
+        connection.set_progress_handler(_look_up, _STEPS_BETWEEN_LOOKS)
         connection.create_scalar_function("path_allowed", path_allowed, 2, deterministic=True)
         # NORMAL: no commit is lost when a process dies; a power cut may lose the last ones, never the order.
         for name, value in (
@@ -179,6 +184,12 @@ class Database:
         self._closed = True
         while self._idle:
             self._idle.pop().close()
+
+
+def _look_up() -> bool:
+    """Raise Stopped or Interrupted if the run is to end; the transaction is then undone as after any error."""
+    check_stop()
+    return False  # True would end the statement
 
 
 def _is_damage(error: Exception) -> bool:

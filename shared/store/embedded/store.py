@@ -117,7 +117,8 @@ class EmbeddedStore:
         collected = 0
         while found := self._collect_some(timeline, after, until, aborted):
             collected += found
-        if collected:
+        # A second vector file was left by a process that was killed when it had deleted the rows.
+        if collected or self._vectors.has_others():
             self._free_room(_MAX_DELETED_SHARE)
         return collected
 

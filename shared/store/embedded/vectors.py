@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from codequarry.shared.data_folder import FILE_MODE
 from codequarry.shared.errors import StoreDamaged
+from codequarry.shared.stopping import check_stop
 from codequarry.shared.store.embedded.checksums import (
     BLOCK_SLOTS,
     add_checksums,
@@ -29,6 +30,7 @@ from codequarry.shared.store.embedded.checksums import (
     drop_checksums,
 )
 from codequarry.shared.store.embedded.columns import Ints
+from codequarry.shared.store.embedded.folder_format import VECTORS
 from codequarry.shared.store.embedded.schema import read_meta, write_meta
 
 Matrix = NDArray[np.float32]
@@ -188,6 +190,7 @@ class VectorFile:
         path.unlink(missing_ok=True)
         drop_checksums(connection)
         for start in range(0, len(kept), _COPIED_AT_ONCE):
+            check_stop()
             places = kept[start : start + _COPIED_AT_ONCE]
             part = matrix[places]
             for at, slot in enumerate(places.tolist()):
@@ -198,10 +201,14 @@ class VectorFile:
         write_meta(connection, "generation", generation)
         write_meta(connection, "slots", len(kept))
 
+    def has_others(self) -> bool:
+        """Return whether there is another file than that of one generation; another process may be writing it now."""
+        return len(list(self._folder.glob(VECTORS))) > 1
+
     def remove_old(self, connection: apsw.Connection) -> None:
         """Delete the files of generations before the one in use; part of a write transaction of its own."""
         current = self.path(read_meta(connection, "generation"))
-        for path in self._folder.glob("vectors-*.f32"):
+        for path in self._folder.glob(VECTORS):
             if path != current:
                 path.unlink(missing_ok=True)
 

@@ -109,6 +109,18 @@ def versions(client, repo="core"):
     return {version["ref"]: version["indexed_commit"] for version in one["versions"]}
 
 
+def test_a_push_of_a_commit_that_failed_before_makes_no_job_again(service, core):
+    commit = core.commit({".codequarryignore": "*a\n" * 10_001})
+    job = ended(service, accepted(push(service, core, "main"))["job_id"])
+    assert (job["state"], job["attempts"]) == ("failed", 1)
+    again = {"ref": "refs/heads/main", "after": commit, "forced": True, "repository": {"clone_url": str(core.folder)}}
+    assert job["error"] in ignored(github(service, "push", again))
+    [one] = [one for one in service.get("/repos").get_json()["repos"] if one["name"] == "core"]
+    assert [(failure["ref"], failure["commit"]) for failure in one["failures"]] == [("main", commit)]
+    core.commit({".codequarryignore": "*.log\n"})
+    assert ended(service, accepted(push(service, core, "main"))["job_id"])["state"] == "done"
+
+
 def test_a_push_to_the_default_branch_is_searchable_when_its_job_is_done(service, core):
     commit = core.commit({"pushed.py": "def only_in_the_push():\n    return 1\n"})
     response = push(service, core, "main", delivery="first")

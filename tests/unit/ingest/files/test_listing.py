@@ -13,10 +13,10 @@ from codequarry.ingest.files.lister import ListingOrder
 from codequarry.ingest.files.listing import list_files, lister_ahead
 from codequarry.ingest.files.scan import PathRules
 from codequarry.ingest.git.trees import SUBMODULE, TreeEntry, file_at
-from codequarry.ingest.stopping import stoppable
 from codequarry.shared.errors import GitError, LimitExceeded, Stopped
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.index import IndexingSettings
+from codequarry.shared.stopping import stoppable
 
 FILES = {"src/a.py": "a = 1\n", "vendor/b.go": "package b\n", "logs/c.log": "c\n", ".codequarryignore": "*.log\n"}
 SLOW = tuple(f"*{number}*a*" for number in range(100_000, 109_000))
