@@ -23,6 +23,7 @@ from bench.acceptance.repositories import Clone
 from codequarry.ingest.chunking.comments import summary
 from codequarry.ingest.chunking.core import chunk_file
 from codequarry.ingest.chunking.lexical import embedded_text
+from codequarry.ingest.chunking.packing import Sizes
 from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
 from codequarry.ingest.files.source import SourceFile
 from codequarry.shared.embedding.factory import open_embedder
@@ -44,7 +45,7 @@ def chunks_of(clone: Clone) -> Iterator[Chunk]:
             continue
         blob = subprocess.run([*git, "show", f"{clone.commit}:{path}"], capture_output=True, check=False)
         text = blob.stdout.decode(errors="replace")
-        yield from chunk_file(SourceFile("r", path, "b", language, text), ChunkingSettings())
+        yield from chunk_file(SourceFile("r", path, "b", language, text), Sizes.of(ChunkingSettings()))
 
 
 def without_doc(chunk: Chunk) -> Chunk:

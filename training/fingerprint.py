@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from codequarry.ingest.chunking.core import chunk_file
+from codequarry.ingest.chunking.packing import Sizes
 from codequarry.ingest.files.kinds import kind_of_path
 from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
 from codequarry.ingest.files.source import SourceFile
@@ -50,7 +51,7 @@ def _signatures(repository: Path) -> list[Signature]:
 def bare_functions(folder: Path) -> Iterator[str]:
     """Yield the functions that CoSQA's queries are asked of, without their doc strings, as pairs have them."""
     for code in read_cosqa(folder).codes:
-        for chunk in chunk_file(SourceFile("cosqa", "function.py", "", "python", code), ChunkingSettings()):
+        for chunk in chunk_file(SourceFile("cosqa", "function.py", "", "python", code), Sizes.of(ChunkingSettings())):
             yield without_doc(chunk)
 
 

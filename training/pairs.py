@@ -7,6 +7,7 @@ from typing import Literal
 
 from codequarry.ingest.chunking.comments import summary
 from codequarry.ingest.chunking.core import chunk_file
+from codequarry.ingest.chunking.packing import Sizes
 from codequarry.ingest.files.source import SourceFile
 from codequarry.shared.identifiers import split_identifier
 from codequarry.shared.model import Chunk
@@ -57,7 +58,7 @@ def pairs_of(path: str, language: str, text: str, is_kept_apart: Callable[[str],
     ``is_kept_apart`` is asked of a chunk without its doc comment; one that it is true of has no pair.
     """
     source = SourceFile("training", path, "", language, text)
-    for number, chunk in enumerate(chunk_file(source, ChunkingSettings())):
+    for number, chunk in enumerate(chunk_file(source, Sizes.of(ChunkingSettings()))):
         bare = without_doc(chunk)
         found = list(_pairs_of_chunk(chunk, bare, with_name=number % _NAME_EVERY == 0))
         if found and not (is_kept_apart and is_kept_apart(bare)):

@@ -12,19 +12,18 @@ from codequarry.ingest.chunking.text import SourceText
 from codequarry.ingest.chunking.version import CHUNKER_VERSION
 from codequarry.ingest.files.source import SourceFile
 from codequarry.shared.model import Chunk
-from codequarry.shared.settings.config import ChunkingSettings
 
 
-def chunk_file(source: SourceFile, settings: ChunkingSettings) -> list[Chunk]:
+def chunk_file(source: SourceFile, sizes: Sizes) -> list[Chunk]:
     """Cut a file into chunks that hold every row of it, in file order; none for an empty file.
 
-    Never raises for any text: what a grammar can't read is cut by lines. A chunk has at most ``max_tokens``; the one
-    exception is a single row longer than that, which stays whole.
+    Never raises for any text: what a grammar can't read is cut by lines. A chunk has at most ``sizes.maximum`` tokens;
+    the one exception is a single row longer than that, which stays whole.
     """
     if not source.text:
         return []
     text = SourceText.of(source.text)
-    pieces = _pieces(source, text, Sizes.of(settings))
+    pieces = _pieces(source, text, sizes)
     return [_chunk(source, text, piece, ordinal) for ordinal, piece in enumerate(pieces)]
 
 

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from codequarry.ingest.chunking.text import SourceText
-from codequarry.shared.settings.config import ChunkingSettings
+
+if TYPE_CHECKING:  # the processes that read files load no settings
+    from codequarry.shared.settings.config import ChunkingSettings
 
 # A part shorter than this share of the target is not worth a better border.
 _SMALLEST_PART = 0.4
@@ -27,7 +30,7 @@ class Sizes:
     overlap: int
 
     @classmethod
-    def of(cls, settings: ChunkingSettings) -> "Sizes":
+    def of(cls, settings: "ChunkingSettings") -> "Sizes":
         """Read the settings."""
         target = min(settings.target_tokens, settings.max_tokens)
         return cls(target, settings.max_tokens, min(settings.overlap_tokens, target // 2))

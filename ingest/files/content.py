@@ -3,8 +3,6 @@
 import re
 from dataclasses import dataclass
 
-from charset_normalizer import from_bytes
-
 from codequarry.ingest.files.languages import PROSE_LANGUAGES
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -110,6 +108,8 @@ def _detect(data: bytes) -> str | None:
     if not _NEIGHBOURS.search(sample):
         # Single accented letters between ASCII: western, where the detector tends to see Japanese or Polish.
         return "cp1252"
+    from charset_normalizer import from_bytes  # loaded where it is needed: hardly a file is not UTF-8
+
     matches = from_bytes(sample, cp_isolation=PLAUSIBLE_ENCODINGS)
     best = matches.best()
     if best and best.encoding == "cp1250" and any("cp1252" in match.could_be_from_charset for match in matches):

@@ -1,9 +1,12 @@
 """From a blob's bytes to a file's verdict and its chunks, ready to be embedded."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from codequarry.ingest.chunking.core import chunk_file
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
+from codequarry.ingest.chunking.packing import Sizes
 from codequarry.ingest.files.content import NotText, Text, decode, generated_marker, is_minified
 from codequarry.ingest.files.languages import language_of
 from codequarry.ingest.files.scan import FileTask
@@ -12,7 +15,9 @@ from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.secrets.masked import MaskedText
 from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.shared.model import INDEXED, Chunk, Tokens
-from codequarry.shared.settings.config import ChunkingSettings, LanguageSettings, ScanSettings, SettingsModel
+
+if TYPE_CHECKING:
+    from codequarry.shared.settings.config import SettingsModel
 
 # The language of text whose name and first line tell none.
 PLAIN_TEXT = "text"
@@ -43,18 +48,26 @@ class ReadFile:
 
 @dataclass(frozen=True, slots=True)
 class ReadingRules:
-    """The settings that a file's content is judged and cut by."""
+    """What a file's content is judged and cut by.
+
+    It holds nothing of the settings' own classes: the process that reads files gets it, and loads little else.
+    ``language_map`` and ``languages_on`` are ``[languages] map`` and ``only``.
+    """
 
     repo: str
-    chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
-    scan: ScanSettings = field(default_factory=ScanSettings)
-    languages: LanguageSettings = field(default_factory=LanguageSettings)
-    secrets: SecretRules = field(default_factory=SecretRules)
+    sizes: Sizes
+    skip_generated: bool
+    skip_minified: bool
+    language_map: Mapping[str, str]
+    languages_on: tuple[str, ...]
+    secrets: SecretRules
 
     @classmethod
-    def of(cls, repo: str, settings: SettingsModel, secrets: SecretRules) -> "ReadingRules":
+    def of(cls, repo: str, settings: "SettingsModel", secrets: SecretRules) -> "ReadingRules":
         """Take what reading needs from the settings; ``secrets`` also knows what the repository itself allows."""
-        return cls(repo, settings.chunking, settings.scan, settings.languages, secrets)
+        scan, languages = settings.scan, settings.languages
+        sizes = Sizes.of(settings.chunking)
+        return cls(repo, sizes, scan.skip_generated, scan.skip_minified, dict(languages.map), languages.only, secrets)
 
 
 def skipped(task: FileTask) -> ReadFile:
@@ -71,7 +84,7 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
     found = _find_secrets(decoded.text, task, rules.secrets)
     decoded = replace(decoded, text=found.text)
     first_line = decoded.text[:FIRST_LINE_CHARACTERS].partition("\n")[0]
-    language = task.language or language_of(task.path, first_line, rules.languages.map) or PLAIN_TEXT
+    language = task.language or language_of(task.path, first_line, rules.language_map) or PLAIN_TEXT
     lines = decoded.text.count("\n") + (not decoded.text.endswith("\n") and bool(decoded.text))
     marker = generated_marker(decoded.text)
     reason, detail = _reason(task, decoded, language, marker, rules)
@@ -90,7 +103,7 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
         labels=task.labels,
         encoding=decoded.encoding,
     )
-    pieces = tuple(_piece(_marked(chunk, found)) for chunk in chunk_file(source, rules.chunking))
+    pieces = tuple(_piece(_marked(chunk, found)) for chunk in chunk_file(source, rules.sizes))
     return ReadFile(task, INDEXED, found.counts.detail, language, lines, pieces)
 
 
@@ -115,13 +128,13 @@ def _piece(chunk: Chunk) -> Piece:
 def _reason(
     task: FileTask, decoded: Text, language: str, marker: str | None, rules: ReadingRules
 ) -> tuple[str | None, str]:
-    if rules.languages.only and language not in rules.languages.only:
+    if rules.languages_on and language not in rules.languages_on:
         return "language-off", language
     if task.wanted:
         return None, ""
-    if marker and rules.scan.skip_generated:
+    if marker and rules.skip_generated:
         return "generated", marker
-    if rules.scan.skip_minified and is_minified(decoded.text, language):
+    if rules.skip_minified and is_minified(decoded.text, language):
         return "minified", ""
     return None, ""
 

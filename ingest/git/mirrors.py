@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from codequarry.ingest.git.environment import CONFIGURATION, git_environment
 from codequarry.ingest.git.local import repository_at
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import Origin
-from codequarry.ingest.git.process import CONFIGURATION, SizeLimit, git_environment, run_git
+from codequarry.ingest.git.process import SizeLimit, run_git
 from codequarry.ingest.git.view import served_view
 from codequarry.shared.data_folder import FILE_MODE, check_private, private_folder
 from codequarry.shared.errors import GitError

@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from codequarry.ingest.secrets.allowing import Allowed, parse_allow_file
-from codequarry.shared.settings.secrets import SecretSettings
+
+if TYPE_CHECKING:  # the processes that list and read files load no settings
+    from codequarry.shared.settings.secrets import SecretSettings
 
 ALLOW_FILE = ".codequarryallow"
 # Part of every rules hash: raise it when the Python of this room finds something else than before.
@@ -25,7 +27,7 @@ class SecretRules:
     allowed: Allowed = field(default_factory=Allowed)
 
     @classmethod
-    def of(cls, settings: SecretSettings, allow_lines: Sequence[str] = ()) -> "SecretRules":
+    def of(cls, settings: "SecretSettings", allow_lines: Sequence[str] = ()) -> "SecretRules":
         """Take the settings, and the lines of the repository's own list where the settings obey it."""
         allowed = Allowed(settings.allow_paths, frozenset(settings.allow_rules), frozenset(settings.allow_hashes))
         if settings.repository_allow_file:

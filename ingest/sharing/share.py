@@ -7,9 +7,10 @@ claims a batch creates its claim; later changes are made by compare-and-set, and
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
+from codequarry.ingest.chunking.packing import Sizes
 from codequarry.ingest.files.reading import ReadingRules
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.files.source import PathLabels
@@ -19,7 +20,6 @@ from codequarry.ingest.transaction.holder import NOBODY
 from codequarry.ingest.transaction.writing import Written
 from codequarry.shared.errors import Conflict
 from codequarry.shared.secret_counts import SecretCounts
-from codequarry.shared.settings.config import ChunkingSettings, LanguageSettings, ScanSettings
 from codequarry.shared.store.port import Store
 
 
@@ -36,20 +36,25 @@ class SharedPlan:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document."""
-        sections = {name: getattr(self.rules, name).model_dump(mode="json") for name in _SECTIONS}
         plain = {name: getattr(self, name) for name in ("holder", "origin", "commit", "batches", "guarded")}
         # Not "rules", as it was: a process of a version that masks no secrets must not take part.
-        return {**plain, "repo": self.rules.repo, "reading": sections, "secrets": self.rules.secrets.to_json()}
+        return {**plain, "reading": _rules_body(self.rules)}
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Self:
         """Read the document."""
-        sections = {name: section.model_validate(body["reading"][name]) for name, section in _SECTIONS.items()}
-        rules = ReadingRules(body["repo"], **sections, secrets=SecretRules.from_json(body["secrets"]))
+        rules = _rules(body["reading"])
         return cls(body["holder"], body["origin"], body["commit"], body["batches"], rules, body["guarded"])
 
 
-_SECTIONS: dict[str, Any] = {"chunking": ChunkingSettings, "scan": ScanSettings, "languages": LanguageSettings}
+def _rules_body(rules: ReadingRules) -> dict[str, Any]:
+    plain = {each.name: getattr(rules, each.name) for each in fields(rules)}
+    return {**plain, "sizes": asdict(rules.sizes), "secrets": rules.secrets.to_json()}
+
+
+def _rules(body: Mapping[str, Any]) -> ReadingRules:
+    sizes, secrets = Sizes(**body["sizes"]), SecretRules.from_json(body["secrets"])
+    return ReadingRules(**{**body, "sizes": sizes, "languages_on": tuple(body["languages_on"]), "secrets": secrets})
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from codequarry.ingest.chunking.core import chunk_file
 from codequarry.ingest.chunking.counter import count_tokens
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
+from codequarry.ingest.chunking.packing import Sizes
 from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
 from codequarry.ingest.files.source import SourceFile
 from codequarry.shared.model import SYMBOL_TYPES, Chunk
@@ -25,9 +26,9 @@ SAMPLES = {
 PATHS = [*sorted(SAMPLES), "panel.tsx", "a.yml", "a.txt", "a.rst", "a.unknown"]
 SIZES = st.sampled_from(
     [
-        ChunkingSettings(),
-        ChunkingSettings(target_tokens=40, max_tokens=80, overlap_tokens=15),
-        ChunkingSettings(target_tokens=20, max_tokens=40, overlap_tokens=0),
+        Sizes.of(ChunkingSettings()),
+        Sizes(40, 80, 15),
+        Sizes(20, 40, 0),
     ]
 )
 # What breaks lexers: openers without closers, odd line ends, characters of every width.
@@ -42,7 +43,7 @@ TEXTS = st.one_of(
 )
 
 
-def assert_sound(source: SourceFile, sizes: ChunkingSettings) -> list[Chunk]:
+def assert_sound(source: SourceFile, sizes: Sizes) -> list[Chunk]:
     """Assert what holds for the chunks of every file."""
     chunks = chunk_file(source, sizes)
     rows = source.text.split("\n")
@@ -55,7 +56,7 @@ def assert_sound(source: SourceFile, sizes: ChunkingSettings) -> list[Chunk]:
     for chunk in chunks:
         assert chunk.text == source.text[chunk.start_char : chunk.end_char]
         assert (chunk.start_char, chunk.end_char) == (ends[chunk.start_line - 1], ends[chunk.end_line])
-        assert count_tokens(chunk.text) <= sizes.max_tokens or chunk.start_line == chunk.end_line
+        assert count_tokens(chunk.text) <= sizes.maximum or chunk.start_line == chunk.end_line
         assert chunk.symbol_type in SYMBOL_TYPES
         assert chunk.body_start_char is None or chunk.start_char <= chunk.body_start_char <= chunk.end_char
     if chunks:
@@ -112,8 +113,8 @@ def test_mangled_source_code_is_cut_soundly(name_and_text, sizes):
 def test_line_ends_change_no_borders(name, ending):
     """A file with carriage returns is cut in the same rows."""
     text = SAMPLES[name]
-    plain = chunk_file(source_of(name, text), ChunkingSettings())
-    other = assert_sound(source_of(name, text.replace("\n", ending)), ChunkingSettings())
+    plain = chunk_file(source_of(name, text), Sizes.of(ChunkingSettings()))
+    other = assert_sound(source_of(name, text.replace("\n", ending)), Sizes.of(ChunkingSettings()))
     assert [(one.start_line, one.qualified_name) for one in other] == [
         (one.start_line, one.qualified_name) for one in plain
     ]
@@ -139,7 +140,7 @@ def test_real_files_are_cut_soundly():
             text = path.read_bytes().decode()
         except UnicodeDecodeError:
             continue
-        chunks = assert_sound(source_of(path.name, text), ChunkingSettings())
+        chunks = assert_sound(source_of(path.name, text), Sizes.of(ChunkingSettings()))
         cut += len(chunks)
         for chunk in chunks:
             if chunk.symbol_type in {"function", "method"} and chunk.symbol_name and chunk.symbol_part is None:

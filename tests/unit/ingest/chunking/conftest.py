@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from codequarry.ingest.chunking.core import chunk_file
+from codequarry.ingest.chunking.packing import Sizes
 from codequarry.ingest.files.languages import language_of
 from codequarry.ingest.files.source import SourceFile
 from codequarry.shared.model import Chunk
@@ -13,8 +14,9 @@ from codequarry.shared.settings.config import ChunkingSettings
 
 SAMPLES = Path(__file__).parent / "samples"
 
+DEFAULT = Sizes.of(ChunkingSettings())
 # Small enough that the samples' classes are opened, large enough that no function is cut.
-OPENING = ChunkingSettings(target_tokens=60, max_tokens=400, overlap_tokens=20)
+OPENING = Sizes(60, 400, 20)
 
 
 class Chunks(list[Chunk]):
@@ -43,10 +45,10 @@ Chunker = Callable[..., Chunks]
 def chunked() -> Chunker:
     """Cut a text as the file at a path."""
 
-    def cut(path: str, text: str, settings: ChunkingSettings = ChunkingSettings(), **fields: object) -> Chunks:  # noqa: B008
+    def cut(path: str, text: str, sizes: Sizes = DEFAULT, **fields: object) -> Chunks:
         first_line = text.split("\n", 1)[0]
         source = SourceFile("acme/shop", path, "b10b", language_of(path, first_line) or "text", text, **fields)  # type: ignore[arg-type]
-        return Chunks(chunk_file(source, settings))
+        return Chunks(chunk_file(source, sizes))
 
     return cut
 

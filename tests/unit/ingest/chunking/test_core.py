@@ -8,11 +8,12 @@ import pytest
 
 from codequarry.ingest.chunking.core import chunk_file
 from codequarry.ingest.chunking.counter import count_tokens
+from codequarry.ingest.chunking.packing import Sizes
 from codequarry.ingest.chunking.version import CHUNKER_VERSION
 from codequarry.ingest.files.source import PathLabels, SourceFile
 from codequarry.shared.settings.config import ChunkingSettings
 
-SETTINGS = ChunkingSettings()
+SETTINGS = Sizes.of(ChunkingSettings())
 
 
 def long_function(statements: int) -> str:
@@ -44,7 +45,7 @@ def test_parts_of_a_large_function_keep_its_name_and_overlap_at_statements(chunk
     assert {chunk.qualified_name for chunk in chunks} == {"long"}
     for before, after in pairwise(chunks):
         shared = range(after.start_line, before.end_line + 1)
-        assert 0 < count_tokens("\n".join(before.text.splitlines()[-len(shared) :])) <= SETTINGS.overlap_tokens
+        assert 0 < count_tokens("\n".join(before.text.splitlines()[-len(shared) :])) <= SETTINGS.overlap
     assert [chunk.body_start_char is not None for chunk in chunks] == [True] + [False] * (len(chunks) - 1)
     assert chunks[0].defines == ("long",)
     assert all("long" not in chunk.defines for chunk in chunks[1:])
@@ -114,7 +115,7 @@ def test_deep_nesting_is_no_error(chunked, path, nest):
 
 
 def test_the_smallest_sizes_are_kept(chunked):
-    smallest = ChunkingSettings(target_tokens=40, max_tokens=40, overlap_tokens=39)
+    smallest = Sizes(40, 40, 20)
     chunks = chunked("a.py", long_function(50), smallest)
     assert all(count_tokens(chunk.text) <= 40 for chunk in chunks)
     assert chunks[-1].end_line == 51

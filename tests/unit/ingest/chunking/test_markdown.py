@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from codequarry.shared.settings.config import ChunkingSettings
+from codequarry.ingest.chunking.packing import Sizes
 
-SMALL = ChunkingSettings(target_tokens=60, max_tokens=200, overlap_tokens=10)
+SMALL = Sizes(60, 200, 10)
 
 
 def test_sections_have_their_heading_and_the_headings_above(sample):

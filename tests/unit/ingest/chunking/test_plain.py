@@ -2,9 +2,9 @@
 
 import pytest
 
-from codequarry.shared.settings.config import ChunkingSettings
+from codequarry.ingest.chunking.packing import Sizes
 
-SMALL = ChunkingSettings(target_tokens=40, max_tokens=80, overlap_tokens=10)
+SMALL = Sizes(40, 80, 10)
 
 
 @pytest.mark.parametrize(

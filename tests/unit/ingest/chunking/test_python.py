@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from codequarry.shared.settings.config import ChunkingSettings
+from codequarry.ingest.chunking.packing import Sizes
 
 
 def test_functions_methods_and_classes_are_chunks_with_exact_names(sample):
@@ -129,6 +129,6 @@ def test_the_imports_of_a_chunk_stand_in_the_order_of_its_text(chunked):
     chunks = chunked(
         "a.py",
         f"from .codes import {', '.join(sorted(names))}\n\n\n{used}",
-        ChunkingSettings(target_tokens=60, max_tokens=400, overlap_tokens=20),
+        Sizes(60, 400, 20),
     )
     assert chunks.named("write").context == f"uses {', '.join(names)} from .codes"

@@ -16,8 +16,11 @@ from codequarry.ingest.files.scan import PathRules
 from codequarry.ingest.files.worker import Assignment
 from codequarry.ingest.files.workers import BATCH_FILES, Crashed, WorkerProcess, WorkerProcesses, open_readers
 from codequarry.ingest.git.trees import list_tree
+from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.shared.errors import CodequarryError, GitError
 from codequarry.shared.settings.config import SettingsModel
+
+RULES = ReadingRules.of("r", SettingsModel(), SecretRules())
 
 FILES = {f"src/f{number:03}.py": f"def f{number}():\n    return {number}\n" for number in range(3 * BATCH_FILES + 1)}
 
@@ -29,7 +32,7 @@ def work(make_repository, fetch):
     rules = PathRules(SettingsModel())
     mirror = fetched.mirror
     tasks = [rules.decide(entry) for entry in list_tree(mirror.folder, mirror.environment, fetched.commit)]
-    return Assignment(mirror, ReadingRules("r")), tasks
+    return Assignment(mirror, RULES), tasks
 
 
 @pytest.mark.parametrize("processes", [0, 1, 3])

@@ -6,8 +6,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from pydantic import SecretStr
 
+from codequarry.ingest.git.environment import account_of, git_environment
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.ingest.git.process import account_of, explain, git_environment, run_git
+from codequarry.ingest.git.process import explain, run_git
 from codequarry.shared.errors import GitError
 from codequarry.shared.settings.config import GitSettings
 

@@ -1,0 +1,37 @@
+"""How quickly the processes that list and read files start: that is most of the time of a commit of one file."""
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from codequarry.ingest.files.lister import ListingOrder
+from codequarry.ingest.files.reading import ReadingRules
+from codequarry.ingest.files.scan import PathRules
+from codequarry.ingest.files.worker import Assignment
+from codequarry.ingest.git.objects import Mirror
+from codequarry.ingest.secrets.policy import SecretRules
+from codequarry.shared.settings.config import SettingsModel
+
+# Each takes a tenth of a second or more to load.
+SLOW = ("pydantic", "codequarry.shared.settings.config", "numpy", "opensearchpy", "charset_normalizer")
+SLOW_FOR_LISTER = (*SLOW, "git", "tree_sitter", "codequarry.ingest.git.process")
+
+SETTINGS = SettingsModel(languages={"map": {".x": "python"}, "only": ("python",)}, path_rules=({"glob": "*.py"},))
+SECRETS = SecretRules.of(SETTINGS.secrets)
+
+
+@pytest.mark.parametrize(
+    ("module", "received", "slow"),
+    [
+        ("lister", lambda folder: ListingOrder(folder, {}, "c", PathRules(SETTINGS, ("*.log",)), 1), SLOW_FOR_LISTER),
+        ("worker", lambda folder: Assignment(Mirror(folder, {}), ReadingRules.of("r", SETTINGS, SECRETS)), SLOW),
+    ],
+)
+def test_they_load_nothing_that_is_slow_neither_at_the_start_nor_with_what_they_get(module, received, slow, tmp_path):
+    look = f"import pickle, sys; import codequarry.ingest.files.{module}; pickle.load(sys.stdin.buffer); "
+    look += f"print(*(name for name in {slow!r} if name in sys.modules))"
+    work = pickle.dumps(received(tmp_path))
+    loaded = subprocess.run([sys.executable, "-c", look], input=work, capture_output=True, check=True)
+    assert loaded.stdout.split() == []
