@@ -1,7 +1,8 @@
 """Is one version as fast as another? Both index the same repositories and answer the same searches, in turns.
 
 A version is the folder of a virtual environment that has it. Indexing: each run into an empty data folder with an
-embedding cache of its own. Searching: both services run at the same time, and one after the other answers ten requests
+embedding cache of its own; and, in a process that lives, commits of one file each to the first repository
+(``one_commit.py``). Searching: both services run at the same time, and one after the other answers ten requests
 over a connection that stays open; the questions are those of bench/questions, with a number behind each, so that
 nothing is answered from a cache.
 
@@ -40,6 +41,7 @@ class Version:
     home: Path
     clock: list[float] = field(default_factory=list)
     processors: list[float] = field(default_factory=list)
+    commits: list[float] = field(default_factory=list)
     searches: list[float] = field(default_factory=list)
 
     def command(self, home: Path, *arguments: str) -> subprocess.Popen[bytes]:
@@ -61,6 +63,15 @@ class Version:
         after = os.times()
         used = after.children_user + after.children_system - before.children_user - before.children_system
         return time.monotonic() - started, used
+
+    def index_commits(self, repository: Path) -> list[float]:
+        """Return the seconds of each of some commits that change one file."""
+        script = Path(__file__).with_name("one_commit.py")
+        done = subprocess.run([self.environment / "bin" / "python", script, repository], capture_output=True)
+        if done.returncode:
+            raise SystemExit(f"{self.name}: {script.name} failed: {done.stderr.decode()}")
+        found: list[float] = json.loads(done.stdout)
+        return found
 
     def serve(self, stack: ExitStack) -> HTTPConnection:
         """Run the service until the stack is closed, and connect to it."""
@@ -104,6 +115,7 @@ def measure_indexing(versions: Sequence[Version], repositories: Sequence[Path], 
                 clock, processors = version.index(Path(home), repositories)
             version.clock.append(clock)
             version.processors.append(processors)
+            version.commits += version.index_commits(repositories[0])
 
 
 def measure_searches(versions: Sequence[Version], repositories: Sequence[Path], count: int) -> None:
@@ -143,6 +155,7 @@ def main() -> None:
     figures = {
         "indexing, clock, s": [statistics.median(one.clock) for one in versions],
         "indexing, processors, s": [statistics.median(one.processors) for one in versions],
+        "a commit of one file, ms": [statistics.median(one.commits) * 1000 for one in versions],
         "search p50, ms": [percentile(one.searches, 50) * 1000 for one in versions],
         "search p95, ms": [percentile(one.searches, 95) * 1000 for one in versions],
     }
