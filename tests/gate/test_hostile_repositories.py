@@ -141,8 +141,9 @@ def test_the_command_line_is_ended_in_the_middle(tmp_path, number):
     """Neither Ctrl-C nor a supervisor waits for the listing, and nothing of it stays behind."""
     repository = endless_matching(tmp_path / "hostile.git")
     command = [*CODEQUARRY, "index", str(repository.folder)]
+    heed_ctrl_c = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # a shell's & has it ignored
     with subprocess.Popen(
-        command, env=environment(tmp_path / "home"), cwd=tmp_path, stderr=subprocess.DEVNULL
+        command, env=environment(tmp_path / "home"), cwd=tmp_path, stderr=subprocess.DEVNULL, **heed_ctrl_c
     ) as index:
         wait_until(lambda: bool(listers_below(index.pid)))
         time.sleep(1)
