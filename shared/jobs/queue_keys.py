@@ -35,19 +35,37 @@ TYPES = _types()
 
 
 def set_aside(client: "Redis") -> int:
-    """Rename the keys that hold something else than they should, and return how many."""
+    """Rename the keys that hold something else than they should, and return how many; several processes may at once."""
     with client.pipeline(transaction=False) as pipe:
         for key in TYPES:
             pipe.type(key)
         found: list[Any] = pipe.execute()
     wrong = [
-        (key, name)
+        key
         for (key, expected), kind in zip(TYPES.items(), found, strict=True)
-        if (name := kind.decode() if isinstance(kind, bytes) else str(kind)) not in (expected, NONE)
+        if _name_of(kind) not in (expected, NONE)
     ]
-    for key, name in wrong:
-        client.rename(key, ASIDE_PREFIX + key)
-        log.warning(
-            "a key of the queue held something else, and was renamed", key=key, holds=name, to=ASIDE_PREFIX + key
-        )
-    return len(wrong)
+    return sum(_set_one_aside(client, key) for key in wrong)
+
+
+def _set_one_aside(client: "Redis", key: str) -> bool:
+    """Rename a key unless another process did, which may have filled it again with what belongs there."""
+    from redis.exceptions import WatchError
+
+    with client.pipeline() as pipe:
+        try:
+            pipe.watch(key)  # type: ignore[no-untyped-call]  # redis-py types it in part
+            name = _name_of(pipe.type(key))
+            if name in (TYPES[key], NONE):
+                return False
+            pipe.multi()
+            pipe.rename(key, ASIDE_PREFIX + key)
+            pipe.execute()
+        except WatchError:
+            return False
+    log.warning("a key of the queue held something else, and was renamed", key=key, holds=name, to=ASIDE_PREFIX + key)
+    return True
+
+
+def _name_of(kind: object) -> str:
+    return kind.decode() if isinstance(kind, bytes) else str(kind)
