@@ -3,8 +3,9 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from pathspec import GitIgnoreSpec
+from codequarry.ingest.files.globs import Globs, globs_of_file
 
 HASH_HEX = 64
 
@@ -24,7 +25,7 @@ class Allowed:
 
     def allows_path(self, path: str) -> bool:
         """Return whether nothing in a file is masked."""
-        return bool(self.paths) and bool(path) and GitIgnoreSpec.from_lines(self.paths).match_file(path)
+        return bool(self.paths) and bool(path) and _globs(self.paths).matches(path)
 
     def allows(self, rule: str, secret: str) -> bool:
         """Return whether one finding is left as it is."""
@@ -33,6 +34,12 @@ class Allowed:
     def joined(self, other: "Allowed") -> "Allowed":
         """Return what either allows."""
         return Allowed(self.paths + other.paths, self.rules | other.rules, self.hashes | other.hashes)
+
+
+@lru_cache(maxsize=8)
+def _globs(paths: tuple[str, ...]) -> Globs:
+    """Return patterns, compiled once: every file of a repository is asked about."""
+    return globs_of_file("the list of allowed paths", paths)
 
 
 def parse_allow_file(lines: Sequence[str]) -> Allowed:

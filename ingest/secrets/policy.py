@@ -7,6 +7,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from codequarry.ingest.files.globs import globs_of_setting
 from codequarry.ingest.secrets.allowing import Allowed, parse_allow_file
 
 if TYPE_CHECKING:  # the processes that list and read files load no settings
@@ -29,6 +30,7 @@ class SecretRules:
     @classmethod
     def of(cls, settings: "SecretSettings", allow_lines: Sequence[str] = ()) -> "SecretRules":
         """Take the settings, and the lines of the repository's own list where the settings obey it."""
+        globs_of_setting("secrets.allow_paths", settings.allow_paths)  # a pattern that fits nothing is refused
         allowed = Allowed(settings.allow_paths, frozenset(settings.allow_rules), frozenset(settings.allow_hashes))
         if settings.repository_allow_file:
             allowed = allowed.joined(parse_allow_file(allow_lines))

@@ -2,12 +2,14 @@
 
 import ast
 import importlib
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +112,32 @@ def test_no_file_imports_a_folder_by_its_bare_name(path: Path) -> None:
 def test_the_console_script_exists() -> None:
     module, _, function = PROJECT["project"]["scripts"]["codequarry"].partition(":")
     assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_what_the_code_imports_is_what_it_declares() -> None:
+    """A package that only the tests ask for is missing where the code is installed alone."""
+    groups = [PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"].values()]
+    declared = {re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0].lower() for group in groups for text in group}
+    # What a declared package is made of, and speaks of in its own documentation.
+    declared |= {"werkzeug", "kombu", "urllib3", "mcp-types", "opentelemetry-api"}
+    owners = metadata.packages_distributions()
+    undeclared = {
+        (str(path.relative_to(ROOT)), name)
+        for folder in FOLDERS.values()
+        for path in sorted(folder.rglob("*.py"))
+        for name in imported(path)
+        if name not in sys.stdlib_module_names | {"codequarry"}
+        and not declared & {owner.lower().replace("_", "-") for owner in owners.get(name, ())}
+    }
+    assert undeclared == set()
+
+
+def imported(path: Path) -> set[str]:
+    """Return the outermost names of what a module imports, inside of functions too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found - {"_typeshed"}

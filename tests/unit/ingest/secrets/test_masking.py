@@ -9,6 +9,9 @@ import pytest
 
 from codequarry.ingest.secrets.allowing import Allowed, parse_allow_file
 from codequarry.ingest.secrets.masking import mask
+from codequarry.ingest.secrets.policy import SecretRules
+from codequarry.shared.errors import UsageError
+from codequarry.shared.settings.secrets import SecretSettings
 from tests.gate.planted import planted
 
 
@@ -113,6 +116,17 @@ def test_rules_paths_and_hashes_can_be_allowed():
     assert mask(text, "a.py", Allowed(rules=frozenset({"assigned-password"}))).text == text
     assert mask(text, "tests/data/a.py", Allowed(paths=("/tests/data/",))).text == text
     assert mask(text, "src/a.py", Allowed(paths=("/tests/data/",))).text != text
+
+
+def test_patterns_of_allowed_paths_take_time_linear_in_the_path():
+    """A stranger may have written them: with backtracking this one takes hours."""
+    hostile = Allowed(paths=("*a" * 12 + "*b", "[", "!" + "*a" * 12))
+    assert mask('password = "hunter2"\n', "a" * 240, hostile).counts.total == 1
+
+
+def test_a_pattern_of_the_settings_that_fits_no_path_is_refused():
+    with pytest.raises(UsageError, match=r"secrets.allow_paths: '\[' is no pattern"):
+        SecretRules.of(SecretSettings(allow_paths=("[",)))
 
 
 def test_a_list_of_a_repository_names_paths_rules_and_hashes():
