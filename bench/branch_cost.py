@@ -19,8 +19,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from bench.acceptance.questions import load
 from bench.acceptance.report import print_table
-from codequarry.ingest.pipeline import IndexReport, IndexRequest, Workshop, index_repository
-from codequarry.search_api.engine import SearchEngine, parse_request
+from codequarry.ingest.run.pipeline import IndexReport, IndexRequest, Workshop, index_repository
+from codequarry.search_api.search.engine import SearchEngine, parse_request
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store

@@ -25,13 +25,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from bench.embedded_store import CHUNKS_A_FILE, FILES_A_BATCH, WORDS_OF_A_FILE, Words, make_row, queries, vectors_of
 from bench.opensearch_store import node_url
+from codequarry.shared.catalog.ledger import read_head, read_transaction
 from codequarry.shared.model import INDEXED, ChunkRow, FileRecord, Snapshot
 from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.opensearch.store import OpenSearchStore
-from codequarry.shared.store.port import RecallQuery, Store
-from codequarry.shared.versions.head import Head, Timeline
-from codequarry.shared.versions.ledger import HEAD_KEY, read_head, read_transaction
+from codequarry.shared.store.port import Store
+from codequarry.shared.store.records import RecallQuery
+from codequarry.shared.versions.head import HEAD_KEY, Head, Timeline
 from codequarry.shared.versions.snapshots import head_snapshot, version_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord
 

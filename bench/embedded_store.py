@@ -26,10 +26,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from codequarry.shared.arrays import Vector
 from codequarry.shared.identifiers import tokenize
 from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Filters, Layer, PathGlobs, Snapshot, Tokens
 from codequarry.shared.store.embedded.store import EmbeddedStore
-from codequarry.shared.store.port import RecallQuery, Vector
+from codequarry.shared.store.records import RecallQuery
 
 FILES_A_BATCH = 100
 CHUNKS_A_FILE = 10
@@ -110,18 +111,11 @@ def make_row(words: Words, own: list[str], path: str, ordinal: int, timeline: in
         references=tuple(dict.fromkeys(found[20:36])),
         imports=tuple(own[:6]),
         calls=tuple(dict.fromkeys(found[20:30])),
-        introduced_commit=blob,
-        last_modified_commit=blob,
-        commit_author="Ada <ada@example.org>",
-        commit_message=" ".join(found[52:60]),
-        commit_date="2026-01-01T00:00:00+00:00",
     )
     tokens = Tokens(
         tokenize(name), tokenize(chunk.signature or ""), tokenize(path), tokenize(chunk.doc), tokenize(text)
     )
-    folders = path.split("/")[:-1]
-    acl = ("bench", *(f"bench:{'/'.join(folders[: depth + 1])}" for depth in range(len(folders))))
-    return ChunkRow(chunk, tokens, timeline, born, acl, hashlib.sha256(text.encode()).hexdigest())
+    return ChunkRow(chunk, tokens, timeline, born, hashlib.sha256(text.encode()).hexdigest())
 
 
 def batches(chunks: int) -> Iterator[tuple[list[ChunkRow], list[FileRecord]]]:

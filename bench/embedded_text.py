@@ -20,12 +20,12 @@ from bench.acceptance.corpus import find_clones
 from bench.acceptance.questions import load
 from bench.acceptance.report import print_table
 from bench.acceptance.repositories import Clone
+from codequarry.ingest.chunking.chunker import chunk_file
 from codequarry.ingest.chunking.comments import summary
-from codequarry.ingest.chunking.core import chunk_file
+from codequarry.ingest.chunking.languages import GRAMMAR_LANGUAGES, language_of
 from codequarry.ingest.chunking.lexical import embedded_text
-from codequarry.ingest.chunking.packing import Sizes
-from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
-from codequarry.ingest.files.source import SourceFile
+from codequarry.ingest.chunking.pieces import Sizes
+from codequarry.ingest.chunking.source_file import SourceFile
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.model import Chunk
 from codequarry.shared.settings.config import ChunkingSettings, EmbeddingSettings

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.install import install_model
-from codequarry.shared.embedding.known import DEFAULT, find_model
 from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.known_models import DEFAULT, find_model
 from codequarry.shared.settings.config import EmbeddingSettings
 
 CHUNK_CHARACTERS = 1200

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
-from codequarry.shared.embedding.built_in import FOLDER
+from codequarry.shared.embedding.factory import FOLDER
 from codequarry.shared.embedding.table_embedder import TableEmbedder
 from codequarry.shared.embedding.token_table import TokenTable
 from codequarry.shared.settings.config import EmbeddingSettings

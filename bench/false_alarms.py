@@ -8,12 +8,12 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from codequarry.ingest.files.content import Text, decode
-from codequarry.ingest.files.reading import ReadingRules, judge
+from codequarry.ingest.files.content import DecodedText, decode
+from codequarry.ingest.files.reader import ReadingRules, judge
 from codequarry.ingest.files.scan import PathRules
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.trees import list_tree
-from codequarry.ingest.secrets.masked import PRIVATE_KEY
+from codequarry.ingest.secrets.masked_text import PRIVATE_KEY
 from codequarry.ingest.secrets.masking import mask
 from codequarry.shared.settings.config import SettingsModel
 
@@ -40,7 +40,7 @@ def findings(folder: Path, *, quiet: bool) -> tuple[int, int, Counter[str]]:
                 continue
             masked += sum(piece.chunk.masked for piece in file.pieces)
             decoded = decode(data)
-            assert isinstance(decoded, Text)
+            assert isinstance(decoded, DecodedText)
             found = mask(decoded.text, task.path)
             by_rule.update(found.counts.by_rule)
             keys = [one for one in found.secrets if one.rule == PRIVATE_KEY]

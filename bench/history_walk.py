@@ -24,18 +24,19 @@ from pathlib import Path
 # Before numpy, as the command line and the service do.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from codequarry.ingest.collecting.collector import collect_history
 from codequarry.ingest.fsck.versions import check_version
-from codequarry.ingest.pipeline import IndexReport, IndexRequest, Workshop, index_repository
-from codequarry.search_api.engine import SearchEngine, parse_request
+from codequarry.ingest.garbage_collection.collector import collect_history
+from codequarry.ingest.run.pipeline import IndexReport, IndexRequest, Workshop, index_repository
+from codequarry.search_api.answers.json import to_json
+from codequarry.search_api.search.engine import SearchEngine, parse_request
+from codequarry.shared.catalog.ledger import published_transactions, read_head
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.errors import NotIndexed
 from codequarry.shared.model import Chunk
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.index import RetentionSettings
 from codequarry.shared.store.factory import open_store
-from codequarry.shared.store.port import StoredRow
-from codequarry.shared.versions.ledger import published_transactions, read_head
+from codequarry.shared.store.records import StoredRow
 from codequarry.shared.versions.snapshots import OPEN, version_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord
 
@@ -164,9 +165,9 @@ def _search_deleted(walk: Walk) -> None:
     store, embedder, settings = walk.workshop.store, walk.workshop.embedder, walk.workshop.settings
     engine = SearchEngine(store, embedder, settings)
     asked = {"query": chunk.symbol_name, "filters": {"repo": NAME}}
-    at_head = engine.search(parse_request(asked)).to_json()["results"]
+    at_head = to_json(engine.search(parse_request(asked)))["results"]
     asked = {"query": chunk.symbol_name, "filters": {"repo": NAME, "commit": record.commit}}
-    at_commit = engine.search(parse_request(asked)).to_json()["results"]
+    at_commit = to_json(engine.search(parse_request(asked)))["results"]
     what = f"{chunk.symbol_name} of {chunk.path}, searched"
     first = at_commit[0] if at_commit else {}
     walk.expect(

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store

@@ -19,10 +19,11 @@ from pathlib import Path
 import numpy as np
 
 from codequarry.opensearch.node import NodePlan, start, stop
+from codequarry.shared.arrays import Vector
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Layer, Snapshot, Tokens
 from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.store import OpenSearchStore
-from codequarry.shared.store.port import RecallQuery, Vector
+from codequarry.shared.store.records import RecallQuery
 
 VOCABULARY = 30_000
 WORDS_PER_CHUNK = 150
@@ -75,7 +76,7 @@ def make_row(corpus: Corpus, number: int) -> ChunkRow:
         signature=f"def {symbol}({words[2]})", defines=(symbol,), references=tuple(words[3:13]),
     )  # fmt: skip
     tokens = Tokens(" ".join(words[:2]), " ".join(words[:3]), path.replace("/", " "), "", " ".join(words))
-    return ChunkRow(chunk, tokens, 1 + file % REPOS, 100, (chunk.repo,), f"{number:064x}")
+    return ChunkRow(chunk, tokens, 1 + file % REPOS, 100, f"{number:064x}")
 
 
 def fill(store: OpenSearchStore, corpus: Corpus, chunks: int) -> float:

@@ -19,11 +19,11 @@ from bench.acceptance.questions import Questionnaire, load
 from bench.acceptance.report import print_table, progress
 from bench.acceptance.repositories import LINK_MODE, SUBMODULE_MODE, Clone, find_clone, read_blobs, read_tree
 from bench.ranking import QUESTIONS
+from codequarry.ingest.chunking.languages import GRAMMAR_LANGUAGES, language_of
 from codequarry.ingest.files.content import NotText, decode, generated_marker, is_minified
-from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.port import Embedder
-from codequarry.shared.opening import models_folder
+from codequarry.shared.index.opened_index import models_folder
 from codequarry.shared.settings.config import EmbeddingSettings, load_settings
 from training.figures import Figure
 

@@ -19,18 +19,18 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from codequarry.search_api.diversify import cut_page
-from codequarry.search_api.plan import Plan, make_plan
-from codequarry.search_api.rank import rank
-from codequarry.search_api.recall import recall_query
-from codequarry.search_api.request import SearchRequest
+from codequarry.search_api.query.plan import QueryPlan, make_plan
+from codequarry.search_api.query.request import SearchRequest
+from codequarry.search_api.ranking.scoring import cut_page, rank
+from codequarry.search_api.search.recall import recall_query
+from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.settings.config import load_settings
 from codequarry.shared.store.factory import open_store
-from codequarry.shared.store.port import Recall, Store
+from codequarry.shared.store.port import Store
+from codequarry.shared.store.records import Recall
 from codequarry.shared.versions.head import Head
-from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.snapshots import head_snapshot
 
 FOLDER = Path(__file__).parent
@@ -45,7 +45,7 @@ class Asked:
     repo: str
     text: str
     paths: tuple[str, ...]
-    plan: Plan
+    plan: QueryPlan
     recall: Recall
 
 

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.opensearch_store import node_url
+from codequarry.shared.arrays import Vector
 from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Filters, Layer, Snapshot, Tokens
 from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.clauses import search_clause
 from codequarry.shared.store.opensearch.store import OpenSearchStore
-from codequarry.shared.store.port import RecallQuery, Vector
+from codequarry.shared.store.records import RecallQuery
 
 K = 20
 CHUNKS_A_FILE = 4
@@ -82,7 +83,7 @@ def make_row(number: int, born: int) -> ChunkRow:
         text=text, content_hash=f"{number:064x}", ordinal=ordinal,
         tags=tuple(name for name, part in SHARES.items() if number % part == 0),
     )  # fmt: skip
-    return ChunkRow(chunk, Tokens(body=text), 1, born, ("bench",), f"{born}:{number}")
+    return ChunkRow(chunk, Tokens(body=text), 1, born, f"{born}:{number}")
 
 
 def fill(store: OpenSearchStore, corpus: Corpus, files: int, generations: int) -> None:

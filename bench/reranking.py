@@ -20,12 +20,11 @@ import numpy as np
 
 from bench.acceptance.report import percentile, print_table
 from bench.ranking import FIRST_HITS, Asked, ask_all, figures
-from codequarry.search_api.blend import SecondScores, blended, key_of, mixed, scored_twice
-from codequarry.search_api.diversify import cut_page
-from codequarry.search_api.rank import rank
-from codequarry.search_api.second import text_of
+from codequarry.search_api.ranking.score_fusion import SecondScores, blended, key_of, mixed, scored_twice
+from codequarry.search_api.ranking.scoring import cut_page, rank
+from codequarry.search_api.ranking.second_stage import text_of
 from codequarry.shared.embedding.port import Embedder
-from codequarry.shared.opening import models_folder, open_settings_model
+from codequarry.shared.index.opened_index import models_folder, open_settings_model
 from codequarry.shared.reranking.factory import open_reranker
 from codequarry.shared.reranking.port import Reranker
 from codequarry.shared.settings.config import SettingsModel, load_settings

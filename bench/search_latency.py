@@ -15,12 +15,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from bench.acceptance.questions import load
 from bench.acceptance.report import print_table
-from codequarry.search_api.engine import SearchEngine, parse_request
+from codequarry.search_api.search.engine import SearchEngine, parse_request
+from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.model import Filters
 from codequarry.shared.settings.config import load_settings
 from codequarry.shared.store.factory import open_store
-from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.snapshots import head_snapshot
 
 TOP_K = 20

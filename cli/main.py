@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from codequarry.cli import (
+from codequarry.cli.commands import (
     backup,
     beat,
-    contents,
+    config,
     deliveries,
     diff_search,
     doctor,
     embed_check,
-    failures,
+    files,
     fsck,
     index,
     jobs,
@@ -27,12 +27,12 @@ from codequarry.cli import (
     repos,
     search,
     serve,
-    settings,
     status,
     sync,
     worker,
 )
-from codequarry.cli.invocation import examples
+from codequarry.cli.session.session import examples
+from codequarry.cli.terminal import failures
 from codequarry.shared.data_folder import UMASK
 from codequarry.shared.processors import use_one_blas_thread
 
@@ -88,12 +88,12 @@ _add("serve", serve.serve, "serve --port 9000")
 _add("worker", worker.worker, "worker", "worker --concurrency 4", "worker --queues control,scan")
 _add("beat", beat.beat, "beat")
 _add("mcp", mcp.mcp, "mcp")
-_add("files", contents.files, "files codequarry", "files codequarry --tag v1.0 --json")
+_add("files", files.files, "files codequarry", "files codequarry --tag v1.0 --json")
 _add(
     "chunks",
-    contents.chunks,
-    "chunks codequarry shared/versions/ledger.py",
-    "chunks codequarry shared/versions/ledger.py --branch dev",
+    files.chunks,
+    "chunks codequarry shared/catalog/ledger.py",
+    "chunks codequarry shared/catalog/ledger.py --branch dev",
 )
 _add(
     "fsck",
@@ -116,7 +116,7 @@ _add("sync", sync.sync, "sync --dry-run", "sync --prune", "sync --detach --json"
 _add("deliveries", deliveries.deliveries, "deliveries", "deliveries --limit 10 --json")
 _add("status", status.status, "status --json")
 _add("doctor", doctor.doctor, "doctor", "doctor --json")
-_add("config", settings.config, "config --json", "--set embedding.model=minilm config")
+_add("config", config.config, "config --json", "--set embedding.model=minilm config")
 
 
 def _show_version(wanted: bool) -> None:

@@ -35,6 +35,7 @@
         └── TextsRefused         it takes some texts and not others; with both, by index
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -85,11 +86,7 @@ class NotIndexed(CodequarryError):
 
 
 class NotReached(CodequarryError):
-    """A commit that did not come into the index in the time given; ``freshness`` says how far that is."""
-
-    def __init__(self, message: str, freshness: Sequence[Mapping[str, object]] = ()) -> None:
-        super().__init__(message)
-        self.freshness = tuple(freshness)
+    """A commit that did not come into the index in the time given."""
 
 
 class Unauthorized(CodequarryError):
@@ -202,3 +199,19 @@ class TextsRefused(EmbeddingError):
         shown = "; ".join(f"text {index}: {why}" for index, why in list(self.reasons.items())[:3])
         more = f" and {len(self.reasons) - 3} more" if len(self.reasons) > 3 else ""
         super().__init__(f"the embedding model refused {len(self.reasons)} texts ({shown}{more})")
+
+
+# A list of URLs with the word before it, and the addresses that a server names by itself.
+_URLS = re.compile(r"(?: at| from)?\s*\b[a-z][a-z0-9+.-]*://[^\s,;'\"()]+(?:, [a-z][a-z0-9+.-]*://[^\s,;'\"()]+)*")
+_ADDRESSES = re.compile(r"\[?\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\]?|\[[0-9a-f:]*::?[0-9a-f:]+\](?::\d+)?", re.IGNORECASE)
+
+
+def public(error: Exception) -> str:
+    """Return the message of an error for a caller of the API; the operator's log has it with its addresses.
+
+    Those of origins stay: callers name them.
+    """
+    message = str(error)
+    if not isinstance(error, StoreError | EmbeddingError):
+        return message
+    return _ADDRESSES.sub("(an address)", _URLS.sub("", message)).strip()

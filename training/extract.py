@@ -11,9 +11,9 @@ from fnmatch import fnmatch
 from multiprocessing import get_context
 from pathlib import Path
 
+from codequarry.ingest.chunking.languages import GRAMMAR_LANGUAGES, language_of
 from codequarry.ingest.files.content import NotText, decode, generated_marker, is_minified
 from codequarry.ingest.files.kinds import kind_of_path
-from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
 from training.archives import BROKEN, files_of
 from training.clients import Fetched
 from training.metadata import refused_files

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from codequarry.shared.embedding.port import Matrix
+from codequarry.shared.arrays import Matrix
 from training.cosqa import read_cosqa
 from training.pairs import Pair
 

@@ -14,11 +14,11 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from pathlib import Path
 
-from codequarry.ingest.chunking.core import chunk_file
-from codequarry.ingest.chunking.packing import Sizes
+from codequarry.ingest.chunking.chunker import chunk_file
+from codequarry.ingest.chunking.languages import GRAMMAR_LANGUAGES, language_of
+from codequarry.ingest.chunking.pieces import Sizes
+from codequarry.ingest.chunking.source_file import SourceFile
 from codequarry.ingest.files.kinds import kind_of_path
-from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
-from codequarry.ingest.files.source import SourceFile
 from codequarry.shared.settings.config import ChunkingSettings
 from training.cosqa import read_cosqa
 from training.near_copies import Fingerprints, Signature, signature

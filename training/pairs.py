@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from codequarry.ingest.chunking.chunker import chunk_file
 from codequarry.ingest.chunking.comments import summary
-from codequarry.ingest.chunking.core import chunk_file
-from codequarry.ingest.chunking.packing import Sizes
-from codequarry.ingest.files.source import SourceFile
+from codequarry.ingest.chunking.pieces import Sizes
+from codequarry.ingest.chunking.source_file import SourceFile
 from codequarry.shared.identifiers import split_identifier
 from codequarry.shared.model import Chunk
 from codequarry.shared.settings.config import ChunkingSettings

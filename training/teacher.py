@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from codequarry.shared.arrays import Matrix
 from codequarry.shared.embedding.install import install_model
 from codequarry.shared.embedding.onnx_session import Graph
-from codequarry.shared.embedding.port import Matrix
-from codequarry.shared.embedding.vectors import normalised, rounded
+from codequarry.shared.embedding.strides import normalised, rounded
 from codequarry.shared.embedding.vocabulary import PIECE, Vocabulary
 from training.dataset import Dataset
 from training.recipe import Recipe

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from codequarry.search_api.engine import SearchEngine
-from codequarry.search_api.request import parse_request
+from codequarry.search_api.answers.json import to_json
+from codequarry.search_api.query.request import parse_request
+from codequarry.search_api.search.engine import SearchEngine
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.settings.config import SettingsModel, load_settings
 from codequarry.shared.store.factory import open_store
@@ -49,7 +50,7 @@ class Engine:
 
     def search(self, query: str, repo: str | None = None, top_k: int = 10) -> list[Hit]:
         """Return the hits, best first; in one repository or in all."""
-        return hits_of(self._engine.search(parse_request(request_body(query, repo, top_k))).to_json())
+        return hits_of(to_json(self._engine.search(parse_request(request_body(query, repo, top_k)))))
 
 
 class Service:

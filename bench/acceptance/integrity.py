@@ -21,9 +21,9 @@ from bench.acceptance.installation import STORES, Installation, add_store_option
 from bench.acceptance.questions import load
 from bench.acceptance.report import print_json, print_table, progress
 from bench.acceptance.repositories import LINK_MODE, SUBMODULE_MODE, Clone, TreeEntry, read_blobs, read_tree
+from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.model import INDEXED, Chunk, FileRecord, Snapshot
 from codequarry.shared.store.port import Store
-from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.snapshots import head_snapshot
 
 # More are not read by anybody.
@@ -105,8 +105,6 @@ def _compare_chunk(chunk: Chunk, at_lines: str, text: str) -> Iterator[str]:
     place = f"chunk {chunk.start_line}-{chunk.end_line}"
     if hashlib.sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest() != chunk.content_hash:
         yield f"{place} has a content hash that is not that of its text"
-    if chunk.derived:
-        return
     at_chars = text[chunk.start_char : chunk.end_char]
     if chunk.masked:
         if not len(chunk.text) == len(at_lines) == len(at_chars):

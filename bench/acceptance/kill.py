@@ -24,8 +24,8 @@ from bench.acceptance.corpus import scratch_folder
 from bench.acceptance.installation import STORES, Installation, add_store_options
 from bench.acceptance.report import print_json, print_table, progress
 from bench.acceptance.repositories import Clone, empty_repository, find_clone, git
+from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.model import Filters
-from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.snapshots import head_snapshot
 
 MOMENTS = 20

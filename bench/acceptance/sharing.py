@@ -30,14 +30,14 @@ from bench.acceptance.machines import Machines
 from bench.acceptance.processes import MemoryWatch, processor_seconds
 from bench.acceptance.report import print_json, print_table, progress
 from bench.acceptance.repositories import find_clone
-from codequarry.search_api.backend import Backend
-from codequarry.search_api.dispatch import QueueIndexer
+from codequarry.search_api.jobs.dispatch import QueueIndexer
+from codequarry.search_api.search.backend import Backend
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.catalog.repositories import read_summary
+from codequarry.shared.index.opened_index import OpenIndex, open_index
 from codequarry.shared.jobs.job import Job, JobRequest
 from codequarry.shared.jobs.job_list import read_job
-from codequarry.shared.opening import OpenIndex, open_index
-from codequarry.shared.repositories.catalog import read_summary
 from codequarry.shared.store.factory import editions_of
-from codequarry.shared.versions.ledger import read_head
 
 LOOK_SECONDS = 0.05
 START_SECONDS = 60.0

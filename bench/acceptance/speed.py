@@ -24,8 +24,8 @@ from bench.acceptance.mixed import edit_one_file, files_in, make_mixed
 from bench.acceptance.processes import MemoryWatch
 from bench.acceptance.questions import load
 from bench.acceptance.report import percentile, print_json, print_table, progress
+from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.model import Filters
-from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.snapshots import head_snapshot
 
 NAME = "mixed"

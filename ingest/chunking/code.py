@@ -17,11 +17,10 @@ from codequarry.ingest.chunking.facts import (
     last_part,
 )
 from codequarry.ingest.chunking.grammar import load_grammar
-from codequarry.ingest.chunking.items import Family, Item, items_of
+from codequarry.ingest.chunking.language_spec import LanguageSpec, Role
 from codequarry.ingest.chunking.outline import Declaration, Outliner
-from codequarry.ingest.chunking.packing import Cut, Sizes, cut_rows
-from codequarry.ingest.chunking.pieces import Piece
-from codequarry.ingest.chunking.spec import LanguageSpec, Role
+from codequarry.ingest.chunking.outline_items import Family, OutlineItem, items_of
+from codequarry.ingest.chunking.pieces import Cut, Piece, Sizes, cut_rows
 from codequarry.ingest.chunking.text import SourceText
 from codequarry.shared.model import SymbolType
 
@@ -59,7 +58,7 @@ class _File:
     facts: Facts
     package: str | None
 
-    def pieces(self, item: Item, end: int) -> list[Piece]:
+    def pieces(self, item: OutlineItem, end: int) -> list[Piece]:
         """Return an item as one piece, or as several parts when it is too large."""
         whole = self._identity(item, end)
         if self.text.tokens(item.row, end) <= self.sizes.maximum:
@@ -73,7 +72,7 @@ class _File:
             for index, (start, until) in enumerate(cuts, 1)
         ]
 
-    def _identity(self, item: Item, end: int) -> Piece:
+    def _identity(self, item: OutlineItem, end: int) -> Piece:
         """Say what an item is: the one declaration in it, or a group."""
         context = _headers(item, self.package if self.spec.names_package else None)
         piece = Piece(item.row, end, _symbol_type(item), package=self.package, context=context)
@@ -109,7 +108,7 @@ class _File:
         depths = [_indentation(self.text.data, start) for start, _ in places]
         return places[0][1] if all(depth > depths[0] for depth in depths[1:]) else None
 
-    def _exported(self, name: str, one: Declaration, item: Item) -> bool | None:
+    def _exported(self, name: str, one: Declaration, item: OutlineItem) -> bool | None:
         """Ask the language's rule; where modules list their exports, what is on no list is not exported."""
         answer = self.spec.exported(name, one.signature, bool(one.exported))
         if answer is not None or item.enclosing or len(one.name) > 1 or not self.spec.export_wrappers:
@@ -121,7 +120,7 @@ class _File:
             return None
         return 1.0 + self.facts.branches.count(one.start_byte, one.end_byte)
 
-    def _filled(self, piece: Piece, item: Item) -> Piece:
+    def _filled(self, piece: Piece, item: OutlineItem) -> Piece:
         """Add what the code between the piece's rows says."""
         start, end = self.text.byte_starts[piece.start], self.text.byte_starts[piece.end]
         facts = self.facts
@@ -144,7 +143,7 @@ class _File:
             exports=self._exports(item, start, end),
         )
 
-    def _exports(self, item: Item, start: int, end: int) -> tuple[str, ...]:
+    def _exports(self, item: OutlineItem, start: int, end: int) -> tuple[str, ...]:
         """Return the exported names that are declared in a byte range, outside of any type."""
         if any(one.role is Role.TYPE for one in item.enclosing):
             return ()
@@ -158,7 +157,7 @@ class _File:
         return tuple(dict.fromkeys([*names, *self.facts.exports.between(start, end)]))[:MAX_DEFINES]
 
 
-def _symbol_type(item: Item) -> SymbolType:
+def _symbol_type(item: OutlineItem) -> SymbolType:
     if item.family is Family.PROLOGUE or not item.declarations:
         return "file"
     one = item.declarations[0]
@@ -181,7 +180,7 @@ def _scope_path(enclosing: Sequence[Declaration]) -> tuple[str, ...]:
     return tuple(path)
 
 
-def _headers(item: Item, package: str | None) -> str:
+def _headers(item: OutlineItem, package: str | None) -> str:
     """Return the lines that open what is around an item, after its package."""
     lines = [one.signature for one in item.enclosing if one.signature]
     named = package is not None and not any(package in line for line in lines)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
+from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role
 from codequarry.ingest.chunking.outline import Declaration
-from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, Role
 from codequarry.ingest.chunking.text import SourceText
 
 # Generated tables call thousands of names; the first hundreds say what the chunk is about.

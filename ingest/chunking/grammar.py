@@ -22,7 +22,7 @@ from codequarry.ingest.chunking.grammars.rust import RUST
 from codequarry.ingest.chunking.grammars.scala import SCALA
 from codequarry.ingest.chunking.grammars.shell import BASH
 from codequarry.ingest.chunking.grammars.swift import SWIFT
-from codequarry.ingest.chunking.spec import LanguageSpec
+from codequarry.ingest.chunking.language_spec import LanguageSpec
 
 # Only languages that stand here are parsed: the pack has grammars that never return (cobol on the input "x").
 SPECS: dict[str, LanguageSpec] = {

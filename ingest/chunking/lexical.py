@@ -12,7 +12,7 @@ def lexical_tokens(chunk: Chunk) -> Tokens:
         symbol=tokenize(names),
         signature=tokenize(chunk.signature or ""),
         path=tokenize(chunk.path),
-        doc=tokenize(f"{chunk.doc} {chunk.commentary}"),
+        doc=tokenize(chunk.doc),
         body=tokenize(chunk.text),
     )
 
@@ -29,5 +29,5 @@ def embedded_text(chunk: Chunk) -> str:
     about = summary(chunk.doc) if chunk.doc and chunk.doc[:40] not in chunk.text[:400] else ""
     words = " ".join(split_identifier(chunk.symbol_name or ""))
     names = (chunk.qualified_name or "", chunk.signature or "", words if " " in words else "")
-    lines = (chunk.path, chunk.context, *names, about, chunk.commentary, chunk.text.rstrip())
+    lines = (chunk.path, chunk.context, *names, about, chunk.text.rstrip())
     return "\n".join(filter(None, lines))

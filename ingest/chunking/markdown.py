@@ -3,8 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 
-from codequarry.ingest.chunking.packing import Sizes, cut_rows
-from codequarry.ingest.chunking.pieces import Piece
+from codequarry.ingest.chunking.pieces import Piece, Sizes, cut_rows
 from codequarry.ingest.chunking.text import SourceText
 
 # A section with fewer tokens shares a chunk with its neighbour.

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.comments import MAX_DOC_CHARACTERS, doc_text, fold_signature, shorten
-from codequarry.ingest.chunking.reading import Reading, read_node
-from codequarry.ingest.chunking.spec import LanguageSpec, NamePath, Role, Rule
+from codequarry.ingest.chunking.language_spec import LanguageSpec, NamePath, Role, Rule
+from codequarry.ingest.chunking.node_rules import ResolvedNode, read_node
 from codequarry.ingest.chunking.text import SourceText
 
 # Deeper nesting of namespaces and classes is generated or hostile; what lies below stays with its parent.
@@ -118,7 +118,7 @@ class Outliner:
             doc=doc_text([self._text.slice(node.start_byte, node.end_byte) for node in comments]),
         )
 
-    def _is_condition(self, child: Node, read: Reading, parent: Node) -> bool:
+    def _is_condition(self, child: Node, read: ResolvedNode, parent: Node) -> bool:
         """Tell the condition in the first row of ``#if X`` from the statements below it."""
         rule = self._spec.rules.get(parent.type)
         inside = rule is not None and rule.role is Role.TRANSPARENT and read.rule.role is Role.BLOCK
@@ -136,7 +136,7 @@ class Outliner:
             doc=doc_text([self._text.slice(node.start_byte, node.end_byte) for node in comments]),
         )
 
-    def _declaration(self, outer: Node, read: Reading, pending: list[Node], depth: int) -> Declaration:
+    def _declaration(self, outer: Node, read: ResolvedNode, pending: list[Node], depth: int) -> Declaration:
         """Build the declaration of ``outer`` from the node inside it."""
         rule, node = read.rule, read.node
         body = rule.body(node)

@@ -1,8 +1,83 @@
-"""What the cutters hand to the driver: pieces of a file by rows, with what is known of them."""
+"""Rows to pieces of the right size: grouping what is small, cutting what is large."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from codequarry.ingest.chunking.text import SourceText
+
+if TYPE_CHECKING:  # the processes that read files load no settings
+    from codequarry.shared.settings.config import ChunkingSettings
 
 from codequarry.shared.model import SymbolType
+
+# A part shorter than this share of the target is not worth a better border.
+_SMALLEST_PART = 0.4
+# Costs that differ by no more are borders of the same level.
+_SAME_LEVEL = 3
+
+Cut = tuple[int, int]
+"""Rows from, to (exclusive)."""
+
+BorderCost = Callable[[int], int]
+"""How bad it is to begin a part at a row: 0 is best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The settings, made consistent: an overlap is less than half of a part, a target at most the maximum."""
+
+    target: int
+    maximum: int
+    overlap: int
+
+    @classmethod
+    def of(cls, settings: "ChunkingSettings") -> "Sizes":
+        """Read the settings."""
+        target = min(settings.target_tokens, settings.max_tokens)
+        return cls(target, settings.max_tokens, min(settings.overlap_tokens, target // 2))
+
+
+def cut_rows(text: SourceText, start: int, end: int, sizes: Sizes, cost: BorderCost, *, overlap: bool) -> list[Cut]:
+    """Cut rows into parts of at most the maximum, at the cheapest borders near the target.
+
+    Every part but the first begins up to ``sizes.overlap`` tokens earlier, at a border no worse than its own. A single
+    row longer than the maximum is a part by itself: a row is never cut.
+    """
+    cuts: list[Cut] = []
+    at = start
+    while at < end:
+        begin = _overlap_start(text, cuts[-1][0], at, sizes, cost) if overlap and cuts else at
+        until = _part_end(text, begin, at, end, sizes, cost)
+        if text.tokens(begin, until) > sizes.maximum:
+            begin = at
+        cuts.append((begin, until))
+        at = until
+    return cuts
+
+
+def _part_end(text: SourceText, begin: int, at: int, end: int, sizes: Sizes, cost: BorderCost) -> int:
+    """Return the row before which the part that begins at ``begin`` and has its own rows from ``at`` ends."""
+    if text.tokens(begin, end) <= sizes.maximum:
+        return end
+    furthest = at + 1
+    while furthest < end and text.tokens(begin, furthest + 1) <= sizes.maximum:
+        furthest += 1
+    least = _SMALLEST_PART * sizes.target
+    candidates = [row for row in range(at + 1, furthest + 1) if text.tokens(begin, row) >= least] or [furthest]
+    return min(candidates, key=lambda row: (cost(row) if row < end else 0, abs(text.tokens(begin, row) - sizes.target)))
+
+
+def _overlap_start(text: SourceText, lowest: int, at: int, sizes: Sizes, cost: BorderCost) -> int:
+    """Return the earliest border before ``at`` within the overlap, or ``at`` itself."""
+    own = cost(at)
+    begin = at
+    for row in range(at - 1, lowest, -1):
+        if text.tokens(row, at) > sizes.overlap:
+            break
+        if cost(row) <= own + _SAME_LEVEL and not text.is_blank(row):
+            begin = row
+    return begin
 
 
 @dataclass(frozen=True, slots=True)

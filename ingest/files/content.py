@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from codequarry.ingest.files.languages import PROSE_LANGUAGES
+from codequarry.ingest.chunking.languages import PROSE_LANGUAGES
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 # The encodings that source code is really found in. Among all that Python knows, short samples fit exotic ones better.
@@ -41,7 +41,7 @@ _FIRM_MARKER = re.compile(r"\bDO NOT (EDIT|MODIFY)\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class DecodedText:
     """A decoded file; ``encoding`` is Python's name for what was not plain UTF-8."""
 
     text: str
@@ -56,7 +56,7 @@ class NotText:
     detail: str = ""
 
 
-def decode(data: bytes) -> Text | NotText:
+def decode(data: bytes) -> DecodedText | NotText:
     """Decode a blob whole and strictly, or say why it can't be."""
     if data.startswith(LFS_POINTER):
         return NotText("lfs-pointer", "the file itself is in Git LFS")
@@ -66,21 +66,21 @@ def decode(data: bytes) -> Text | NotText:
     if b"\0" in data:
         return NotText("binary")
     try:
-        return Text(data.decode())
+        return DecodedText(data.decode())
     except UnicodeDecodeError as error:
         return _decode_other(data, error)
 
 
-def _strictly(data: bytes, encoding: str) -> Text | NotText:
+def _strictly(data: bytes, encoding: str) -> DecodedText | NotText:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         return NotText("undecodable", f"not valid {encoding} at byte {error.start}")
     # A byte order mark can be the start of a binary file too.
-    return NotText("binary") if "\0" in text else Text(text, encoding)
+    return NotText("binary") if "\0" in text else DecodedText(text, encoding)
 
 
-def _decode_other(data: bytes, error: UnicodeDecodeError) -> Text | NotText:
+def _decode_other(data: bytes, error: UnicodeDecodeError) -> DecodedText | NotText:
     if len(data.translate(None, _CONTROL)) < len(data) * (1 - MOST_CONTROL_CHARACTERS):
         return NotText("binary")
     if _is_damaged_utf8(data):

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from codequarry.ingest.files.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES
+from codequarry.ingest.chunking.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES
 from codequarry.shared.model import KindOfFile
 
 # Folders that hold other people's code, copied or installed.

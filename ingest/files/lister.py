@@ -15,7 +15,7 @@ from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from codequarry.ingest.files.bounds import limit_memory, limit_processor
+from codequarry.ingest.files.process_limits import limit_memory, limit_processor
 from codequarry.ingest.files.scan import FileTask, PathRules
 from codequarry.ingest.git.trees import TreeEntry, check_count, list_tree
 from codequarry.shared.errors import CodequarryError, LimitExceeded

@@ -15,7 +15,7 @@ from codequarry.ingest.files.lister import ListingOrder, decided_files
 from codequarry.ingest.files.scan import FileTask
 from codequarry.shared.errors import CodequarryError, GitError, LimitExceeded
 from codequarry.shared.settings.index import IndexingSettings
-from codequarry.shared.stopping import LOOK_SECONDS, check_stop
+from codequarry.shared.stop_request import LOOK_SECONDS, check_stop
 
 _spare: ContextVar["_Lister | None"] = ContextVar("lister_ahead", default=None)
 

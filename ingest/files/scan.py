@@ -6,13 +6,13 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from codequarry.ingest.chunking.languages import language_of
+from codequarry.ingest.chunking.source_file import PathLabels
 from codequarry.ingest.chunking.version import CHUNKER_VERSION
-from codequarry.ingest.files.globs import globs_of_file, globs_of_setting
 from codequarry.ingest.files.kinds import is_minified_name, kind_of_path
-from codequarry.ingest.files.languages import language_of
-from codequarry.ingest.files.source import PathLabels
 from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry
 from codequarry.ingest.secrets.policy import SecretRules
+from codequarry.shared.globs import globs_of_file, globs_of_setting
 from codequarry.shared.model import KindOfFile
 from codequarry.shared.versions.transactions import MASKED
 

@@ -5,20 +5,20 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from codequarry.ingest.fsck.files import Problem
-from codequarry.ingest.transaction.acquire import give_up
+from codequarry.ingest.fsck.files import Inconsistency
+from codequarry.ingest.transaction.acquisition import give_up
 from codequarry.ingest.transaction.chores import PURGE, UNDO, finish_chores
 from codequarry.ingest.transaction.holder import is_gone, new_holder, retire_holder, spoken
 from codequarry.ingest.transaction.lease import Held, seize
+from codequarry.shared.catalog.documents import put_document
+from codequarry.shared.catalog.ledger import change_head, published_transactions, read_head
 from codequarry.shared.errors import Conflict
-from codequarry.shared.store.port import Store
+from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.versions.head import Head, Place
-from codequarry.shared.versions.ledger import change_head, published_transactions, read_head
-from codequarry.shared.versions.settled import put_document
 from codequarry.shared.versions.transactions import raise_floor, transactions_prefix
 
 
-def check_catalog(store: Store, repo: str) -> list[Problem]:
+def check_catalog(store: Store, repo: str) -> list[Inconsistency]:
     """Return what is wrong beside the files of any one version; only rule 18 is about the whole index."""
     # Before the head is read: a run that takes a number meanwhile raises the counter before it writes.
     newest = store.newest_number()
@@ -49,7 +49,7 @@ def mend_catalog(store: Store, repo: str, key: str, grace_seconds: float) -> Non
         change_head(store, partial(_pinned_again, store, timeline))
 
 
-def give_up_lost(store: Store, repo: str) -> None:
+def give_up_lost(store: DocumentStore, repo: str) -> None:
     """Give up the older commits of overlays whose base is gone: nobody can see them whole again."""
     head = read_head(store)
     for timeline in {timeline for timeline, _, is_there in _unpinned(store, head, repo) if not is_there}:
@@ -64,8 +64,8 @@ def _with_floor(head: Head, *, timeline: int, published: int, pins: list[Place])
     return raise_floor(head, timeline, published, published, pins), None
 
 
-def _beyond_counter(newest: int, counter: int) -> Problem:
-    return Problem("counter", "", f"transaction {newest} has rows, the head document counts to {counter}")
+def _beyond_counter(newest: int, counter: int) -> Inconsistency:
+    return Inconsistency("counter", "", f"transaction {newest} has rows, the head document counts to {counter}")
 
 
 def _abandoned(head: Head, repo: str) -> list[Place]:
@@ -79,12 +79,12 @@ def _abandoned(head: Head, repo: str) -> list[Place]:
     return found
 
 
-def _check_open(head: Head, repo: str) -> Iterator[Problem]:
+def _check_open(head: Head, repo: str) -> Iterator[Inconsistency]:
     for timeline, number in _abandoned(head, repo):
         state = head.timelines[timeline]
         holder = f"was held by {spoken(state.lease.holder)}" if state.lease else "has no lease"
         version = state.ref or "the default branch"
-        yield Problem("open", "", f"transaction {number} of {version} {holder}")
+        yield Inconsistency("open", "", f"transaction {number} of {version} {holder}")
 
 
 def _undo_open(store: Store, head: Head, timeline: int, number: int) -> None:
@@ -123,24 +123,24 @@ def leftovers(store: Store, head: Head, repo: str) -> Iterator[Place]:
                 yield timeline, number
 
 
-def _check_leftovers(store: Store, head: Head, repo: str) -> Iterator[Problem]:
+def _check_leftovers(store: Store, head: Head, repo: str) -> Iterator[Inconsistency]:
     for timeline, number in leftovers(store, head, repo):
-        yield Problem("leftover", "", f"rows of transaction {number} of timeline {timeline}, which was given up")
+        yield Inconsistency("leftover", "", f"rows of transaction {number} of timeline {timeline}, which was given up")
 
 
-def _check_notes(store: Store, head: Head) -> Iterator[Problem]:
+def _check_notes(store: DocumentStore, head: Head) -> Iterator[Inconsistency]:
     """Name the clean-ups whose time has come; what waits for an overlay or a rebuild to end is in order."""
     for document in store.list_documents(UNDO):
         _, _, timeline, number = document.key.split(":")
         if int(number) not in head.open:
-            yield Problem("chore", "", f"transaction {int(number)} of timeline {int(timeline)} is to be undone")
+            yield Inconsistency("chore", "", f"transaction {int(number)} of timeline {int(timeline)} is to be undone")
     for document in store.list_documents(PURGE):
         timeline_ = int(document.key.removeprefix(PURGE))
         if timeline_ not in head.timelines:
-            yield Problem("chore", "", f"timeline {timeline_}, which was dropped, is to be purged")
+            yield Inconsistency("chore", "", f"timeline {timeline_}, which was dropped, is to be purged")
 
 
-def _unpinned(store: Store, head: Head, repo: str) -> Iterator[tuple[int, Place, bool]]:
+def _unpinned(store: DocumentStore, head: Head, repo: str) -> Iterator[tuple[int, Place, bool]]:
     """Yield overlays' timelines with each base that they do not pin, and whether it is still there."""
     for timeline in head.of_repo(repo):
         state = head.timelines[timeline]
@@ -154,16 +154,18 @@ def _unpinned(store: Store, head: Head, repo: str) -> Iterator[tuple[int, Place,
                 yield timeline, base, is_there
 
 
-def _check_pins(store: Store, head: Head, repo: str) -> Iterator[Problem]:
+def _check_pins(store: DocumentStore, head: Head, repo: str) -> Iterator[Inconsistency]:
     for timeline, (base, number), is_there in _unpinned(store, head, repo):
         version = head.timelines[timeline].ref or f"timeline {timeline}"
         if is_there:
-            yield Problem("pin", "", f"{version} lies on transaction {number} of timeline {base} and does not pin it")
+            yield Inconsistency(
+                "pin", "", f"{version} lies on transaction {number} of timeline {base} and does not pin it"
+            )
         else:
-            yield Problem("base", "", f"{version} lies on transaction {number} of timeline {base}, which is gone")
+            yield Inconsistency("base", "", f"{version} lies on transaction {number} of timeline {base}, which is gone")
 
 
-def _pinned_again(store: Store, timeline: int, head: Head) -> tuple[Head, None]:
+def _pinned_again(store: DocumentStore, timeline: int, head: Head) -> tuple[Head, None]:
     state = head.timelines.get(timeline)
     if state is None:
         return head, None

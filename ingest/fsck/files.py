@@ -8,12 +8,12 @@ from typing import Literal
 from codequarry.ingest.files.scan import FileTask
 from codequarry.shared.model import INDEXED, FileRecord
 
-Kind = Literal[
+InconsistencyKind = Literal[
     "missing", "extra", "blob", "verdict", "doubled", "rows", "text",
     "counter", "open", "leftover", "chore", "pin", "base", "vectors", "storage",
 ]  # fmt: skip
 
-KINDS: dict[Kind, str] = {
+KINDS: dict[InconsistencyKind, str] = {
     "missing": "git has the path, the index has not",
     "extra": "the index has a path that git has not",
     "blob": "the index has another blob at the path",
@@ -37,10 +37,10 @@ NOT_OF_THE_FILE = frozenset({"chunker-failed", "embedder-refused"})
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Inconsistency:
     """One thing that is wrong; ``path`` is empty where it is with no single file."""
 
-    kind: Kind
+    kind: InconsistencyKind
     path: str
     detail: str
 
@@ -51,7 +51,7 @@ Counts = Mapping[tuple[str, str], int]
 
 def check_files(
     tasks: Iterable[FileTask], records: Iterable[FileRecord], counts: Counts, *, same_rules: bool
-) -> list[Problem]:
+) -> list[Inconsistency]:
     """Compare the files of a commit with the live records and rows of the index, and return what is wrong, by path.
 
     Without ``same_rules`` the version was decided by other settings than those of ``tasks``: then only paths, blobs
@@ -61,26 +61,26 @@ def check_files(
     for record in records:
         found.setdefault(record.path, []).append(record)
     in_tree = {task.path: task for task in tasks}
-    problems = [Problem("missing", path, f"blob {in_tree[path].blob}") for path in in_tree.keys() - found.keys()]
+    problems = [Inconsistency("missing", path, f"blob {in_tree[path].blob}") for path in in_tree.keys() - found.keys()]
     for path, versions in found.items():
         problems += _check_path(in_tree.get(path), versions, same_rules=same_rules)
     problems += _check_rows(found, counts)
     return sorted(problems, key=lambda problem: (problem.path, problem.kind))
 
 
-def _check_path(task: FileTask | None, versions: Sequence[FileRecord], *, same_rules: bool) -> Iterator[Problem]:
+def _check_path(task: FileTask | None, versions: Sequence[FileRecord], *, same_rules: bool) -> Iterator[Inconsistency]:
     path = versions[0].path
     if task is None:
-        yield Problem("extra", path, f"blob {versions[0].blob}, written by transaction {versions[0].born}")
+        yield Inconsistency("extra", path, f"blob {versions[0].blob}, written by transaction {versions[0].born}")
         return
     if len(versions) > 1:
         listed = ", ".join(f"{one.blob} by transaction {one.born}" for one in versions)
-        yield Problem("doubled", path, f"{len(versions)} file versions: {listed}")
+        yield Inconsistency("doubled", path, f"{len(versions)} file versions: {listed}")
     for record in versions:
         if record.blob != task.blob:
-            yield Problem("blob", path, f"the index has {record.blob}, git has {task.blob}")
+            yield Inconsistency("blob", path, f"the index has {record.blob}, git has {task.blob}")
         elif same_rules and (wrong := _wrong_verdict(task, record)):
-            yield Problem("verdict", path, wrong)
+            yield Inconsistency("verdict", path, wrong)
 
 
 def _wrong_verdict(task: FileTask, record: FileRecord) -> str:
@@ -92,7 +92,7 @@ def _wrong_verdict(task: FileTask, record: FileRecord) -> str:
     return ""
 
 
-def _check_rows(found: Mapping[str, Sequence[FileRecord]], counts: Counts) -> Iterator[Problem]:
+def _check_rows(found: Mapping[str, Sequence[FileRecord]], counts: Counts) -> Iterator[Inconsistency]:
     expected: Counter[tuple[str, str]] = Counter()
     for versions in found.values():
         for record in versions:
@@ -100,7 +100,7 @@ def _check_rows(found: Mapping[str, Sequence[FileRecord]], counts: Counts) -> It
     for path, blob in sorted(expected.keys() | counts.keys()):
         rows, planned = counts.get((path, blob), 0), expected[path, blob]
         if rows != planned:
-            yield Problem("rows", path, f"{rows} chunk rows of blob {blob}, the file record says {planned}")
+            yield Inconsistency("rows", path, f"{rows} chunk rows of blob {blob}, the file record says {planned}")
 
 
 def is_readable(record: FileRecord, task: FileTask | None) -> bool:

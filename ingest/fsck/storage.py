@@ -3,26 +3,27 @@
 from collections.abc import Iterator, Sequence
 
 from codequarry.ingest.chunking.lexical import embedded_text
-from codequarry.ingest.fsck.files import Problem
-from codequarry.ingest.report import Workshop
-from codequarry.ingest.transaction.writing import stride_windows
+from codequarry.ingest.fsck.files import Inconsistency
+from codequarry.ingest.request.index_request import Workshop
+from codequarry.ingest.transaction.writer import stride_windows
+from codequarry.shared.arrays import Vector
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.model import Chunk
 from codequarry.shared.store.embedded.schema import MEND_DATABASE
-from codequarry.shared.store.port import MendsVectors, Store, Vector
+from codequarry.shared.store.port import MendsVectors, Store
 
 # Texts embedded at a time, between two looks at Ctrl-C.
 BATCH_TEXTS = 256
 
 
-def check_storage(store: Store) -> list[Problem]:
+def check_storage(store: Store) -> list[Inconsistency]:
     """Return what of the whole store is damaged; all of it is read."""
     found = store.inspect(thoroughly=True)
-    return [Problem("vectors" if one.kind == "vectors" else "storage", "", one.detail) for one in found]
+    return [Inconsistency("vectors" if one.kind == "vectors" else "storage", "", one.detail) for one in found]
 
 
-def check_readable(problems: Sequence[Problem]) -> None:
+def check_readable(problems: Sequence[Inconsistency]) -> None:
     """Raise StoreDamaged if more than vectors is damaged: then the whole store is made again (``ingest/repair``)."""
     if damage := next((problem for problem in problems if problem.kind == "storage"), None):
         raise StoreDamaged(f"{damage.detail}; {MEND_DATABASE}")

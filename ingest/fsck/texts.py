@@ -3,37 +3,34 @@
 from collections.abc import Iterator, Sequence
 
 from codequarry.ingest.files.content import NotText, decode
-from codequarry.ingest.files.reading import ReadFile
-from codequarry.ingest.fsck.files import Problem
-from codequarry.ingest.secrets.masked import MASK
+from codequarry.ingest.files.reader import ReadFile
+from codequarry.ingest.fsck.files import Inconsistency
+from codequarry.ingest.secrets.masked_text import MASK
 from codequarry.shared.model import Chunk, FileRecord
 
 
-def check_text(record: FileRecord, data: bytes, chunks: Sequence[Chunk]) -> list[Problem]:
+def check_text(record: FileRecord, data: bytes, chunks: Sequence[Chunk]) -> list[Inconsistency]:
     """Compare an indexed file's chunks with the bytes of its blob."""
     decoded = decode(data)
     if isinstance(decoded, NotText):
-        return [Problem("verdict", record.path, f"the index says {record.verdict}, the blob is {decoded.reason}")]
+        return [Inconsistency("verdict", record.path, f"the index says {record.verdict}, the blob is {decoded.reason}")]
     starts = _line_starts(decoded.text)
     wrong = [detail for chunk in chunks if (detail := _wrong_text(chunk, decoded.text, starts))]
     left_out = sorted(set(range(1, len(starts))).difference(_lines_of(chunks)))
-    # The lines of what was made from a notebook are not the notebook's own.
-    if left_out and not any(chunk.derived for chunk in chunks):
+    if left_out:
         wrong.append(f"in no chunk: lines {_ranges(left_out)}")
-    return [Problem("text", record.path, detail) for detail in wrong]
+    return [Inconsistency("text", record.path, detail) for detail in wrong]
 
 
-def check_skipped(record: FileRecord, read: ReadFile) -> list[Problem]:
+def check_skipped(record: FileRecord, read: ReadFile) -> list[Inconsistency]:
     """Compare the verdict on a file that was skipped for its content with the one that it gets now."""
     if read.verdict == record.verdict:
         return []
-    return [Problem("verdict", record.path, f"the index says {record.verdict}, the rules say {read.verdict}")]
+    return [Inconsistency("verdict", record.path, f"the index says {record.verdict}, the rules say {read.verdict}")]
 
 
 def _wrong_text(chunk: Chunk, text: str, starts: Sequence[int]) -> str:
     """Say what is wrong with one chunk; empty where nothing is."""
-    if chunk.derived:
-        return ""
     place = f"lines {chunk.start_line} to {chunk.end_line}"
     if not 1 <= chunk.start_line <= chunk.end_line < len(starts):
         return f"{place} of {len(starts) - 1}"

@@ -5,33 +5,33 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from codequarry.ingest.collecting.collector import collect_history
 from codequarry.ingest.files.lister import ListingOrder
 from codequarry.ingest.files.listing import list_files
-from codequarry.ingest.files.reading import ReadingRules
+from codequarry.ingest.files.reader import ReadingRules
+from codequarry.ingest.files.reading_pool import open_readers, reading_processes
+from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import FileTask, PathRules
-from codequarry.ingest.files.worker import Assignment
-from codequarry.ingest.files.workers import open_readers, reading_processes
 from codequarry.ingest.fsck.catalog import check_catalog, give_up_lost, mend_catalog
-from codequarry.ingest.fsck.files import Problem, check_files, is_readable
+from codequarry.ingest.fsck.files import Inconsistency, check_files, is_readable
 from codequarry.ingest.fsck.storage import check_readable, check_storage, mend_vectors
 from codequarry.ingest.fsck.texts import check_skipped, check_text
+from codequarry.ingest.garbage_collection.collector import collect_history
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.mirrors import mirror_folder, open_access
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.origins import origin_of_record
-from codequarry.ingest.pipeline import index_repository
-from codequarry.ingest.report import IndexReport, IndexRequest, Observe, Workshop, ignore
-from codequarry.ingest.sources import rules_of_commit
-from codequarry.ingest.watch import Watch
-from codequarry.ingest.workspace import read_workspace
+from codequarry.ingest.request.index_request import IndexReport, IndexRequest, ObserveRun, Workshop, ignore
+from codequarry.ingest.request.progress import Watch
+from codequarry.ingest.run.pipeline import index_repository
+from codequarry.ingest.source.source import rules_of_commit
+from codequarry.ingest.source.workspace import read_workspace
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.catalog.repositories import Repository, read_repository
 from codequarry.shared.errors import GitError, NotIndexed, UsageError
 from codequarry.shared.model import INDEXED, FileRecord, Snapshot
-from codequarry.shared.repositories.catalog import Repository, read_repository
+from codequarry.shared.repositories.followed_versions import settings_for
 from codequarry.shared.settings.config import SettingsModel
-from codequarry.shared.store.port import Store
-from codequarry.shared.triggers.following import settings_for
-from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.store.port import DocumentStore, RowReader
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import version_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord
@@ -52,7 +52,7 @@ class FsckReport:
     files: int
     texts: int
     same_rules: bool
-    problems: tuple[Problem, ...]
+    problems: tuple[Inconsistency, ...]
 
     @property
     def wrong_paths(self) -> frozenset[str]:
@@ -70,7 +70,7 @@ class Version:
 
 
 def check_version(
-    record: TransactionRecord, workshop: Workshop, observe: Observe = ignore, *, full_text: bool = False
+    record: TransactionRecord, workshop: Workshop, observe: ObserveRun = ignore, *, full_text: bool = False
 ) -> FsckReport:
     """Compare the version that a transaction published with its commit; nothing is changed.
 
@@ -82,7 +82,7 @@ def check_version(
 
 
 def _check_version(
-    record: TransactionRecord, repository: Repository, workshop: Workshop, observe: Observe, *, full_text: bool
+    record: TransactionRecord, repository: Repository, workshop: Workshop, observe: ObserveRun, *, full_text: bool
 ) -> FsckReport:
     store = workshop.store
     watch = Watch(store, observe, record.repo, saves=False)
@@ -105,7 +105,7 @@ def _check_version(
     return FsckReport(record, len(paths), len(read), same_rules, tuple(problems))
 
 
-def repair_version(report: FsckReport, workshop: Workshop, observe: Observe = ignore) -> IndexReport | None:
+def repair_version(report: FsckReport, workshop: Workshop, observe: ObserveRun = ignore) -> IndexReport | None:
     """Mend what a check found; return the run that wrote the wrong paths anew, None where none was needed.
 
     Readers see all of it or nothing. UsageError where the version is not the newest of its timeline, or what is wrong
@@ -192,11 +192,11 @@ def _to_read(
 def _check_texts(
     version: Version,
     records: Sequence[FileRecord],
-    store: Store,
+    store: RowReader,
     snapshot: Snapshot,
     watch: Watch,
-) -> list[Problem]:
-    problems: list[Problem] = []
+) -> list[Inconsistency]:
+    problems: list[Inconsistency] = []
     with BlobReader(version.mirror) as blobs:
         for record in records:
             chunks = store.chunks(snapshot, record.path, record.repo)
@@ -207,13 +207,13 @@ def _check_texts(
 
 def _check_skipped(
     version: Version, records: Sequence[FileRecord], settings: SettingsModel, watch: Watch
-) -> list[Problem]:
+) -> list[Inconsistency]:
     """Decide anew about files that were skipped for their content, in a process of its own as a run does."""
-    problems: list[Problem] = []
+    problems: list[Inconsistency] = []
     by_path = {record.path: record for record in records}
     tasks = [version.tasks[path] for path in by_path]
     rules = ReadingRules.of(records[0].repo if records else "", settings, version.rules.secrets)
-    assignment = Assignment(version.mirror, rules, settings.indexing.process_memory_bytes)
+    assignment = ReadingOrder(version.mirror, rules, settings.indexing.process_memory_bytes)
     with closing(open_readers(assignment, reading_processes(tasks, settings.indexing))) as readers:
         for file in readers.read(tasks):
             problems += check_skipped(by_path[file.task.path], file)
@@ -221,14 +221,14 @@ def _check_skipped(
     return problems
 
 
-def _check_kept(store: Store, record: TransactionRecord) -> None:
+def _check_kept(store: DocumentStore, record: TransactionRecord) -> None:
     """See that what was compared was not collected while it was."""
     state = read_head(store).timelines.get(record.timeline)
     if state is None or record.number < state.floor:
         raise NotIndexed(f"{record.repo} at {record.commit} was given up while it was checked (retention)")
 
 
-def _repository(store: Store, name: str) -> Repository:
+def _repository(store: DocumentStore, name: str) -> Repository:
     repository = read_repository(store, name)
     if repository is None:
         raise NotIndexed(f"'{name}' is not indexed")

@@ -14,7 +14,7 @@ from codequarry.ingest.git.view import listed_view
 from codequarry.shared.errors import CodequarryError, GitError
 from codequarry.shared.repositories.naming import find_repository
 from codequarry.shared.settings.config import SettingsModel
-from codequarry.shared.store.port import Store
+from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.refs import Ref
 
 # `ls-files -t` marks with it what a sparse checkout leaves out on purpose.
@@ -112,7 +112,7 @@ def checkout_of(ref: Ref, settings: SettingsModel) -> Checkout:
     return open_checkout(Path(ref.value).expanduser().absolute(), open_environment(settings.git, settings.home))
 
 
-def origin_of_checkout(checkout: Checkout, store: Store) -> Origin:
+def origin_of_checkout(checkout: Checkout, store: DocumentStore) -> Origin:
     """Return where the checkout's repository comes from in the catalog: its own folder, or the URL of a remote.
 
     Of a repository that is not indexed its own folder.

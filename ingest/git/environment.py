@@ -10,7 +10,7 @@ from pathlib import Path
 
 from codequarry.ingest.git.origins import Credentials, Origin
 from codequarry.shared.repositories.origin_rules import fits_host
-from codequarry.shared.settings.config import GitSettings
+from codequarry.shared.settings.git import GitSettings
 
 # What a person may have set to reach a server; every other GIT_ variable (GIT_DIR of a hook…) is left out.
 KEPT_VARIABLES = frozenset(

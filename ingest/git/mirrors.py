@@ -19,15 +19,15 @@ from codequarry.ingest.git.process import SizeLimit, run_git
 from codequarry.ingest.git.view import served_view
 from codequarry.shared.data_folder import FILE_MODE, check_private, private_folder
 from codequarry.shared.errors import GitError
-from codequarry.shared.settings.config import GitSettings
-from codequarry.shared.stopping import check_stop
+from codequarry.shared.settings.git import GitSettings
+from codequarry.shared.stop_request import check_stop
 
 SHA256_HEX = 64
 # What is told while an origin is asked.
 FETCHING = "fetching"
 # How often a lock that somebody else holds is tried.
 LOCK_LOOK_SECONDS = 0.1
-# Beside each mirror: what the catalog says of its repository (``ingest/entries.py``).
+# Beside each mirror: what the catalog says of its repository (``ingest/run/mirror_entry.py``).
 ENTRY = ".entry"
 # A process id has no more digits.
 PID_BYTES = 20
@@ -38,7 +38,7 @@ def say_nothing(_: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class RemoteAccess:
     """How git reaches an origin, and the mirror that takes what it fetches; ``say`` tells what is waited for."""
 
     origin: Origin
@@ -151,11 +151,11 @@ def open_access(
     home: Path,
     say: Callable[[str], None] = say_nothing,
     bound: Mapping[str, str] | None = None,
-) -> Access:
+) -> RemoteAccess:
     """Return how to reach ``origin``, with more configuration where it is ``bound``; nothing is asked of it yet."""
     configuration = _write_configuration(mirrors_folder(home))
     mirror = Mirror(mirror_folder(origin, home), git_environment(settings, configuration))
-    return Access(origin, mirror, settings, git_environment(settings, configuration, origin, bound), say)
+    return RemoteAccess(origin, mirror, settings, git_environment(settings, configuration, origin, bound), say)
 
 
 def open_environment(settings: GitSettings, home: Path) -> dict[str, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from codequarry.shared.errors import NotAtOrigin, UsageError
-from codequarry.shared.repositories.origins import (
+from codequarry.shared.origins import (
     SCP_LIKE,
     Credentials,
     Origin,

@@ -14,9 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from codequarry.ingest.git.guardian import GUARDIAN
+from codequarry.ingest.git.child_guardian import GUARDIAN
 from codequarry.shared.errors import GitError, LimitExceeded
-from codequarry.shared.stopping import LOOK_SECONDS, check_stop
+from codequarry.shared.stop_request import LOOK_SECONDS, check_stop
 
 # git begins when its group is watched, and never if we die before that. What gets data ends where these end.
 # What it starts has its limit of memory; of memory that files are mapped to, there may be more.

@@ -13,7 +13,7 @@ from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, Pr
 
 from codequarry.ingest.git.origins import Origin
 from codequarry.shared.errors import GitError
-from codequarry.shared.settings.config import GitSettings
+from codequarry.shared.settings.git import GitSettings
 
 ANSWER_SECONDS = 20.0
 # What git says where it may not follow, by the status: moved for good or for now.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from codequarry.ingest.git.mirrors import Access
+from codequarry.ingest.git.mirrors import RemoteAccess
 from codequarry.ingest.git.paths import printable, raw
 from codequarry.shared.errors import NotAtOrigin
 from codequarry.shared.versions.refs import NAMED_KINDS, Ref
@@ -57,7 +57,7 @@ def git_name(name: str) -> str:
     return os.fsdecode(raw(name))
 
 
-def ask(access: Access, refs: Iterable[Ref]) -> Listing:
+def ask(access: RemoteAccess, refs: Iterable[Ref]) -> Listing:
     """Ask for HEAD and exactly these versions, in one call."""
     asked = frozenset(refs)
     names = sorted(name for ref in asked for name in origin_refs(ref))
@@ -65,7 +65,7 @@ def ask(access: Access, refs: Iterable[Ref]) -> Listing:
     return replace(_read(_list(access, (HEAD, *names, *peeled))), asked=asked)
 
 
-def ask_all(access: Access, refs: Iterable[Ref], *, names: bool) -> Listing:
+def ask_all(access: RemoteAccess, refs: Iterable[Ref], *, names: bool) -> Listing:
     """Ask for HEAD, these versions and, with ``names``, every branch and tag, in one call."""
     asked = frozenset(refs)
     listed = {name for ref in asked for name in origin_refs(ref)}
@@ -73,14 +73,14 @@ def ask_all(access: Access, refs: Iterable[Ref], *, names: bool) -> Listing:
     return replace(_read(_list(access, (HEAD, *sorted(listed)))), asked=asked)
 
 
-def default_branch(access: Access, listing: Listing) -> str:
+def default_branch(access: RemoteAccess, listing: Listing) -> str:
     """Return the branch that the origin's HEAD names, HEAD itself where that is on none; GitError without commits."""
     if HEAD not in listing.tips:
         complain(access, None)
     return listing.head_branch or HEAD
 
 
-def complain(access: Access, ref: Ref | None) -> NoReturn:
+def complain(access: RemoteAccess, ref: Ref | None) -> NoReturn:
     """Say why there is nothing to fetch: no commit at all, or another version than those there are."""
     origin = access.origin
     kind = ref.kind if ref and ref.kind in NAMED_KINDS else "branch"
@@ -96,13 +96,13 @@ def complain(access: Access, ref: Ref | None) -> NoReturn:
     raise NotAtOrigin(f"{origin.url} {problem}; there is {', '.join(names[:SHOWN_NAMES]) or 'none'}{more}")
 
 
-def pulls_at(access: Access, digits: str) -> dict[str, str]:
+def pulls_at(access: RemoteAccess, digits: str) -> dict[str, str]:
     """Return the commits that begin with ``digits`` and at which pull or merge requests stand, each with one's name."""
     tips = _read(_list(access, PULL_PATTERNS)).tips
     return {commit: name for name, commit in tips.items() if commit.startswith(digits)}
 
 
-def _without_branches(access: Access) -> str:
+def _without_branches(access: RemoteAccess) -> str:
     """Say what an origin without a single branch is, and what can be done with it."""
     tips = _read(_list(access)).tips
     if HEAD in tips:
@@ -115,7 +115,7 @@ def _without_branches(access: Access) -> str:
     return "has no commits yet: commit something, then index it"
 
 
-def _list(access: Access, patterns: Iterable[str] = ()) -> bytes:
+def _list(access: RemoteAccess, patterns: Iterable[str] = ()) -> bytes:
     """Return what ``ls-remote`` says of these refs, of all where none is named."""
     url, timeout = access.origin.url, min(ANSWER_SECONDS, access.settings.clone_timeout_seconds)
     with access.address() as address:

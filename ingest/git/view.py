@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from codequarry.ingest.git.guardian import GUARDIAN
+from codequarry.ingest.git.child_guardian import GUARDIAN
 from codequarry.ingest.git.local import LocalRepository
 from codequarry.ingest.git.plain_files import TEXT_BYTES, check_plain, open_plain, read_plain
 from codequarry.shared.errors import GitError

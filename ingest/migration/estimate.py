@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codequarry.ingest.chunking.lexical import embedded_text
-from codequarry.ingest.estimate import SECONDS_PER_ROW, TIMED_TEXTS, seconds_per_token
-from codequarry.ingest.migration.copying import Extent
+from codequarry.ingest.migration.copier import CopyExtent
 from codequarry.ingest.migration.migrate import with_model
-from codequarry.shared.embedding.permission import check_all_may_leave
+from codequarry.ingest.run.estimate import SECONDS_PER_ROW, TIMED_TEXTS, seconds_per_token
+from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.embedding.tokens import count_tokens
-from codequarry.shared.opening import open_active, open_settings_model
+from codequarry.shared.index.identity import read_identity
+from codequarry.shared.index.opened_index import open_active, open_settings_model
+from codequarry.shared.repositories.model_permission import check_all_may_leave
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import editions_of
-from codequarry.shared.store.identity import read_identity
-from codequarry.shared.store.port import StoredFile
-from codequarry.shared.versions.ledger import read_head
-from codequarry.shared.versions.moving import published
+from codequarry.shared.store.records import StoredFile
+from codequarry.shared.versions.moves import published
 
 if TYPE_CHECKING:
     from codequarry.shared.embedding.port import Embedder
@@ -99,7 +99,7 @@ def _counted(old: "Store", embedder: "Embedder") -> tuple[_Count, list[str]]:
     started = time.monotonic()
     head = read_head(old)
     for timeline in published(head):
-        extent = Extent.of(head, timeline, -1)
+        extent = CopyExtent.of(head, timeline, -1)
         for stored in old.history(timeline):
             if isinstance(stored, StoredFile):
                 count.files += extent.has(stored.record.born, stored.died)

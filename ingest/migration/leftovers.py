@@ -3,9 +3,9 @@
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
+from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.versions.head import Move
-from codequarry.shared.versions.ledger import read_head
 
 
 def remove_left_editions(editions: Editions, grace_seconds: float) -> list[int]:

@@ -9,25 +9,32 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
-from codequarry.ingest.migration.copying import Copier
+from codequarry.ingest.migration.copier import Copier
 from codequarry.ingest.migration.leftovers import remove_left_editions
-from codequarry.ingest.migration.note import NOTE_KEY, Note, Pulse, await_end, claim_note, read_note
+from codequarry.ingest.migration.note import (
+    NOTE_KEY,
+    MigrationHeartbeat,
+    MigrationNote,
+    await_end,
+    claim_note,
+    read_note,
+)
 from codequarry.ingest.migration.switch import copy_documents, switch
-from codequarry.ingest.report import Observe, ignore
+from codequarry.ingest.request.index_request import ObserveRun, ignore
+from codequarry.ingest.request.progress import now
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
-from codequarry.ingest.watch import now
-from codequarry.shared.embedding.permission import check_all_may_leave
+from codequarry.shared.catalog.ledger import published_transactions, read_head
+from codequarry.shared.catalog.repositories import Progress
 from codequarry.shared.embedding.port import Embedder
-from codequarry.shared.opening import open_active, open_settings_model
-from codequarry.shared.repositories.catalog import Progress
+from codequarry.shared.index.identity import Identity, claim_identity, read_identity
+from codequarry.shared.index.opened_index import open_active, open_settings_model
+from codequarry.shared.repositories.model_permission import check_all_may_leave
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.factory import editions_of
-from codequarry.shared.store.identity import Identity, claim_identity, read_identity
 from codequarry.shared.store.port import Store
 from codequarry.shared.versions.head import Head
-from codequarry.shared.versions.ledger import published_transactions, read_head
-from codequarry.shared.versions.moving import published
+from codequarry.shared.versions.moves import published
 
 # Rows and records that a pass may have found and the next one is made while writers wait: a second or two.
 FEW = 2_000
@@ -68,8 +75,8 @@ class _Work:
     new: Store
     edition: int
     embedder: Embedder
-    note: Note
-    observe: Observe
+    note: MigrationNote
+    observe: ObserveRun
     resumed: bool
     permit: Callable[[], None]
 
@@ -84,7 +91,7 @@ class _Plan:
     old: Store
     identity: Identity
     embedder: Embedder
-    observe: Observe
+    observe: ObserveRun
 
     @property
     def wait(self) -> float:
@@ -97,7 +104,7 @@ def with_model(settings: SettingsModel, model: str) -> SettingsModel:
     return settings.model_copy(update={"embedding": settings.embedding.model_copy(update={"model": model})})
 
 
-def migrate(settings: SettingsModel, model: str, observe: Observe = ignore) -> MigrationReport:
+def migrate(settings: SettingsModel, model: str, observe: ObserveRun = ignore) -> MigrationReport:
     """Move the index to ``model``, and say what that took. Stopped at any moment, the next call goes on."""
     settings = with_model(settings, model)
     with closing(editions_of(settings)) as editions, closing(open_settings_model(settings)) as embedder:
@@ -121,7 +128,7 @@ def migrate(settings: SettingsModel, model: str, observe: Observe = ignore) -> M
 def _claimed(plan: _Plan) -> Iterator[_Work]:
     """Open the edition to fill: the one that an earlier migration to the same model left behind, or a new one."""
     holder = new_holder()
-    note = Note(plan.embedder.name, plan.settings.embedding.model, holder, now(), now())
+    note = MigrationNote(plan.embedder.name, plan.settings.embedding.model, holder, now(), now())
 
     def say(phase: str) -> None:
         plan.observe(_progress(replace(note, phase=phase)))
@@ -158,7 +165,7 @@ def _destination(plan: _Plan, say: Callable[[str], None]) -> int:
 def _move(work: _Work, previous: str) -> MigrationReport:
     """Fill the edition and switch to it."""
     started = time.monotonic()
-    with Pulse(work.old, work.new, work.note) as pulse:
+    with MigrationHeartbeat(work.old, work.new, work.note) as pulse:
         until = {int(timeline): number for timeline, number in work.note.copied.items()}
         pulse.update(files_total=_file_versions(work.old, read_head(work.old), until), files_done=0, chunks_done=0)
 
@@ -193,7 +200,7 @@ def _move(work: _Work, previous: str) -> MigrationReport:
     )
 
 
-def _fill(work: _Work, copier: Copier, pulse: Pulse) -> None:
+def _fill(work: _Work, copier: Copier, pulse: MigrationHeartbeat) -> None:
     """Copy until a pass finds little that is new."""
     for number in range(MAX_PASSES):
         work.observe(_progress(pulse.update(phase="catching up" if number else "copying")))
@@ -216,7 +223,7 @@ def _file_versions(store: Store, head: Head, until: dict[int, int]) -> int:
     )
 
 
-def _progress(note: Note) -> Progress:
+def _progress(note: MigrationNote) -> Progress:
     done = min(note.files_done, note.files_total)
     return Progress(
         f"to {note.setting}", note.phase, "", done, note.files_total, note.chunks_done, note.started_at, now()

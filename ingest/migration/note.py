@@ -10,13 +10,14 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from codequarry.ingest.request.progress import now
 from codequarry.ingest.transaction.holder import is_gone, spoken
-from codequarry.ingest.watch import now
+from codequarry.shared.catalog.ledger import change_head
 from codequarry.shared.errors import Conflict, LeaseHeld, StoreError
 from codequarry.shared.store.editions import Editions
-from codequarry.shared.store.port import Document, Store
-from codequarry.shared.versions.ledger import change_head
-from codequarry.shared.versions.moving import beat as beat_move
+from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.store.records import Document
+from codequarry.shared.versions.moves import beat as beat_move
 
 NOTE_KEY = "migration"
 # Often enough that nobody who waits for the end of a migration takes it for dead (ledger.MOVE_SECONDS).
@@ -26,7 +27,7 @@ _LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class MigrationNote:
     """``copied`` says of each timeline (its id as text) up to which transaction the edition has it whole."""
 
     model: str
@@ -52,7 +53,7 @@ class Unfinished:
     """An edition that is being filled, or was left behind half full."""
 
     edition: int
-    note: Note
+    note: MigrationNote
 
     @property
     def is_running(self) -> bool:
@@ -60,10 +61,10 @@ class Unfinished:
         return not is_gone(self.note.holder)
 
 
-def read_note(store: Store) -> Note | None:
+def read_note(store: DocumentStore) -> MigrationNote | None:
     """Return the note of an edition; None in one that is complete."""
     document = store.read_document(NOTE_KEY)
-    return Note(**document.body) if document else None
+    return document.decode(MigrationNote) if document else None
 
 
 def unfinished_migrations(editions: Editions) -> list[Unfinished]:
@@ -80,11 +81,13 @@ def unfinished_migrations(editions: Editions) -> list[Unfinished]:
     return found
 
 
-def claim_note(store: Store, note: Note, seconds: float, say: Callable[[str], None]) -> tuple[Note, bool]:
+def claim_note(
+    store: DocumentStore, note: MigrationNote, seconds: float, say: Callable[[str], None]
+) -> tuple[MigrationNote, bool]:
     """Write a note of ours, or take over that of a migration that died; tell which. LeaseHeld while it lives."""
     while True:
         document = await_end(store, seconds, say)
-        left = Note(**document.body) if document else None
+        left = document.decode(MigrationNote) if document else None
         ours = replace(note, copied=dict(left.copied), started_at=left.started_at) if left else note
         try:
             store.write_document(NOTE_KEY, asdict(ours), document.version if document else None)
@@ -93,7 +96,7 @@ def claim_note(store: Store, note: Note, seconds: float, say: Callable[[str], No
         return ours, left is not None
 
 
-def await_end(store: Store, seconds: float, say: Callable[[str], None]) -> Document | None:
+def await_end(store: DocumentStore, seconds: float, say: Callable[[str], None]) -> Document | None:
     """Return the note that a migration left behind, if any, once it shows no life for ``seconds`` (rule 8).
 
     LeaseHeld as soon as it shows that it lives.
@@ -101,7 +104,7 @@ def await_end(store: Store, seconds: float, say: Callable[[str], None]) -> Docum
     document = seen = store.read_document(NOTE_KEY)
     since = time.monotonic()
     while document and seen and time.monotonic() - since < seconds:
-        note = Note(**document.body)
+        note = document.decode(MigrationNote)
         if is_gone(note.holder):
             break
         if document.version != seen.version:
@@ -112,13 +115,13 @@ def await_end(store: Store, seconds: float, say: Callable[[str], None]) -> Docum
     return document
 
 
-class Pulse:
+class MigrationHeartbeat:
     """A thread that keeps the note up to date while a migration lives, and its hold on the old edition at the end.
 
     ``check`` raises LeaseHeld once somebody else has taken over.
     """
 
-    def __init__(self, old: Store, new: Store, note: Note) -> None:
+    def __init__(self, old: DocumentStore, new: DocumentStore, note: MigrationNote) -> None:
         self.holds = False
         self._old, self._new, self._note = old, new, note
         self._lock = threading.Lock()
@@ -126,7 +129,7 @@ class Pulse:
         self._lost = ""
         self._thread = threading.Thread(target=self._run, name="migration", daemon=True)
 
-    def __enter__(self) -> "Pulse":
+    def __enter__(self) -> "MigrationHeartbeat":
         self._thread.start()
         return self
 
@@ -135,12 +138,12 @@ class Pulse:
         self._thread.join()
 
     @property
-    def note(self) -> Note:
+    def note(self) -> MigrationNote:
         """The note as it is now."""
         with self._lock:
             return self._note
 
-    def update(self, **changes: Any) -> Note:  # noqa: ANN401 - the fields of a note
+    def update(self, **changes: Any) -> MigrationNote:  # noqa: ANN401 - the fields of a note
         """Change the note; it is written with the next beat."""
         with self._lock:
             self._note = replace(self._note, **changes)

@@ -5,20 +5,21 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from codequarry.ingest.collecting.retention import SWEPT
-from codequarry.ingest.migration.copying import Copier
-from codequarry.ingest.migration.note import NOTE_KEY, Pulse
+from codequarry.ingest.migration.copier import Copier
+from codequarry.ingest.migration.note import NOTE_KEY, MigrationHeartbeat
+from codequarry.ingest.request.progress import now
 from codequarry.ingest.transaction.chores import BATCHES, UNDO, note_purge
-from codequarry.ingest.watch import now
+from codequarry.ingest.transaction.retention import SWEPT
+from codequarry.shared.catalog.ledger import change_head, read_head
+from codequarry.shared.catalog.repositories import PROGRESS_PREFIX
 from codequarry.shared.errors import CodequarryError, Conflict
+from codequarry.shared.index.identity import IDENTITY_KEY
 from codequarry.shared.jobs.job_list import JOB_PREFIX, job_in
 from codequarry.shared.jobs.lifecycle import given_back
-from codequarry.shared.repositories.catalog import PROGRESS_PREFIX
-from codequarry.shared.store.identity import IDENTITY_KEY
-from codequarry.shared.store.port import Document, Store
-from codequarry.shared.versions.head import Head
-from codequarry.shared.versions.ledger import HEAD_KEY, change_head, read_head
-from codequarry.shared.versions.moving import hold_still, leave, let_go, successor
+from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.store.records import Document
+from codequarry.shared.versions.head import HEAD_KEY, Head
+from codequarry.shared.versions.moves import hold_still, leave, let_go, successor
 
 # Each edition has its own of these.
 _OWN = frozenset({HEAD_KEY, IDENTITY_KEY, NOTE_KEY})
@@ -28,7 +29,7 @@ _LEFT_BEHIND = (PROGRESS_PREFIX, UNDO, SWEPT, BATCHES)
 MAX_ATTEMPTS = 5
 
 
-def switch(old: Store, new: Store, copier: Copier, pulse: Pulse, edition: int) -> None:
+def switch(old: DocumentStore, new: DocumentStore, copier: Copier, pulse: MigrationHeartbeat, edition: int) -> None:
     """Make ``edition`` the one where the index is, in one write to the old head document."""
     for _ in range(MAX_ATTEMPTS):
         try:
@@ -40,7 +41,7 @@ def switch(old: Store, new: Store, copier: Copier, pulse: Pulse, edition: int) -
     raise Conflict(f"others kept writing in {MAX_ATTEMPTS} attempts to switch; run the command again")
 
 
-def copy_documents(old: Store, new: Store) -> None:
+def copy_documents(old: DocumentStore, new: DocumentStore) -> None:
     """Make the catalog of the new edition what that of the old one is."""
     wanted = {document.key: carried(document) for document in old.list_documents("") if _is_carried(document.key)}
     there = {document.key: document for document in new.list_documents("") if document.key not in _OWN}
@@ -65,7 +66,7 @@ def _is_carried(key: str) -> bool:
     return key not in _OWN and not key.startswith(_LEFT_BEHIND)
 
 
-def _switch(old: Store, new: Store, copier: Copier, pulse: Pulse, edition: int) -> None:
+def _switch(old: DocumentStore, new: DocumentStore, copier: Copier, pulse: MigrationHeartbeat, edition: int) -> None:
     holder, model = pulse.note.holder, pulse.note.setting
     change_head(old, lambda head: (hold_still(head, holder, edition, model), None), holder)
     pulse.holds = True
@@ -87,5 +88,5 @@ def _switch(old: Store, new: Store, copier: Copier, pulse: Pulse, edition: int) 
         pulse.holds = False
 
 
-def _begin_with(new: Store, head: Head) -> None:
+def _begin_with(new: DocumentStore, head: Head) -> None:
     change_head(new, lambda _: (head, None))

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from codequarry.ingest.collecting.retention import SWEEP, SWEPT
-from codequarry.ingest.collecting.unmasked import NOTE as UNMASKED
+from codequarry.ingest.garbage_collection.unmasked_rows import NOTE as UNMASKED
 from codequarry.ingest.migration.switch import carried
-from codequarry.ingest.removing import REMOVAL_PREFIX
+from codequarry.ingest.removal.interrupted_removal import REMOVAL_PREFIX
 from codequarry.ingest.transaction.chores import BATCHES, CHORES
+from codequarry.ingest.transaction.retention import SWEEP, SWEPT
 from codequarry.shared.access.key_list import KEY_PREFIX
-from codequarry.shared.jobs.job_list import ENDED_PREFIX, JOB_PREFIX
-from codequarry.shared.repositories.catalog import (
+from codequarry.shared.catalog.ledger import read_transaction
+from codequarry.shared.catalog.repositories import (
     PROGRESS_PREFIX,
     REF_PREFIX,
     REPOSITORY_PREFIX,
@@ -21,10 +21,10 @@ from codequarry.shared.repositories.catalog import (
     read_repository,
     save_repository,
 )
-from codequarry.shared.store.port import Store
-from codequarry.shared.versions.head import Head, Place
-from codequarry.shared.versions.ledger import HEAD_KEY, read_transaction
-from codequarry.shared.versions.moving import successor
+from codequarry.shared.jobs.job_list import ENDED_PREFIX, JOB_PREFIX
+from codequarry.shared.store.port import DocumentStore, Store
+from codequarry.shared.versions.head import HEAD_KEY, Head, Place
+from codequarry.shared.versions.moves import successor
 from codequarry.shared.versions.transactions import (
     TRANSACTION_PREFIX,
     drop_name,
@@ -98,7 +98,7 @@ def mend_catalog(
     return replace(mended, lost=(*mended.lost, *unknown, *_lost_entries(lost_documents)))
 
 
-def _unknown(store: Store, entries: Sequence[Repository]) -> Iterator[Lost]:
+def _unknown(store: DocumentStore, entries: Sequence[Repository]) -> Iterator[Lost]:
     """Name the repositories with a mirror here where nothing tells any more whether the catalog had them."""
     for entry in entries:
         if read_repository(store, entry.name) is None:
@@ -106,7 +106,7 @@ def _unknown(store: Store, entries: Sequence[Repository]) -> Iterator[Lost]:
 
 
 def _restore_repositories(
-    store: Store, head: Head | None, lost_documents: Sequence[str], entries: Sequence[Repository]
+    store: DocumentStore, head: Head | None, lost_documents: Sequence[str], entries: Sequence[Repository]
 ) -> None:
     """Write lost records again of repositories that the head document has, or that the catalog had by name."""
     for entry in entries:
@@ -137,12 +137,12 @@ def _with_head(store: Store, head: Head, lost_documents: Sequence[str], written:
     return MendedCatalog(tuple(anew), tuple(lost), tuple(known))
 
 
-def _has_older(store: Store, head: Head, repo: str) -> bool:
+def _has_older(store: DocumentStore, head: Head, repo: str) -> bool:
     """Return whether older commits of a default branch are still known, which go when it is indexed again."""
     return bool(store.list_documents(transactions_prefix(head.defaults[repo])))
 
 
-def _without_unknown(store: Store, head: Head) -> tuple[Head, list[Anew]]:
+def _without_unknown(store: DocumentStore, head: Head) -> tuple[Head, list[Anew]]:
     """Take versions out of the head document whose commit, or the state that they lie on, is known by number alone.
 
     They are indexed anew. The default branch stays as it is until that is done.
@@ -186,7 +186,7 @@ def _without_head(store: Store, lost_documents: Sequence[str], written: Sequence
     return MendedCatalog(tuple(anew), (*lost, *(Lost("repository", name, _NO_ORIGIN) for name in gone)))
 
 
-def _write_head(store: Store, head: Head) -> None:
+def _write_head(store: DocumentStore, head: Head) -> None:
     known = store.read_document(HEAD_KEY)
     store.write_document(HEAD_KEY, head.to_json(), known.version if known else None)
 

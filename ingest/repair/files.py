@@ -8,28 +8,28 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from codequarry.ingest.files.reading import ReadingRules
+from codequarry.ingest.files.reader import ReadingRules
+from codequarry.ingest.files.reading_pool import open_readers, reading_processes
+from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import FileTask
-from codequarry.ingest.files.worker import Assignment
-from codequarry.ingest.files.workers import open_readers, reading_processes
 from codequarry.ingest.fsck.versions import Version, read_version
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.git.origins import origin_of_record
-from codequarry.ingest.report import IndexRequest, Workshop
-from codequarry.ingest.sources import fetch_commit
+from codequarry.ingest.request.index_request import IndexRequest, Workshop
+from codequarry.ingest.request.progress import Watch
+from codequarry.ingest.source.source import fetch_commit
 from codequarry.ingest.transaction.lease import Held
 from codequarry.ingest.transaction.plan import skips
-from codequarry.ingest.transaction.writing import Writer, Written
-from codequarry.ingest.watch import Watch
-from codequarry.shared.embedding.permission import check_model_place
+from codequarry.ingest.transaction.writer import Writer, Written
+from codequarry.shared.catalog.ledger import read_head, read_transaction
+from codequarry.shared.catalog.repositories import Repository, Summary, save_summary
 from codequarry.shared.model import INDEXED, FileRecord, Filters
-from codequarry.shared.repositories.catalog import Repository, Summary, save_summary
+from codequarry.shared.repositories.followed_versions import settings_for
+from codequarry.shared.repositories.model_permission import check_model_place
 from codequarry.shared.secret_counts import SecretCounts
-from codequarry.shared.store.port import Store
-from codequarry.shared.triggers.following import settings_for
+from codequarry.shared.store.port import DocumentStore, RowReader, Store
 from codequarry.shared.versions.head import Head
-from codequarry.shared.versions.ledger import read_head, read_transaction
 from codequarry.shared.versions.snapshots import version_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord, transactions_prefix
 
@@ -52,7 +52,7 @@ class NoLease:
         """Do nothing: nobody can take over."""
 
 
-def kept_records(store: Store, head: Head) -> list[TransactionRecord]:
+def kept_records(store: DocumentStore, head: Head) -> list[TransactionRecord]:
     """Return every transaction that somebody may ask for, or that an overlay lies on: those of bases first, by age."""
     found: list[TransactionRecord] = []
     for timeline, state in head.timelines.items():
@@ -85,7 +85,7 @@ def fill_gaps(
         return _write(gaps.missing, record, repository, version, workshop, watch)
 
 
-def _find_gaps(record: TransactionRecord, version: Version, store: Store, head: Head) -> Gaps:
+def _find_gaps(record: TransactionRecord, version: Version, store: RowReader, head: Head) -> Gaps:
     """Compare a commit with what the index shows of it.
 
     What was written for an older commit ends where a version of the file that was not lost begins, or here.
@@ -122,12 +122,12 @@ def _write(
     held = Held(record.timeline, record.number, "", new=False)
     writer = Writer(repository.name, held, workshop, NoLease(), IndexRequest(repository.origin))
     rules = ReadingRules.of(repository.name, settings, version.rules.secrets)
-    assignment = Assignment(version.mirror, rules, settings.indexing.process_memory_bytes)
+    assignment = ReadingOrder(version.mirror, rules, settings.indexing.process_memory_bytes)
     with closing(open_readers(assignment, reading_processes(tasks, settings.indexing))) as readers:
         return writer.write(readers.read(tasks), watch)
 
 
-def note_incomplete(store: Store, record: TransactionRecord) -> None:
+def note_incomplete(store: DocumentStore, record: TransactionRecord) -> None:
     """Let the next import of a version compare all files, as when rules have changed, although its commit is known."""
     document = store.read_document(record.key)
     if document and not record.rules.endswith(INCOMPLETE):

@@ -16,7 +16,7 @@ NAME = "repair.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class RepairNote:
     """What was brought over from which state of the damaged folder (size and time of its files), and what is to do."""
 
     source: Mapping[str, tuple[int, int]]
@@ -24,7 +24,7 @@ class Note:
     mended: MendedCatalog
 
 
-_FORM = TypeAdapter(Note)
+_FORM = TypeAdapter(RepairNote)
 
 
 def state_of(folder: Path) -> dict[str, tuple[int, int]]:
@@ -33,7 +33,7 @@ def state_of(folder: Path) -> dict[str, tuple[int, int]]:
     return {path.name: (path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.exists()}
 
 
-def write_note(folder: Path, note: Note) -> None:
+def write_note(folder: Path, note: RepairNote) -> None:
     """Write the note, whole or not at all."""
     fresh = folder / f"{NAME}.new"
     with open(fresh, "wb", opener=private_opener) as file:
@@ -43,7 +43,7 @@ def write_note(folder: Path, note: Note) -> None:
     fresh.replace(folder / NAME)
 
 
-def read_note(folder: Path) -> Note | None:
+def read_note(folder: Path) -> RepairNote | None:
     """Return the note of an interrupted repair; None if there is none, or another release wrote it."""
     try:
         return _FORM.validate_json((folder / NAME).read_bytes())

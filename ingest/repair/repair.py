@@ -10,25 +10,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from codequarry.ingest.chunking.version import CHUNKER_VERSION
-from codequarry.ingest.entries import noted_entries
 from codequarry.ingest.fsck.storage import embedded_of
-from codequarry.ingest.repair.again import Say, make_again
 from codequarry.ingest.repair.catalog import mend_catalog
-from codequarry.ingest.repair.note import NAME, Note, read_note, state_of, write_note
+from codequarry.ingest.repair.note import NAME, RepairNote, read_note, state_of, write_note
+from codequarry.ingest.repair.reconstruction import Say, make_again
 from codequarry.ingest.repair.report import RepairReport
-from codequarry.ingest.report import Observe, Workshop, ignore
+from codequarry.ingest.request.index_request import ObserveRun, Workshop, ignore
+from codequarry.ingest.run.mirror_entry import noted_entries
 from codequarry.shared.embedding.cache import vector_key
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import ModelMismatch, StoreDamaged, StoreFull
+from codequarry.shared.index.identity import check_identity, claim_identity, read_identity
+from codequarry.shared.index.opened_index import open_settings_model
 from codequarry.shared.model import Chunk
-from codequarry.shared.opening import open_settings_model
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.backups import make_durable, sync
 from codequarry.shared.store.embedded.editions import EmbeddedEditions
-from codequarry.shared.store.embedded.exclusive import alone_with
+from codequarry.shared.store.embedded.folder_lock import alone_with
 from codequarry.shared.store.embedded.salvage import Salvage, salvage
 from codequarry.shared.store.embedded.store import EmbeddedStore
-from codequarry.shared.store.identity import check_identity, claim_identity, read_identity
 
 # Where the new folder is filled, below the data folder.
 UNFINISHED = ".repair"
@@ -36,7 +36,7 @@ UNFINISHED = ".repair"
 ROWS_BETWEEN_LINES = 20_000
 
 
-def repair_index(settings: SettingsModel, say: Say, observe: Observe = ignore) -> RepairReport:
+def repair_index(settings: SettingsModel, say: Say, observe: ObserveRun = ignore) -> RepairReport:
     """Put a whole index in the place of the damaged one; stopped at any moment, the next call goes on.
 
     StoreUnavailable while another process has the index open. This one must have closed it.
@@ -58,7 +58,7 @@ def repair_index(settings: SettingsModel, say: Say, observe: Observe = ignore) -
 
 def _brought_over(
     damaged: Path, target: Path, settings: SettingsModel, embedder: Embedder, say: Say
-) -> tuple[Note, bool]:
+) -> tuple[RepairNote, bool]:
     """Fill the new folder with what can be read; the one of an interrupted repair is taken if nothing changed since."""
     source = state_of(damaged)
     note = read_note(target)
@@ -84,7 +84,7 @@ def _brought_over(
         _claim_model(store, found, embedder, settings)
         entries, may_lack = noted_entries(settings.home), found.may_lack_documents
         mended = mend_catalog(store, found.lost_documents, found.written, entries, may_lack=may_lack)
-    note = Note(source, found, mended)
+    note = RepairNote(source, found, mended)
     write_note(target, note)
     return note, False
 

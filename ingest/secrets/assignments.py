@@ -9,9 +9,9 @@ from typing import Literal
 from codequarry.ingest.secrets.engine import Match, compiled
 from codequarry.ingest.secrets.values import entropy, is_password, is_token
 
-Kind = Literal["password", "secret", "token"]
+AssignmentKind = Literal["password", "secret", "token"]
 
-_KINDS: tuple[Kind, ...] = ("password", "secret", "token")
+_KINDS: tuple[AssignmentKind, ...] = ("password", "secret", "token")
 # What follows a value without quotes: punctuation of ASCII, one byte each.
 _TAIL = ".,:)]}"
 PASSWORD, TOKEN = "assigned-password", "assigned-token"
@@ -63,7 +63,7 @@ _IDENTIFIER = re.compile(r"^[A-Za-z_$][\w$]*$")
 class Assignment:
     """A key called like a secret, what stands between it and its value, and where the value is."""
 
-    kind: Kind
+    kind: AssignmentKind
     separator: str
     value: str
     start: int

@@ -34,7 +34,7 @@ class Match(Protocol):
         ...
 
 
-class Pattern(Protocol):
+class SecretPattern(Protocol):
     """A compiled pattern over bytes in UTF-8."""
 
     def finditer(self, text: bytes) -> Iterator[Match]:
@@ -65,10 +65,10 @@ class KeywordSet:
 
 
 @lru_cache(maxsize=512)
-def compiled(pattern: bytes) -> Pattern:
+def compiled(pattern: bytes) -> SecretPattern:
     """Return a pattern, compiled when it is first used."""
     options = re2.Options()
     options.max_mem = _BYTES_OF_A_PATTERN
     options.log_errors = False
-    made: Pattern = re2.compile(pattern, options)
+    made: SecretPattern = re2.compile(pattern, options)
     return made

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from codequarry.ingest.secrets.allowing import Allowed
+from codequarry.ingest.secrets.allow_list import Allowed
 from codequarry.ingest.secrets.assignments import find_assignments
 from codequarry.ingest.secrets.columns import RULE as COLUMN
 from codequarry.ingest.secrets.columns import find_columns
 from codequarry.ingest.secrets.kubernetes import find_kubernetes_values
-from codequarry.ingest.secrets.masked import MASK, PRIVATE_KEY, MaskedText, Secret
+from codequarry.ingest.secrets.masked_text import MASK, PRIVATE_KEY, FoundSecret, MaskedText
 from codequarry.ingest.secrets.private_keys import find_private_keys
 from codequarry.ingest.secrets.rules import rule_book
 from codequarry.ingest.secrets.values import JUDGES, entropy, is_padding
@@ -32,7 +32,7 @@ def mask(text: str, path: str = "", allowed: Allowed = _NOTHING_ALLOWED) -> Mask
     return MaskedText(_masked(text, kept), kept) if kept else MaskedText(text)
 
 
-def _masked(text: str, secrets: Sequence[Secret]) -> str:
+def _masked(text: str, secrets: Sequence[FoundSecret]) -> str:
     parts: list[str] = []
     done = 0
     for secret in secrets:
@@ -43,47 +43,47 @@ def _masked(text: str, secrets: Sequence[Secret]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def _in_characters(text: str, path: str) -> list[Secret]:
+def _in_characters(text: str, path: str) -> list[FoundSecret]:
     """Return what the rules find, in order, without what lies within another finding."""
     data = text.encode("utf-8", "surrogatepass")
     # Of rules that find the same place the first one names it, in every process: a set would be ordered by chance.
     found = sorted(dict.fromkeys(_found(data, path)), key=lambda one: (one.start, -one.end))
-    alone: list[Secret] = []
+    alone: list[FoundSecret] = []
     for one in found:
         if not alone or one.end > alone[-1].end:
             alone.append(one)
     return alone if len(data) == len(text) else list(_from_bytes(data, alone))
 
 
-def _from_bytes(data: bytes, secrets: Sequence[Secret]) -> Iterator[Secret]:
+def _from_bytes(data: bytes, secrets: Sequence[FoundSecret]) -> Iterator[FoundSecret]:
     """Yield the findings with places in characters instead of bytes."""
     places = sorted({place for one in secrets for place in (one.start, one.end)})
     characters = {0: 0}
     for before, place in pairwise([0, *places]):
         characters[place] = characters[before] + len(data[before:place].decode("utf-8", "surrogatepass"))
     for one in secrets:
-        yield Secret(one.rule, characters[one.start], characters[one.end])
+        yield FoundSecret(one.rule, characters[one.start], characters[one.end])
 
 
-def _found(data: bytes, path: str) -> Iterator[Secret]:
+def _found(data: bytes, path: str) -> Iterator[FoundSecret]:
     lowered = data.lower()
     for start, end in find_private_keys(data):
-        yield Secret(PRIVATE_KEY, start, end)
+        yield FoundSecret(PRIVATE_KEY, start, end)
     for rule in rule_book().worth_trying(lowered):
         judge = JUDGES[rule.judge]
         for start, end in rule.find(data):
             value = data[start:end].decode("utf-8", "replace")
             if not is_padding(value) and entropy(value) >= rule.entropy and judge(value):
-                yield Secret(rule.id, start, end)
+                yield FoundSecret(rule.id, start, end)
     for assignment in find_assignments(data, lowered, path):
-        yield Secret(assignment.rule, assignment.start, assignment.end)
+        yield FoundSecret(assignment.rule, assignment.start, assignment.end)
     for rule_id, start, end in find_kubernetes_values(data):
-        yield Secret(rule_id, start, end)
+        yield FoundSecret(rule_id, start, end)
     for start, end in find_columns(data, lowered, path):
-        yield Secret(COLUMN, start, end)
+        yield FoundSecret(COLUMN, start, end)
 
 
-def _with_repeats(text: str, secrets: tuple[Secret, ...]) -> tuple[Secret, ...]:
+def _with_repeats(text: str, secrets: tuple[FoundSecret, ...]) -> tuple[FoundSecret, ...]:
     """Add the other places at which a secret stands: in a comment, say, or split from its key."""
     found = {text[one.start : one.end]: one.rule for one in secrets if one.end - one.start >= REPEATED}
     if len(found) > MOST_REPEATED:
@@ -91,7 +91,7 @@ def _with_repeats(text: str, secrets: tuple[Secret, ...]) -> tuple[Secret, ...]:
     values = {value: rule for value, rule in found.items() if any(character.isdigit() for character in value)}
     known = {(one.start, one.end) for one in secrets}
     repeats = [
-        Secret(rule, place, place + len(value))
+        FoundSecret(rule, place, place + len(value))
         for value, rule in values.items()
         for place in _places(text, value)
         if (place, place + len(value)) not in known

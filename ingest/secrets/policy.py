@@ -7,8 +7,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from codequarry.ingest.files.globs import globs_of_setting
-from codequarry.ingest.secrets.allowing import Allowed, parse_allow_file
+from codequarry.ingest.secrets.allow_list import Allowed, parse_allow_file
+from codequarry.shared.globs import globs_of_setting
 
 if TYPE_CHECKING:  # the processes that list and read files load no settings
     from codequarry.shared.settings.secrets import SecretSettings

@@ -7,12 +7,12 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from codequarry.ingest.secrets.engine import KeywordSet, Pattern, compiled
+from codequarry.ingest.secrets.engine import KeywordSet, SecretPattern, compiled
 from codequarry.ingest.secrets.policy import RULE_FILES
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SecretRule:
     """A pattern of RE2 over UTF-8, whose time grows with the text alone.
 
     ``group`` is the part of the match that is the secret, 0 for the first group that matched (or all). ``entropy`` is
@@ -20,7 +20,7 @@ class Rule:
     """
 
     id: str
-    pattern: Pattern
+    pattern: SecretPattern
     keywords: tuple[str, ...]
     group: int = 0
     entropy: float = 0.0
@@ -35,7 +35,7 @@ class Rule:
 class RuleBook:
     """All rules that are data, with one pass over a text that says which of them are worth trying."""
 
-    def __init__(self, rules: tuple[Rule, ...]) -> None:
+    def __init__(self, rules: tuple[SecretRule, ...]) -> None:
         self._rules = rules
         keywords = sorted({keyword for rule in rules for keyword in rule.keywords})
         self._keywords = KeywordSet(keywords)
@@ -45,7 +45,7 @@ class RuleBook:
             for keyword in rule.keywords:
                 self._rules_of[places[keyword]].append(number)
 
-    def worth_trying(self, lowered: bytes) -> list[Rule]:
+    def worth_trying(self, lowered: bytes) -> list[SecretRule]:
         """Return the rules of which a keyword is in the text, which is all in lower case."""
         numbers = {number for place in self._keywords.found_in(lowered) for number in self._rules_of[place]}
         return [self._rules[number] for number in sorted(numbers)]
@@ -62,9 +62,9 @@ def _entries(name: str) -> list[dict[str, Any]]:
     return entries
 
 
-def _rule(entry: dict[str, Any]) -> Rule:
+def _rule(entry: dict[str, Any]) -> SecretRule:
     pattern = compiled(entry["regex"].encode())
     keywords = tuple(keyword.lower() for keyword in entry["keywords"])
-    return Rule(
+    return SecretRule(
         entry["id"], pattern, keywords, entry.get("group", 0), entry.get("entropy", 0.0), entry.get("judge", "")
     )

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from codequarry.ingest.git.ancestry import differing_paths, nearest
-from codequarry.ingest.sources import Source
+from codequarry.ingest.source.source import FileSource
 from codequarry.ingest.transaction.chores import noted_purges
-from codequarry.ingest.transaction.plan import Plan, make_plan
-from codequarry.shared.store.port import Store
+from codequarry.ingest.transaction.plan import TransactionPlan, make_plan
+from codequarry.shared.catalog.ledger import published_transactions
+from codequarry.shared.store.port import DocumentStore, RowReader, Store
 from codequarry.shared.versions.head import Head, Place
-from codequarry.shared.versions.ledger import published_transactions
 from codequarry.shared.versions.snapshots import snapshot_at
 from codequarry.shared.versions.transactions import TransactionRecord
 
@@ -26,7 +26,7 @@ class Base:
     """
 
     record: TransactionRecord
-    plan: Plan
+    plan: TransactionPlan
 
     @property
     def place(self) -> Place:
@@ -45,7 +45,7 @@ def is_overlay(head: Head, timeline: int) -> bool:
     return bool(state.pins) or bool(state.lease and state.lease.base)
 
 
-def choose_base(store: Store, head: Head, source: Source, repo: str, current: Place | None) -> Base | None:
+def choose_base(store: Store, head: Head, source: FileSource, repo: str, current: Place | None) -> Base | None:
     """Return the best base for a version; of two that are as good the ``current`` one, then the default branch.
 
     None where the repository has no full timeline.
@@ -53,7 +53,7 @@ def choose_base(store: Store, head: Head, source: Source, repo: str, current: Pl
     candidates = list(dict.fromkeys(_candidates(store, head, source, repo)))
     if candidates:
         _ = source.tasks  # git compares trees without a limit: the one that is new must have been listed within it
-    plans: dict[Place, Plan] = {}
+    plans: dict[Place, TransactionPlan] = {}
 
     def paths(record: TransactionRecord) -> int:
         # Where the same rules decided, git knows the number without a look at the index.
@@ -74,13 +74,13 @@ def choose_base(store: Store, head: Head, source: Source, repo: str, current: Pl
     return Base(best, plans.get((best.timeline, best.number)) or plan_over(store, head, source, best))
 
 
-def plan_over(store: Store, head: Head, source: Source, record: TransactionRecord) -> Plan:
+def plan_over(store: RowReader, head: Head, source: FileSource, record: TransactionRecord) -> TransactionPlan:
     """Compare a version with a published state, path by path, in blob, rules and presence."""
     live = store.files(snapshot_at(head, record.timeline, record.number))
     return make_plan(source.tasks, live, source.forced)
 
 
-def _candidates(store: Store, head: Head, source: Source, repo: str) -> Iterator[TransactionRecord]:
+def _candidates(store: DocumentStore, head: Head, source: FileSource, repo: str) -> Iterator[TransactionRecord]:
     """Yield of each full timeline the newest state, the oldest, and the nearest in the history of the commit."""
     by_commit: dict[str, TransactionRecord] = {}
     for timeline in _full_timelines(store, head, source, repo):
@@ -94,7 +94,7 @@ def _candidates(store: Store, head: Head, source: Source, repo: str) -> Iterator
         yield by_commit[found]
 
 
-def _full_timelines(store: Store, head: Head, source: Source, repo: str) -> Sequence[int]:
+def _full_timelines(store: DocumentStore, head: Head, source: FileSource, repo: str) -> Sequence[int]:
     """Return the timelines that may be a base, the default one first.
 
     Not one of a working tree, which is no commit, nor one that is to go as soon as no overlay lies on it.

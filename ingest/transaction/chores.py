@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable, Collection
 
-from codequarry.ingest.collecting.retention import sweep_key, swept_key
+from codequarry.ingest.transaction.retention import sweep_key, swept_key
+from codequarry.shared.catalog.ledger import change_head, read_head
+from codequarry.shared.catalog.repositories import SUMMARY_PREFIX
 from codequarry.shared.errors import Conflict
-from codequarry.shared.repositories.catalog import SUMMARY_PREFIX
-from codequarry.shared.store.port import Store
+from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.versions.head import Head, Timeline
-from codequarry.shared.versions.ledger import change_head, read_head
 from codequarry.shared.versions.transactions import abort, check_held, drop_timeline, transactions_prefix
 
 CHORES = "chore:"
@@ -38,7 +38,7 @@ def _undo(store: Store, timeline: int, number: int) -> None:
     _forget_batches(store, batches_prefix(timeline, number))
 
 
-def _forget_batches(store: Store, prefix: str) -> None:
+def _forget_batches(store: DocumentStore, prefix: str) -> None:
     """Remove shared batches, their plans first: who still takes a batch sees that the plan is gone, and withdraws."""
     for document in store.list_documents(prefix):
         if document.key.endswith(PLAN):
@@ -46,7 +46,7 @@ def _forget_batches(store: Store, prefix: str) -> None:
     _forget(store, prefix)
 
 
-def _forget(store: Store, prefix: str) -> None:
+def _forget(store: DocumentStore, prefix: str) -> None:
     for document in store.list_documents(prefix):
         store.delete_document(document.key)
 
@@ -63,13 +63,13 @@ def discard(store: Store, timeline: int, number: int, holder: str) -> None:
     purge_timeline(store, timeline)
 
 
-def note_purge(store: Store, timeline: int) -> None:
+def note_purge(store: DocumentStore, timeline: int) -> None:
     """Note that a timeline goes as soon as another one is published in its place."""
     _note(store, f"{PURGE}{timeline:010d}")
 
 
 def drop_noted(
-    store: Store, choose: Callable[[Head], Collection[int]], change: Callable[[Head], Head]
+    store: DocumentStore, choose: Callable[[Head], Collection[int]], change: Callable[[Head], Head]
 ) -> Collection[int]:
     """Change the head document so that the timelines chosen by its newest state go, and return these.
 
@@ -89,7 +89,7 @@ def drop_noted(
     return dropped
 
 
-def noted_purges(store: Store) -> frozenset[int]:
+def noted_purges(store: DocumentStore) -> frozenset[int]:
     """Return the timelines of which it is noted that they go."""
     return frozenset(int(note.key.removeprefix(PURGE)) for note in store.list_documents(PURGE))
 
@@ -121,7 +121,7 @@ def _finish_undo(store: Store, head: Head, key: str, timeline: int, number: int)
     store.delete_document(key)
 
 
-def _is_dropped(store: Store, head: Head, timeline: int) -> bool:
+def _is_dropped(store: DocumentStore, head: Head, timeline: int) -> bool:
     """Drop a timeline that was noted, if its time has come, and tell whether it is out of the head document."""
     state = head.timelines.get(timeline)
     if state is None:
@@ -157,7 +157,7 @@ def purge_timeline(store: Store, timeline: int) -> None:
         _forget(store, prefix)
 
 
-def _note(store: Store, key: str) -> None:
+def _note(store: DocumentStore, key: str) -> None:
     """Write a note; one that is there already says the same."""
     try:
         store.write_document(key, {}, None)

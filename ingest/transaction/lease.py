@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from codequarry.ingest.transaction.holder import NOBODY, is_gone, spoken
+from codequarry.shared.catalog.ledger import change_head, read_head
 from codequarry.shared.errors import Conflict, LeaseHeld, StoreError
-from codequarry.shared.store.port import Store
+from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.head import Head, Lease, Place
-from codequarry.shared.versions.ledger import change_head, read_head
 from codequarry.shared.versions.transactions import beat, check_held, take_over
 
 # A holder beats three times before its lease expires, so that one slow write costs nothing.
@@ -39,7 +39,9 @@ def leases_of(head: Head, repo: str, ref: str) -> dict[int, Lease]:
     return {key: state.lease for key, state in states if (state.repo, state.ref) == (repo, ref) and state.lease}
 
 
-def await_end(store: Store, timeline: int, lease: Lease, seconds: float, say: Callable[[str], None]) -> Lease | None:
+def await_end(
+    store: DocumentStore, timeline: int, lease: Lease, seconds: float, say: Callable[[str], None]
+) -> Lease | None:
     """Return the lease when its holder is gone or has not beaten for ``seconds`` by our own clock (rule 8).
 
     None when the lease is no longer there; LeaseHeld as soon as a beat shows that the holder lives.
@@ -59,7 +61,7 @@ def await_end(store: Store, timeline: int, lease: Lease, seconds: float, say: Ca
     return lease
 
 
-def seize(store: Store, timeline: int, lease: Lease, holder: str) -> bool:
+def seize(store: DocumentStore, timeline: int, lease: Lease, holder: str) -> bool:
     """Take over a lease as it was last seen; False if someone else was first."""
     try:
         change_head(store, lambda head: (take_over(head, timeline, lease, holder), None))
@@ -68,7 +70,7 @@ def seize(store: Store, timeline: int, lease: Lease, holder: str) -> bool:
     return True
 
 
-def give_back(store: Store, held: Held) -> None:
+def give_back(store: DocumentStore, held: Held) -> None:
     """Leave the transaction open, to be resumed, and its lease to anyone."""
 
     def change(head: Head) -> tuple[Head, None]:
@@ -85,7 +87,7 @@ class Heartbeat:
     ``check`` raises LeaseHeld once the lease is lost: nothing may be written after that (rule 2).
     """
 
-    def __init__(self, store: Store, held: Held, lease_seconds: float) -> None:
+    def __init__(self, store: DocumentStore, held: Held, lease_seconds: float) -> None:
         self._store, self._held, self._lease_seconds = store, held, lease_seconds
         self._stop = threading.Event()
         self._lost: str | None = None

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from codequarry.ingest.git.ancestry import is_ancestor
-from codequarry.ingest.sources import Source
+from codequarry.ingest.source.source import FileSource
 from codequarry.ingest.transaction.bases import Base, choose_base, is_overlay, plan_over
 from codequarry.ingest.transaction.plan import make_plan
+from codequarry.shared.catalog.ledger import read_transaction
 from codequarry.shared.errors import Conflict
 from codequarry.shared.settings.index import IndexingSettings
 from codequarry.shared.store.port import Store
 from codequarry.shared.versions.head import Head, Place
-from codequarry.shared.versions.ledger import read_transaction
 from codequarry.shared.versions.snapshots import snapshot_at
 
 # A default branch that was moved to other history and differs in more than this share of its tree, and in more than
@@ -47,7 +47,7 @@ def current_timeline(head: Head, repo: str, key: str) -> int | None:
 class Placer:
     """Decides where one version goes, again whenever the head document has changed under it."""
 
-    def __init__(self, store: Store, source: Source, repo: str, settings: IndexingSettings, *, full: bool) -> None:
+    def __init__(self, store: Store, source: FileSource, repo: str, settings: IndexingSettings, *, full: bool) -> None:
         self._store, self._source, self._repo, self._full = store, source, repo, full
         self._settings = settings
         self._bases: dict[Place, Base] = {}

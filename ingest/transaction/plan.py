@@ -10,7 +10,7 @@ from codequarry.shared.secret_counts import SecretCounts
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TransactionPlan:
     """``changed`` files are written; the live rows and records of ``retired`` paths end; ``kept`` ones stay.
 
     ``removed`` of the retired paths are in the tree no more. ``kept_verdicts`` counts the verdicts of those that stay,
@@ -35,7 +35,9 @@ class Plan:
         return len(self.changed) + self.removed
 
 
-def make_plan(tasks: Iterable[FileTask], live: Iterable[FileRecord], forced: Collection[str] = frozenset()) -> Plan:
+def make_plan(
+    tasks: Iterable[FileTask], live: Iterable[FileRecord], forced: Collection[str] = frozenset()
+) -> TransactionPlan:
     """Compare a commit's files with the live records (rule 4); what lies at a ``forced`` path is replaced anyway."""
     records: dict[str, FileRecord] = {}
     doubled: set[str] = set()
@@ -60,7 +62,7 @@ def make_plan(tasks: Iterable[FileTask], live: Iterable[FileRecord], forced: Col
     replaced = {task.path for task in changed if task.path in records}
     retired = frozenset(removed | replaced).union(forced)
     secrets = SecretCounts.of_details(filter(None, details))
-    return Plan(tuple(changed), retired, len(removed), kept.total(), dict(kept), secrets)
+    return TransactionPlan(tuple(changed), retired, len(removed), kept.total(), dict(kept), secrets)
 
 
 def skips(verdicts: Mapping[str, int]) -> dict[str, int]:

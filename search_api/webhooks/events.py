@@ -7,13 +7,13 @@ from typing import Literal
 from codequarry.shared.errors import UsageError
 from codequarry.shared.versions.refs import Ref, check_ref, is_null_commit
 
-Change = Literal["moved", "deleted", "closed"]
+RefChange = Literal["moved", "deleted", "closed"]
 HEADS, TAGS = "refs/heads/", "refs/tags/"
 MAX_TEXT_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NamedRepository:
     """The repository that a delivery is about: every spelling of its origin, and its default branch, if it says so.
 
     ``name`` is what the index calls it, where the sender knows that.
@@ -32,9 +32,9 @@ class Event:
     """
 
     name: str
-    place: Place
+    place: NamedRepository
     ref: Ref | None
-    change: Change
+    change: RefChange
     commit: str = ""
     asked: bool = False
     alternatives: tuple[Ref, ...] = ()
@@ -49,16 +49,16 @@ class Unconcerned:
 
 
 Parsed = Event | Unconcerned
-Body = Mapping[str, object]
+Payload = Mapping[str, object]
 
 
-def table(body: Body, name: str) -> Body:
+def table(body: Payload, name: str) -> Payload:
     """Return a JSON object in a body, an empty one where it is missing or something else."""
     value = body.get(name)
     return value if isinstance(value, Mapping) else {}
 
 
-def text(body: Body, *names: str) -> str:
+def text(body: Payload, *names: str) -> str:
     """Return a text in nested objects of a body, "" where it is missing, null or something else."""
     for name in names[:-1]:
         body = table(body, name)
@@ -66,7 +66,7 @@ def text(body: Body, *names: str) -> str:
     return value if isinstance(value, str) and len(value) <= MAX_TEXT_CHARACTERS and "\0" not in value else ""
 
 
-def required(body: Body, *names: str) -> str:
+def required(body: Payload, *names: str) -> str:
     """Return a text in nested objects of a body; UsageError names it where it is missing."""
     value = text(body, *names)
     if not value:
@@ -74,7 +74,7 @@ def required(body: Body, *names: str) -> str:
     return value
 
 
-def texts(body: Body, *names: str) -> tuple[str, ...]:
+def texts(body: Payload, *names: str) -> tuple[str, ...]:
     """Return those of some fields of a body that are texts."""
     return tuple(value for name in names if (value := text(body, name)))
 
@@ -106,7 +106,7 @@ def pull_ref(number: object) -> Ref:
     return ref
 
 
-def pushed(name: str, place: Place, full_name: str, after: str) -> Parsed:
+def pushed(name: str, place: NamedRepository, full_name: str, after: str) -> Parsed:
     """Read a push: the full name of a ref, and its newest commit, or zeros where it was deleted."""
     ref = full_ref(full_name)
     if ref is None:

@@ -1,32 +1,70 @@
 """Deliveries of any CI system: ``{"repo" or "originUri", "ref", "commit"}``."""
 
-from codequarry.search_api.webhooks.events import Body, Change, Event, Parsed, Place, commit_of, text
-from codequarry.shared.errors import UnknownName, UsageError
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, Field
+from werkzeug.datastructures import Headers
+
+from codequarry.search_api.query.request_body import Line, RequestBody
+from codequarry.search_api.webhooks.events import Event, NamedRepository, Parsed, Payload, RefChange, commit_of
+from codequarry.search_api.webhooks.provider import SignedDelivery, WebhookProvider
+from codequarry.search_api.webhooks.signatures import HUB_PREFIX, check_hex, check_time
+from codequarry.shared.errors import Unauthorized, UsageError
 from codequarry.shared.versions.refs import NAMED_KINDS, Ref, check_ref, is_null_commit
 
-GENERIC_FIELDS: tuple[str, ...] = ("repo", "originUri", "ref", "commit")
 EVENT = "generic"
 PULL = "pull/"
 
 
-def read_generic(body: Body) -> Parsed:
-    """Read a delivery; UnknownName and UsageError say what is wrong with it."""
-    for name in body:
-        if name not in GENERIC_FIELDS:
-            raise UnknownName("field", str(name), GENERIC_FIELDS)
-    for name in GENERIC_FIELDS:
-        if body.get(name) is not None and not text(body, name):
-            raise UsageError(f"'{name}' must be a text")
-    repo, origin, commit = text(body, "repo"), text(body, "originUri"), text(body, "commit")
-    if bool(repo) == bool(origin):
-        raise UsageError("give 'repo', the name in the index, or 'originUri', where it comes from")
-    if commit and not commit_of(commit):
+def check_generic(delivery: SignedDelivery) -> int:
+    """Check ``X-Codequarry-Signature``: the hexadecimal HMAC-SHA256 of ``ID.TIMESTAMP.BODY``."""
+    headers = delivery.headers
+    given = headers.get("X-Codequarry-Signature", "").removeprefix(HUB_PREFIX)
+    identifier, timestamp = headers.get("X-Codequarry-Delivery", ""), headers.get("X-Codequarry-Timestamp", "")
+    if not (given and identifier and timestamp):
+        raise Unauthorized(
+            "the headers X-Codequarry-Signature, X-Codequarry-Delivery and X-Codequarry-Timestamp are needed"
+        )
+    signed = b".".join((identifier.encode(), timestamp.encode(), delivery.body))
+    fitting = check_hex(given, signed, delivery.secrets)
+    check_time(timestamp, delivery.now, delivery.tolerance)
+    return fitting
+
+
+def _checked_commit(commit: str) -> str:
+    if not commit_of(commit):
         raise UsageError("'commit' must be a whole commit: 40 or 64 hexadecimal digits")
-    place = Place((origin,) if origin else (), name=repo)
-    change: Change = "deleted" if is_null_commit(commit) else "moved"
-    refs = _refs(text(body, "ref"))
+    return commit_of(commit)
+
+
+class GenericDelivery(RequestBody):
+    """What `POST /webhooks/generic` takes; signed as docs/webhooks.md says."""
+
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = [
+        {"repo": "core", "ref": "main", "commit": "1f2e3d4c5b6a79881f2e3d4c5b6a79881f2e3d4c"}
+    ]
+
+    repo: Line = Field("", description="its name in the index; or originUri")
+    originUri: Line = Field("", description="where it comes from; scheme, user, case and .git don't count")
+    ref: Line = Field("", description="a branch, a tag or pull/12; the default branch if not given")
+    commit: Annotated[Line, AfterValidator(_checked_commit)] = Field(
+        "",
+        description="its newest commit in full, if known; zeros: deleted",
+        json_schema_extra={"pattern": r"^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$"},
+    )
+
+
+def read_generic(_: Headers, body: Payload) -> Parsed:
+    """Read a delivery; UnknownName and UsageError say what is wrong with it."""
+    given = GenericDelivery.read(body)
+    if bool(given.repo) == bool(given.originUri):
+        raise UsageError("give 'repo', the name in the index, or 'originUri', where it comes from")
+    place = NamedRepository((given.originUri,) if given.originUri else (), name=given.repo)
+    change: RefChange = "deleted" if is_null_commit(given.commit) else "moved"
+    refs = _refs(given.ref)
     first = refs[0] if refs else None
-    return Event(EVENT, place, first, change, commit_of(commit), asked=True, alternatives=refs[1:])
+    return Event(EVENT, place, first, change, given.commit, asked=True, alternatives=refs[1:])
 
 
 def _refs(name: str) -> tuple[Ref, ...]:
@@ -48,3 +86,8 @@ def _in_full(name: str) -> tuple[Ref, ...]:
         return (Ref.of_key(name),)
     except ValueError:
         return ()
+
+
+GENERIC = WebhookProvider(
+    "generic", "any CI system", ("X-Codequarry-Delivery",), check_generic, lambda _: True, read_generic
+)

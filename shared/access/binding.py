@@ -1,13 +1,13 @@
 """Ids for what an older version wrote, and grants bound to them: by each run, and by the service when it opens."""
 
 from codequarry.shared.access.key_list import bind_grants, ids_by_name
-from codequarry.shared.repositories.catalog import identified, list_repositories, update_repository
-from codequarry.shared.store.port import Store
-from codequarry.shared.versions.ledger import change_head, read_head
+from codequarry.shared.catalog.ledger import change_head, read_head
+from codequarry.shared.catalog.repositories import identified, list_repositories, update_repository
+from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.transactions import identify
 
 
-def bind_index(store: Store) -> None:
+def bind_index(store: DocumentStore) -> None:
     """Give each repository and each of its timelines an id, then bind the grants; nothing is written if all have it.
 
     Whatever this is interrupted by, the next call goes on with it.

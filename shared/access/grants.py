@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from codequarry.shared.catalog.repositories import Repository
 from codequarry.shared.errors import Forbidden
 from codequarry.shared.model import PathGlobs
-from codequarry.shared.repositories.catalog import Repository
 from codequarry.shared.versions.head import Head
 
-Scope = Literal["search", "index", "admin"]
-SCOPES: tuple[Scope, ...] = ("search", "index", "admin")
+KeyScope = Literal["search", "index", "admin"]
+SCOPES: tuple[KeyScope, ...] = ("search", "index", "admin")
 ALL_PATHS = PathGlobs()
 
 
@@ -57,10 +57,10 @@ class Principal:
     """Who asks: a person, an agent, a CI system. ``admin`` includes the other scopes, but sees no more than granted."""
 
     name: str
-    scopes: frozenset[Scope]
+    scopes: frozenset[KeyScope]
     grants: tuple[Grant, ...]
 
-    def require(self, scope: Scope) -> None:
+    def require(self, scope: KeyScope) -> None:
         """Raise Forbidden where this principal lacks a scope."""
         if scope not in self.scopes and "admin" not in self.scopes:
             raise Forbidden(f"this needs the scope '{scope}', which this key has not")

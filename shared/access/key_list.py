@@ -5,22 +5,22 @@ from dataclasses import replace
 
 from codequarry.shared.access.grants import LOST, PENDING, Grant
 from codequarry.shared.access.keys import ApiKey, bound, granted, renamed, without_repository
+from codequarry.shared.catalog.documents import write_settled
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.catalog.repositories import Repository, list_repositories
 from codequarry.shared.errors import Conflict, NotIndexed, UsageError
-from codequarry.shared.repositories.catalog import Repository, list_repositories
-from codequarry.shared.store.port import Store
-from codequarry.shared.versions.ledger import read_head
-from codequarry.shared.versions.settled import write_settled
+from codequarry.shared.store.port import DocumentStore
 
 KEY_PREFIX = "key:"
 
 
-def list_keys(store: Store) -> list[ApiKey]:
+def list_keys(store: DocumentStore) -> list[ApiKey]:
     """Return every key that there ever was, the oldest first."""
     keys = [ApiKey.from_document(document.body) for document in store.list_documents(KEY_PREFIX)]
     return sorted(keys, key=lambda key: (key.created_at, key.id))
 
 
-def find_key(store: Store, asked: str) -> ApiKey:
+def find_key(store: DocumentStore, asked: str) -> ApiKey:
     """Return the key with an id, or the only one of a name that is not revoked; UsageError says what else there is."""
     keys = list_keys(store)
     found = [key for key in keys if key.id == asked] or [
@@ -33,21 +33,21 @@ def find_key(store: Store, asked: str) -> ApiKey:
     return found[0]
 
 
-def add_key(store: Store, key: ApiKey) -> ApiKey:
+def add_key(store: DocumentStore, key: ApiKey) -> ApiKey:
     """Write a new key and return it, its grants bound to the repositories that they name."""
     made = bound(key, ids_by_name(store))
     write_settled(store, KEY_PREFIX + key.id, made.to_document(), None)
     return _settled(store, made)
 
 
-def grant_to_key(store: Store, key_id: str, grants: Sequence[Grant]) -> ApiKey:
+def grant_to_key(store: DocumentStore, key_id: str, grants: Sequence[Grant]) -> ApiKey:
     """Let a key see more, and return it; UsageError for more than a key can have."""
     ids = ids_by_name(store)
     wanted = [replace(one, repo_id="" if one.is_pattern else ids.get(one.repos, PENDING)) for one in grants]
     return _settled(store, _write(store, key_id, lambda known: granted(known, wanted)))
 
 
-def _settled(store: Store, key: ApiKey) -> ApiKey:
+def _settled(store: DocumentStore, key: ApiKey) -> ApiKey:
     """Bind what was still pending when it was written: a repository may have taken the name in between.
 
     Who adds a repository writes it first and then looks for grants that wait for it, so one of both sees the other.
@@ -58,17 +58,17 @@ def _settled(store: Store, key: ApiKey) -> ApiKey:
     return _write(store, key.id, lambda known: bound(known, ids))
 
 
-def ids_by_name(store: Store) -> dict[str, str]:
+def ids_by_name(store: DocumentStore) -> dict[str, str]:
     """Return the ids of the repositories in the catalog, by name."""
     return {repository.name: repository.id for repository in list_repositories(store)}
 
 
-def bind_pending(store: Store, repository: Repository) -> None:
+def bind_pending(store: DocumentStore, repository: Repository) -> None:
     """Give a repository that was just added the grants that wait for its name."""
     _bind(store, {repository.name: repository.id}, PENDING)
 
 
-def bind_grants(store: Store) -> None:
+def bind_grants(store: DocumentStore) -> None:
     """Bind all grants that can be bound: what a process that died left, or an older version wrote.
 
     A grant by an older version whose name no repository has is LOST: it may be left over from a removal, and whoever
@@ -77,13 +77,13 @@ def bind_grants(store: Store) -> None:
     _bind(store, ids_by_name(store), LOST)
 
 
-def _bind(store: Store, ids: Mapping[str, str], otherwise: str) -> None:
+def _bind(store: DocumentStore, ids: Mapping[str, str], otherwise: str) -> None:
     for key in list_keys(store):
         if bound(key, ids, otherwise) != key:
             _write(store, key.id, lambda known: bound(known, ids, otherwise))
 
 
-def change_key(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) -> ApiKey:
+def change_key(store: DocumentStore, key_id: str, change: Callable[[ApiKey], ApiKey]) -> ApiKey:
     """Apply a rule of ``keys.py`` and return the key; NotIndexed if there is none, and what the rule raises.
 
     IndexMoved where the index went on in another edition meanwhile, which may lack the change: make it again.
@@ -91,7 +91,7 @@ def change_key(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) ->
     return _write(store, key_id, change)
 
 
-def dangling_grants(store: Store) -> list[tuple[ApiKey, Grant]]:
+def dangling_grants(store: DocumentStore) -> list[tuple[ApiKey, Grant]]:
     """Return the grants that show nothing and never will, with their keys: of repositories that are gone.
 
     No harm comes of them, since an id is never used again; but somebody may think that they still show something.
@@ -106,7 +106,7 @@ def dangling_grants(store: Store) -> list[tuple[ApiKey, Grant]]:
     ]
 
 
-def note_use(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) -> None:
+def note_use(store: DocumentStore, key_id: str, change: Callable[[ApiKey], ApiKey]) -> None:
     """Write down that a key was used, if nobody else changes it at this moment."""
     document = store.read_document(KEY_PREFIX + key_id)
     if document is not None:
@@ -115,14 +115,14 @@ def note_use(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) -> N
         store.write_document(document.key, changed.to_document(), document.version)
 
 
-def forget_in_grants(store: Store, repo: str, repo_id: str) -> None:
+def forget_in_grants(store: DocumentStore, repo: str, repo_id: str) -> None:
     """Withdraw the grants of one repository, which is being removed, and those that wait for its name."""
     for key in list_keys(store):
         if without_repository(key, repo, repo_id) != key:
             _write(store, key.id, lambda known: without_repository(known, repo, repo_id))
 
 
-def rename_in_grants(store: Store, repo_id: str, new: Repository) -> None:
+def rename_in_grants(store: DocumentStore, repo_id: str, new: Repository) -> None:
     """Let the grants of one repository speak of it by its new name.
 
     Its id stays, except where an older version began to rename it, which gave the new name an id of its own.
@@ -132,7 +132,7 @@ def rename_in_grants(store: Store, repo_id: str, new: Repository) -> None:
             _write(store, key.id, lambda known: renamed(known, repo_id, new.name, new.id))
 
 
-def _write(store: Store, key_id: str, change: Callable[[ApiKey], ApiKey]) -> ApiKey:
+def _write(store: DocumentStore, key_id: str, change: Callable[[ApiKey], ApiKey]) -> ApiKey:
     while True:
         document = store.read_document(KEY_PREFIX + key_id)
         if document is None:

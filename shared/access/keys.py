@@ -14,10 +14,10 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import Any, Literal
 
-from codequarry.shared.access.grants import LOST, PENDING, SCOPES, Grant, Principal, Scope
+from codequarry.shared.access.grants import LOST, PENDING, SCOPES, Grant, KeyScope, Principal
 from codequarry.shared.errors import UnknownName, UsageError
+from codequarry.shared.filters import glob_to_regex
 from codequarry.shared.model import PathGlobs
-from codequarry.shared.store.filters import glob_to_regex
 
 TOKEN_PREFIX = "cq"
 SECRET_BYTES = 32
@@ -37,7 +37,7 @@ KeyState = Literal["active", "expired", "revoked"]
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
+class KeySecret:
     """The hash of one secret of a key; ``expires_at`` is "" where it lives as long as the key."""
 
     digest: str
@@ -51,9 +51,9 @@ class ApiKey:
 
     id: str
     name: str
-    scopes: tuple[Scope, ...]
+    scopes: tuple[KeyScope, ...]
     grants: tuple[Grant, ...]
-    secrets: tuple[Secret, ...]
+    secrets: tuple[KeySecret, ...]
     created_at: str
     created_by: str = ""
     expires_at: str = ""
@@ -114,7 +114,7 @@ class ApiKey:
             Grant(one["repos"], PathGlobs(*map(tuple, one["paths"].values())), one.get("repo_id", ""))
             for one in body["grants"]
         )
-        found = tuple(Secret(**one) for one in body["secrets"])
+        found = tuple(KeySecret(**one) for one in body["secrets"])
         return cls(**{**body, "scopes": tuple(body["scopes"]), "grants": grants, "secrets": found})
 
 
@@ -155,12 +155,12 @@ def new_key(
     return ApiKey(key_id, name, checked, tuple(grants), (secret,), secret.created_at, created_by, expires_at), token
 
 
-def _new_secret(key_id: str) -> tuple[Secret, str]:
+def _new_secret(key_id: str) -> tuple[KeySecret, str]:
     text = secrets.token_urlsafe(SECRET_BYTES)
-    return Secret(hash_of(text), moment()), f"{TOKEN_PREFIX}_{key_id}_{text}"
+    return KeySecret(hash_of(text), moment()), f"{TOKEN_PREFIX}_{key_id}_{text}"
 
 
-def check_scopes(scopes: Sequence[str]) -> tuple[Scope, ...]:
+def check_scopes(scopes: Sequence[str]) -> tuple[KeyScope, ...]:
     """Return scopes in their order, each once; UnknownName for what is none."""
     for name in scopes:
         if name not in SCOPES:

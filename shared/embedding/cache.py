@@ -4,14 +4,12 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from codequarry.shared.embedding.port import Embedder, Vector
+from codequarry.shared.arrays import Vector
+from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import TextsRefused
-from codequarry.shared.store.port import Store
+from codequarry.shared.store.port import VectorCache
 from codequarry.shared.telemetry.metrics import count_embeddings, embedding_timed
-
-# Texts between two writes to the cache, for an embedder that names no number of its own.
-_BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ def vector_key(model_name: str, text: str) -> str:
     return digest.hexdigest()
 
 
-def embed_with_cache(texts: Sequence[str], embedder: Embedder, store: Store) -> CachedEmbeddings:
+def embed_with_cache(texts: Sequence[str], embedder: Embedder, store: VectorCache) -> CachedEmbeddings:
     """Return the vectors of ``texts``, embedding only what the cache lacks.
 
     New vectors go to the cache batch by batch, so that an interrupted run does not pay for them again. Texts that the
@@ -49,7 +47,7 @@ def embed_with_cache(texts: Sequence[str], embedder: Embedder, store: Store) -> 
     vectors = store.cached_vectors(first)
     missing = sorted(index for key, index in first.items() if key not in vectors)
     refused: dict[str, str] = {}
-    size = int(getattr(embedder, "preferred_batch", _BATCH))
+    size = embedder.preferred_batch
     for start in range(0, len(missing), size):
         batch = missing[start : start + size]
         made = _embed([texts[index] for index in batch], [keys[index] for index in batch], embedder, refused)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codequarry.shared.embedding.explanation import Explaining, Explanation
+from codequarry.shared.embedding.explanation import Explaining, TokenExplanation
 from codequarry.shared.embedding.port import Embedder
 
 
@@ -20,7 +20,7 @@ class Comparison:
     windows: int
     window: int
     query_cut: bool
-    explanation: Explanation | None
+    explanation: TokenExplanation | None
 
 
 def compare(embedder: Embedder, query: str, document: str, most: int) -> Comparison:
@@ -42,6 +42,6 @@ def explains(embedder: Embedder) -> bool:
     return isinstance(embedder, Explaining)
 
 
-def explain(embedder: Embedder, query: str, document: str, most: int) -> Explanation | None:
+def explain(embedder: Embedder, query: str, document: str, most: int) -> TokenExplanation | None:
     """Return why two texts are near, if the model can tell."""
     return embedder.explain(query, document, most) if isinstance(embedder, Explaining) else None

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 import stamina
 
-from codequarry.shared.embedding.patience import Patience, retry_after
+from codequarry.shared.embedding.retries import Patience, retry_after
 from codequarry.shared.errors import EmbedderUnavailable, EmbeddingError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _REFUSALS = frozenset({400, 413, 422})
 _PASSING = frozenset({408, 409, 425, 429})
 
 
-class Refused(EmbeddingError):
+class RefusedText(EmbeddingError):
     """The server takes the request not as it is: for a text in it, for its size, or for its other fields."""
 
 
@@ -49,7 +49,7 @@ class Endpoint:
     fields: Mapping[str, object]
 
 
-class Credentials:
+class ApiCredentials:
     """What is sent as Authorization, kept out of every text; a class without a repr of its content."""
 
     def __init__(self, header: str | None = None, secrets: Sequence[str] = ()) -> None:
@@ -69,24 +69,24 @@ class Credentials:
         return text
 
 
-def split_account(url: str, api_key: str | None) -> tuple[str, Credentials]:
+def split_account(url: str, api_key: str | None) -> tuple[str, ApiCredentials]:
     """Return a URL without its account, and what to send: the account where there is one, else the key.
 
     In the URL an account would be in the HTTP library's log.
     """
     parts = urlsplit(url)
     if parts.username is None:
-        return url, Credentials(f"Bearer {api_key}", [api_key]) if api_key else Credentials()
+        return url, ApiCredentials(f"Bearer {api_key}", [api_key]) if api_key else ApiCredentials()
     user, password = unquote(parts.username), unquote(parts.password or "")
     clean = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
     encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
-    return clean, Credentials(f"Basic {encoded}", [encoded, password, parts.password or "", api_key or ""])
+    return clean, ApiCredentials(f"Basic {encoded}", [encoded, password, parts.password or "", api_key or ""])
 
 
 class EmbeddingsApi:
     """The connection to one server; may be used from several threads."""
 
-    def __init__(self, endpoint: Endpoint, credentials: Credentials) -> None:
+    def __init__(self, endpoint: Endpoint, credentials: ApiCredentials) -> None:
         self._endpoint = endpoint
         self._credentials = credentials
         self._lock = threading.Lock()
@@ -182,7 +182,7 @@ class EmbeddingsApi:
             wait = retry_after(error.response.headers, datetime.now(UTC))
             return _Passing(f"answers {status}: {said}", wait)
         if status in _REFUSALS:
-            return Refused(said)
+            return RefusedText(said)
         if status in (401, 403):
             return EmbeddingError(f"{where} refuses the key ({status}: {said}); see [embedding] api_key")
         if status == 404:

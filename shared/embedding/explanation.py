@@ -20,7 +20,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class TokenShare:
     """A token of one text, how often it counts, and what it adds together with all tokens of the other text."""
 
     token: str
@@ -60,7 +60,7 @@ class Parts(Generic[Part]):
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class TokenExplanation:
     """A similarity taken apart, in three ways that each add up to it; a text without any token has nothing to add.
 
     By pairs: ``shared`` are tokens that both texts have, ``related`` different ones that add something, ``opposed``
@@ -71,15 +71,15 @@ class Explanation:
     shared: Parts[Pair]
     related: Parts[Pair]
     opposed: Parts[Pair]
-    query: Parts[Share]
-    document: Parts[Share]
+    query: Parts[TokenShare]
+    document: Parts[TokenShare]
 
 
 @runtime_checkable
 class Explaining(Protocol):
     """What an embedder can do besides, if its vectors are sums over tokens."""
 
-    def explain(self, query: str, document: str, most: int) -> Explanation:
+    def explain(self, query: str, document: str, most: int) -> TokenExplanation:
         """Take apart the similarity of a query and a document, with the ``most`` largest contributions of each kind.
 
         It is the cosine of ``embed_query`` and ``embed_documents`` of the two.

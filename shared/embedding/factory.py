@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from codequarry.shared.embedding.built_in import open_built_in
-from codequarry.shared.embedding.known import (
+from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.embedding.table_embedder import TableEmbedder, is_table_folder
+from codequarry.shared.errors import EmbeddingError, UsageError
+from codequarry.shared.known_models import (
     DEFAULT,
     MODEL_FILE,
     ONNX_FILES,
@@ -14,14 +16,11 @@ from codequarry.shared.embedding.known import (
     is_gone,
     unknown_model,
 )
-from codequarry.shared.embedding.port import Embedder
-from codequarry.shared.embedding.table_embedder import TableEmbedder, is_table_folder
-from codequarry.shared.errors import EmbeddingError, UsageError
 from codequarry.shared.settings.config import EmbeddingSettings
 
 
-def open_embedder(settings: EmbeddingSettings, models_folder: Path) -> Embedder:
-    """Return the embedder that the settings name.
+def open_embedder(settings: EmbeddingSettings, models_folder: Path, *, prompt: bool = False) -> Embedder:
+    """Return the embedder that the settings name; ``prompt`` if a client waits until it is known.
 
     Raise UnknownName for a model that is neither known nor a folder, EmbeddingError for a known one whose files are
     not there, UsageError for settings that do not go together and for a model that is gone.
@@ -30,7 +29,7 @@ def open_embedder(settings: EmbeddingSettings, models_folder: Path) -> Embedder:
         raise unknown_model(settings.model)
     known = find_model(settings.model)
     if settings.base_url or (known and known.api):
-        return _server(settings, known)
+        return _server(settings, known, prompt)
     if known and known.name == DEFAULT:
         return open_built_in(settings)
     folder = _folder(settings.model, known, models_folder)
@@ -42,7 +41,7 @@ def open_embedder(settings: EmbeddingSettings, models_folder: Path) -> Embedder:
     return OnnxEmbedder(read_folder(folder, known), settings)
 
 
-def _server(settings: EmbeddingSettings, known: KnownModel | None) -> Embedder:
+def _server(settings: EmbeddingSettings, known: KnownModel | None, prompt: bool) -> Embedder:
     if known and known.name == DEFAULT:
         raise UsageError(
             f"[embedding] base_url is set, but model = '{DEFAULT}' runs on this machine; "
@@ -55,7 +54,7 @@ def _server(settings: EmbeddingSettings, known: KnownModel | None) -> Embedder:
         )
     from codequarry.shared.embedding.openai_compatible import OpenAICompatibleEmbedder
 
-    return OpenAICompatibleEmbedder(settings, known)
+    return OpenAICompatibleEmbedder(settings, known, prompt=prompt)
 
 
 def _folder(model: str, known: KnownModel | None, models_folder: Path) -> Path:
@@ -87,3 +86,13 @@ def _incomplete(folder: Path) -> EmbeddingError:
     needed = TABLE_FILES if is_table else ONNX_FILES
     missing = [name for name in needed if not (folder / name).is_file()]
     return EmbeddingError(f"{folder} is no embedding model: it has no {' and no '.join(missing)}")
+
+
+# Beside this file: rows can only be mapped from real files.
+FOLDER = Path(__file__).with_name(DEFAULT)
+_MEND = "install codequarry again (in a clone: `pip install --force-reinstall --no-deps .`)"
+
+
+def open_built_in(settings: EmbeddingSettings) -> TableEmbedder:
+    """Return the built-in model; its files are read at the first use."""
+    return TableEmbedder(FOLDER, DEFAULT, settings, _MEND)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from codequarry.shared.embedding.known import MODEL_FILE, TOKENIZER_FILE, KnownModel, Pooling
-from codequarry.shared.embedding.vectors import fingerprint
+from codequarry.shared.embedding.strides import fingerprint
 from codequarry.shared.errors import EmbeddingError
+from codequarry.shared.known_models import MODEL_FILE, TOKENIZER_FILE, KnownModel, Pooling
 
 CONFIG_FILE = "codequarry-model.json"
 # What BERT-like models read, which most of those in ONNX form are.

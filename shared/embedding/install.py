@@ -8,8 +8,8 @@ from pathlib import Path
 
 from codequarry.shared.data_folder import FOLDER_MODE, private_folder, private_opener
 from codequarry.shared.embedding.factory import how_to_place
-from codequarry.shared.embedding.known import KnownModel, MavenJar, find_model, unknown_model
 from codequarry.shared.errors import EmbeddingError, UsageError
+from codequarry.shared.known_models import KnownModel, MavenJar, find_model, unknown_model
 from codequarry.shared.maven import Coordinate, Downloads, MavenMissing, MavenUnreachable, ca_from_environment, sha256
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codequarry.shared.arrays import Matrix, Vector
 from codequarry.shared.embedding.folder import ModelFolder
-from codequarry.shared.embedding.port import Matrix, Vector, Window
-from codequarry.shared.embedding.strides import cut, stride_shape
-from codequarry.shared.embedding.vectors import document_suffix, normalised, well_formed
+from codequarry.shared.embedding.port import Window
+from codequarry.shared.embedding.strides import cut, document_suffix, normalised, stride_shape, well_formed
 from codequarry.shared.errors import EmbeddingError, UsageError
 from codequarry.shared.settings.config import EmbeddingSettings
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
+from codequarry.shared.arrays import Vector
 from codequarry.shared.embedding.folder import ModelFolder
-from codequarry.shared.embedding.known import Pooling
-from codequarry.shared.embedding.port import Vector
 from codequarry.shared.errors import EmbeddingError
+from codequarry.shared.known_models import Pooling
 from codequarry.shared.processors import processor_count
-from codequarry.shared.stopping import check_stop
+from codequarry.shared.stop_request import check_stop
 
 # Small models gain nothing from more threads.
 _MOST_THREADS = 8

@@ -1,27 +1,25 @@
 """A model behind an OpenAI-compatible server: OpenAI, Azure, vLLM, Ollama, TEI, llama.cpp, Voyage and others."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from codequarry.shared.embedding.answers import read_vectors
-from codequarry.shared.embedding.apart import run_apart
-from codequarry.shared.embedding.batching import batches
-from codequarry.shared.embedding.embeddings_api import EmbeddingsApi, Endpoint, Refused, split_account
-from codequarry.shared.embedding.known import Api, KnownModel
-from codequarry.shared.embedding.patience import Patience, for_queries
-from codequarry.shared.embedding.port import Matrix, Vector, Window
+from codequarry.shared.addresses import is_loopback
+from codequarry.shared.arrays import Matrix, Vector
+from codequarry.shared.embedding.embeddings_api import EmbeddingsApi, Endpoint, RefusedText, split_account
+from codequarry.shared.embedding.port import Window
 from codequarry.shared.embedding.prompt import PromptRequests
-from codequarry.shared.embedding.strides import StrideShape, cut, stride_shape
-from codequarry.shared.embedding.tokens import pieces
-from codequarry.shared.embedding.vectors import document_suffix, normalised, well_formed
+from codequarry.shared.embedding.request_threads import run_apart
+from codequarry.shared.embedding.responses import read_vectors
+from codequarry.shared.embedding.retries import Patience, for_queries
+from codequarry.shared.embedding.strides import StrideShape, cut, document_suffix, normalised, stride_shape, well_formed
+from codequarry.shared.embedding.tokens import count_tokens, pieces
 from codequarry.shared.errors import EmbeddingError, TextsRefused, UsageError
-from codequarry.shared.haste import is_hurried
-from codequarry.shared.repositories.addresses import is_loopback
+from codequarry.shared.known_models import Api, KnownModel
 from codequarry.shared.settings.config import EmbeddingSettings
 
 # A text that any model takes: if even this is refused, it is not for the texts.
@@ -46,8 +44,14 @@ class OpenAICompatibleEmbedder:
     """Embed by a server; batches go out in parallel. Safe to use from several threads."""
 
     def __init__(
-        self, settings: EmbeddingSettings, known: KnownModel | None = None, patience: Patience | None = None
+        self,
+        settings: EmbeddingSettings,
+        known: KnownModel | None = None,
+        patience: Patience | None = None,
+        *,
+        prompt: bool = False,
     ) -> None:
+        """Prepare to ask a server; ``prompt`` if a client waits until the dimension is known."""
         traits = (known.api if known else None) or _COMPATIBLE
         self._dimension = _dimension(settings, known)
         self._name = _name(settings, known, self._dimension)
@@ -70,6 +74,7 @@ class OpenAICompatibleEmbedder:
         self._prompt = PromptRequests(self._api, base_url, credentials)
         self._lock = threading.Lock()
         self._accepts = False
+        self._is_prompt = prompt
 
     @property
     def name(self) -> str:
@@ -80,7 +85,7 @@ class OpenAICompatibleEmbedder:
     def dimension(self) -> int:
         """Length of a vector; asks the server once where neither settings nor table tell."""
         with self._lock:
-            return self._dimension or self._request([_HARMLESS], self._document_type, is_hurried()).shape[1]
+            return self._dimension or self._request([_HARMLESS], self._document_type, self._is_prompt).shape[1]
 
     @property
     def leaves_machine(self) -> bool:
@@ -118,7 +123,7 @@ class OpenAICompatibleEmbedder:
             return np.zeros(self.dimension, dtype=np.float32)
         try:
             rows = self._request([prefixed], self._query_type, somebody_waits=True)
-        except Refused as error:
+        except RefusedText as error:
             raise EmbeddingError(f"{self._endpoint.base_url} refuses the query: {error}") from None
         vector: Vector = normalised(rows)[0]
         return vector
@@ -139,7 +144,7 @@ class OpenAICompatibleEmbedder:
             return
         try:
             rows = self._request([work.texts[index] for index in batch], self._document_type, work=work)
-        except Refused as error:
+        except RefusedText as error:
             if not self._takes_anything():
                 raise EmbeddingError(
                     f"{self._endpoint.base_url} refuses every text: {error}; see [embedding] model and dimensions"
@@ -163,7 +168,7 @@ class OpenAICompatibleEmbedder:
         if not self._accepts:
             try:
                 self._request([_HARMLESS], self._document_type)
-            except Refused:
+            except RefusedText:
                 return False
         return True
 
@@ -206,3 +211,20 @@ def _shape(settings: EmbeddingSettings, known: KnownModel | None) -> StrideShape
 
 def _given(setting: str | None, otherwise: str) -> str:
     return otherwise if setting is None else setting
+
+
+def batches(texts: Sequence[str], most_texts: int, most_tokens: int) -> Iterator[list[int]]:
+    """Yield the indices of the texts of each request; empty texts are left out, a text that is too long goes alone."""
+    members: list[int] = []
+    tokens = 0
+    for index, text in enumerate(texts):
+        if not text:
+            continue
+        count = count_tokens(text)
+        if members and (len(members) == most_texts or tokens + count > most_tokens):
+            yield members
+            members, tokens = [], 0
+        members.append(index)
+        tokens += count
+    if members:
+        yield members

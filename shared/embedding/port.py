@@ -4,11 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-Vector = NDArray[np.float32]
-Matrix = NDArray[np.float32]
+from codequarry.shared.arrays import Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +37,11 @@ class Embedder(Protocol):
     @property
     def max_tokens(self) -> int | None:
         """The most tokens that the model reads of one text; None where it reads any length."""
+        ...
+
+    @property
+    def preferred_batch(self) -> int:
+        """Number of texts that one call of ``embed_documents`` should get."""
         ...
 
     def windows(self, text: str) -> list[Window]:

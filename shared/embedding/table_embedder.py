@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from codequarry.shared.embedding.explanation import Explanation
-from codequarry.shared.embedding.known import TABLE_FILES
-from codequarry.shared.embedding.port import Matrix, Vector, Window
-from codequarry.shared.embedding.strides import cut, stride_shape
+from codequarry.shared.arrays import Matrix, Vector
+from codequarry.shared.embedding.explanation import TokenExplanation
+from codequarry.shared.embedding.port import Window
+from codequarry.shared.embedding.strides import cut, document_suffix, stride_shape
 from codequarry.shared.embedding.token_pairs import explain_by_tokens
 from codequarry.shared.embedding.token_table import TokenTable
 from codequarry.shared.embedding.tokens import count_tokens
-from codequarry.shared.embedding.vectors import document_suffix
 from codequarry.shared.errors import EmbeddingError, UsageError
+from codequarry.shared.known_models import TABLE_FILES
 from codequarry.shared.settings.config import EmbeddingSettings
 
 
@@ -78,7 +78,7 @@ class TableEmbedder:
         vector: Vector = self._load().asking.embed([self._query_prefix + text])[0]
         return vector
 
-    def explain(self, query: str, document: str, most: int) -> Explanation:
+    def explain(self, query: str, document: str, most: int) -> TokenExplanation:
         """Take apart the similarity of a query and a document by their tokens, those of the prefixes among them."""
         return explain_by_tokens(self._load(), self._query_prefix + query, self._document_prefix + document, most)
 

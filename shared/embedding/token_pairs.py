@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from codequarry.shared.embedding.explanation import Explanation, Pair, Parts, Share
+from codequarry.shared.embedding.explanation import Pair, Parts, TokenExplanation, TokenShare
 from codequarry.shared.embedding.token_table import TokenTable
 
 Numbers = NDArray[np.float64]
-Places = NDArray[np.intp]
+TokenPlaces = NDArray[np.intp]
 
 # Pairs that are computed at once: bounds their memory to 8 MB, however long the two texts are.
 _PAIRS_AT_ONCE = 1 << 20
@@ -62,13 +62,13 @@ class _Largest:
         self.values, self.places = values[kept], places[kept]
 
 
-def explain_by_tokens(table: TokenTable, query: str, document: str, most: int) -> Explanation:
+def explain_by_tokens(table: TokenTable, query: str, document: str, most: int) -> TokenExplanation:
     """Take apart the cosine of what the table gives for a query and a document; ``most`` contributions of each kind."""
     first, second = _Side.of(table.asking, query), _Side.of(table, document)
     related, opposed = _different(first, second, most)
     by_query = first.vectors @ second.vectors.sum(axis=0)
     by_document = second.vectors @ first.vectors.sum(axis=0)
-    return Explanation(
+    return TokenExplanation(
         similarity=float(by_query.sum()),
         shared=_shared(first, second, most),
         related=related,
@@ -78,11 +78,11 @@ def explain_by_tokens(table: TokenTable, query: str, document: str, most: int) -
     )
 
 
-def _shares(side: _Side, contributions: Numbers, most: int) -> Parts[Share]:
+def _shares(side: _Side, contributions: Numbers, most: int) -> Parts[TokenShare]:
     """Return what each token of a text adds: of all the ``most`` that change most, those first that add most."""
     places = np.sort(_largest(np.abs(contributions), most))
     places = places[np.argsort(-contributions[places], kind="stable")]
-    top = [Share(*side.token(place), float(contributions[place])) for place in places.tolist()]
+    top = [TokenShare(*side.token(place), float(contributions[place])) for place in places.tolist()]
     return Parts(len(contributions), float(contributions.sum()), top)
 
 
@@ -119,7 +119,7 @@ def _different(first: _Side, second: _Side, most: int) -> tuple[Parts[Pair], Par
     return parts(above, 1), parts(below, -1)
 
 
-def _common(first: _Side, second: _Side) -> tuple[Places, Places]:
+def _common(first: _Side, second: _Side) -> tuple[TokenPlaces, TokenPlaces]:
     """Return where the tokens that both texts have are in the one and in the other."""
     _, here, there = np.intersect1d(first.ids, second.ids, assume_unique=True, return_indices=True)
     return here, there
@@ -130,7 +130,7 @@ def _pair(first: _Side, second: _Side, here: int, there: int, contribution: floa
     return Pair(query, document, query_count, document_count, contribution)
 
 
-def _largest(values: Numbers, most: int) -> Places:
+def _largest(values: Numbers, most: int) -> TokenPlaces:
     """Return the places of the ``most`` largest values, the largest first."""
     places = np.argpartition(-values, most)[:most] if most < len(values) else np.arange(len(values))
     return places[np.argsort(-values[places], kind="stable")]

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.lib.format import read_magic
 from numpy.typing import NDArray
 
-from codequarry.shared.embedding.declared import declared_names, summaries
-from codequarry.shared.embedding.known import TABLE_FILES
-from codequarry.shared.embedding.port import Matrix, Vector
-from codequarry.shared.embedding.vectors import fingerprint, normalised, rounded
+from codequarry.shared.arrays import Matrix, Vector
+from codequarry.shared.embedding.declarations import declared_names, summaries
+from codequarry.shared.embedding.strides import fingerprint, normalised, rounded
 from codequarry.shared.embedding.vocabulary import Vocabulary
 from codequarry.shared.errors import EmbeddingError
+from codequarry.shared.known_models import TABLE_FILES
 
 ROWS, SCALES, QUERY_SCALES, VOCABULARY = TABLE_FILES
 _HEADER = re.compile(

@@ -7,9 +7,10 @@ message twice finds the job taken.
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 from dataclasses import fields as fields_of
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, Literal, get_args
 
+from codequarry.shared.timestamps import later, now
 from codequarry.shared.versions.refs import Ref
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -128,32 +129,6 @@ class Job:
         pauses = moment < self.not_before <= later(moment, MAX_RETRY_SECONDS)
         return self.state == "queued" and not pauses
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the body of ``GET /jobs/<id>``."""
-        progress = {
-            "phase": self.phase,
-            "percent": self.percent,
-            "files_done": self.files_done,
-            "files_total": self.files_total,
-            "chunks_done": self.chunks_done,
-        }
-        return {
-            "job_id": self.id,
-            "kind": self.kind,
-            "repo": self.repo,
-            "ref": self.ref,
-            "trigger": self.trigger,
-            "priority": self.priority,
-            "state": self.state,
-            "progress": progress if self.phase else None,
-            "attempts": self.attempts,
-            "error": self.error or None,
-            "failures": list(self.failures),
-            "commit": self.commit or None,
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-        }
-
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "Job":
         """Read the document of the catalog; ValueError where it is none of a job.
@@ -182,16 +157,6 @@ def _type_of(default: object) -> tuple[type, ...]:
 
 
 _TYPES: Mapping[str, tuple[type, ...]] = {field.name: _type_of(field.default) for field in fields_of(Job)}
-
-
-def now() -> str:
-    """Return this moment in UTC, as jobs record it."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
-
-
-def later(moment: str, seconds: float) -> str:
-    """Return the moment so many seconds after one."""
-    return (datetime.fromisoformat(moment) + timedelta(seconds=seconds)).isoformat(timespec="microseconds")
 
 
 def new_job(job_id: str, request: JobRequest) -> Job:

@@ -11,13 +11,14 @@ from dataclasses import asdict, replace
 from functools import lru_cache
 from uuid import uuid4
 
+from codequarry.shared.catalog.documents import write_settled
 from codequarry.shared.errors import Conflict, NotIndexed, StoreError, StoreUnavailable, TooManyRequests, WrongState
-from codequarry.shared.jobs.fairness import levels, next_turn
-from codequarry.shared.jobs.job import UNFINISHED, Job, JobKind, JobRequest, JobState, Trigger, new_job, now
+from codequarry.shared.jobs.job import UNFINISHED, Job, JobKind, JobRequest, JobState, Trigger, new_job
+from codequarry.shared.jobs.job_order import Order, levels, next_turn, opposites
 from codequarry.shared.jobs.lifecycle import begun, cancelled, joined
-from codequarry.shared.jobs.order import Order, opposites
-from codequarry.shared.store.port import Document, Store
-from codequarry.shared.versions.settled import write_settled
+from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.store.records import Document
+from codequarry.shared.timestamps import now
 
 JOB_PREFIX = "job:"
 ENDED_PREFIX = "job-ended:"
@@ -29,7 +30,7 @@ BY_KEY: tuple[Trigger, ...] = ("search", "request")
 QUOTA_SECONDS = 10.0
 
 
-def submit(store: Store, request: JobRequest) -> tuple[Job, bool]:
+def submit(store: DocumentStore, request: JobRequest) -> tuple[Job, bool]:
     """Return the job that will do what is asked for, and whether it is a new one.
 
     A request joins the job that still waits for the same version; one that runs may have read the origin before the
@@ -51,7 +52,9 @@ def submit(store: Store, request: JobRequest) -> tuple[Job, bool]:
         return job, True
 
 
-def submit_within(store: Store, request: JobRequest, most: int, most_of_key: int | None = None) -> tuple[Job, bool]:
+def submit_within(
+    store: DocumentStore, request: JobRequest, most: int, most_of_key: int | None = None
+) -> tuple[Job, bool]:
     """Do as ``submit``, in the principal's turn; StoreUnavailable where ``most`` jobs as urgent wait already.
 
     TooManyRequests where ``most_of_key`` jobs wait because of the same key. A request that joins a job is always taken,
@@ -78,7 +81,7 @@ def _check_quota(waiting: Collection[Job], request: JobRequest, most: int | None
         )
 
 
-def _withdrawn(store: Store, job_id: str) -> bool:
+def _withdrawn(store: DocumentStore, job_id: str) -> bool:
     """Remove a job that nobody has begun yet; False if somebody has."""
     try:
         change_job(store, job_id, lambda job: cancelled(_waiting(job)))
@@ -92,7 +95,7 @@ def _waiting_key(kind: JobKind, repo: str, ref: str) -> str:
     return f"{WAITING_PREFIX}{kind}\n{repo}\n{ref}"
 
 
-def _join(store: Store, job_id: str, request: JobRequest) -> Job | None:
+def _join(store: DocumentStore, job_id: str, request: JobRequest) -> Job | None:
     """Join a job that waits, or runs where that will do; None if it is neither, or the opposite was asked for since."""
     opposite = _opposite(store, request)
 
@@ -111,7 +114,7 @@ def _join(store: Store, job_id: str, request: JobRequest) -> Job | None:
         return None
 
 
-def _opposite(store: Store, request: JobRequest) -> str:
+def _opposite(store: DocumentStore, request: JobRequest) -> str:
     """Return when somebody asked last for the opposite of a request, in a job that waits or runs; "" for never."""
     keys = {_waiting_key(kind, repo, ref) for kind, repo, ref in opposites(request)}
     pointers = [pointer for key in keys if (pointer := store.read_document(key))]
@@ -125,7 +128,7 @@ def _waiting(job: Job) -> Job:
     return job
 
 
-def read_job(store: Store, job_id: str) -> Job | None:
+def read_job(store: DocumentStore, job_id: str) -> Job | None:
     """Return a job, if it is known."""
     document = _find(store, job_id)
     return job_in(document) if document else None
@@ -150,13 +153,13 @@ def _tell_damaged(key: str, reason: str) -> None:
     log.warning("a document of the catalog is no job, and is left alone", key=key, reason=reason)
 
 
-def _find(store: Store, job_id: str) -> Document | None:
+def _find(store: DocumentStore, job_id: str) -> Document | None:
     """Return the document of a job, wherever it is; between the two looks it may have been tried again."""
     keys = (JOB_PREFIX + job_id, ENDED_PREFIX + job_id, JOB_PREFIX + job_id)
     return next((document for key in keys if (document := store.read_document(key))), None)
 
 
-def list_jobs(store: Store, states: Collection[JobState] | None = None) -> list[Job]:
+def list_jobs(store: DocumentStore, states: Collection[JobState] | None = None) -> list[Job]:
     """Return the jobs that are known, or those in some states: who runs or goes first comes first.
 
     Of many jobs nearly all have ended; who asks for others alone does not read those.
@@ -174,14 +177,14 @@ def list_jobs(store: Store, states: Collection[JobState] | None = None) -> list[
     )
 
 
-def shown_jobs(store: Store, states: Collection[JobState] | None = None, repo: str | None = None) -> list[Job]:
+def shown_jobs(store: DocumentStore, states: Collection[JobState] | None = None, repo: str | None = None) -> list[Job]:
     """Return the jobs as somebody looks at them: who runs or goes first, then those that ended, the latest first."""
     jobs = [job for job in list_jobs(store, states) if repo is None or job.repo == repo]
     ended = sorted((job for job in jobs if job.is_finished), key=lambda job: (job.updated_at, job.id), reverse=True)
     return [job for job in jobs if not job.is_finished] + ended
 
 
-def change_job(store: Store, job_id: str, change: Callable[[Job], Job]) -> Job:
+def change_job(store: DocumentStore, job_id: str, change: Callable[[Job], Job]) -> Job:
     """Apply a rule of ``lifecycle.py`` and return the job; NotIndexed if there is none, and what the rule raises.
 
     IndexMoved where the index went on in another edition meanwhile.
@@ -205,7 +208,7 @@ def change_job(store: Store, job_id: str, change: Callable[[Job], Job]) -> Job:
         return changed
 
 
-def put_away(store: Store, document: Document) -> None:
+def put_away(store: DocumentStore, document: Document) -> None:
     """Move a job that ended out of the way of those who look for work, unless it was tried again meanwhile."""
     key = ENDED_PREFIX + document.key.removeprefix(JOB_PREFIX)
     ended = store.read_document(key)
@@ -218,7 +221,7 @@ def put_away(store: Store, document: Document) -> None:
         store.delete_document(document.key, document.version)
 
 
-def claim(store: Store, job_id: str, holder: str) -> Job | None:
+def claim(store: DocumentStore, job_id: str, holder: str) -> Job | None:
     """Take a job that waits; None if it is gone, taken, or not due yet."""
     try:
         return change_job(store, job_id, lambda job: begun(job, holder, now()))
@@ -226,7 +229,9 @@ def claim(store: Store, job_id: str, holder: str) -> Job | None:
         return None
 
 
-def claim_next(store: Store, holder: str, before: int | None = None, passing_over: Collection[str] = ()) -> Job | None:
+def claim_next(
+    store: DocumentStore, holder: str, before: int | None = None, passing_over: Collection[str] = ()
+) -> Job | None:
     """Take the job that goes first, with ``before`` only one that is more urgent than that; None if there is none.
 
     A version that somebody is at is left alone until that one ends, and so are repositories to be passed over. How
@@ -241,7 +246,7 @@ def claim_next(store: Store, holder: str, before: int | None = None, passing_ove
     return None
 
 
-def due_jobs(store: Store) -> list[Job]:
+def due_jobs(store: DocumentStore) -> list[Job]:
     """Return the jobs that somebody could begin now, the most urgent first."""
     return _due(list_jobs(store, UNFINISHED))
 
@@ -251,7 +256,7 @@ def _due(jobs: list[Job]) -> list[Job]:
     return [job for job in jobs if job.is_due(moment) and not order.holds_back(job)]
 
 
-def cancel_jobs_of(store: Store, repo: str) -> list[Job]:
+def cancel_jobs_of(store: DocumentStore, repo: str) -> list[Job]:
     """Cancel what waits or runs to index a repository that is to go, lest it comes back by that; return these jobs."""
     cancelled_jobs = []
     for job in list_jobs(store, UNFINISHED):

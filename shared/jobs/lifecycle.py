@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from codequarry.shared.errors import Conflict, WrongState
-from codequarry.shared.jobs.job import MAX_RETRY_SECONDS, Job, JobRequest, JobState, later, now
+from codequarry.shared.jobs.job import MAX_RETRY_SECONDS, Job, JobRequest, JobState
+from codequarry.shared.timestamps import from_now
 
 # So often a job is tried before it counts as failed for good; the last failures tell why.
 MAX_ATTEMPTS = 5
@@ -70,7 +71,7 @@ def failed_once(job: Job, holder: str, error: str, share: float) -> Job:
     if job.stopping or attempts >= MAX_ATTEMPTS:
         return over
     pause = min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (attempts - 1)) * (0.5 + share / 2)
-    return replace(over, state="queued", attempts=attempts, not_before=later(now(), pause))
+    return replace(over, state="queued", attempts=attempts, not_before=from_now(pause))
 
 
 def put_off(job: Job, holder: str, error: str, share: float, *, busy: bool = False) -> Job:
@@ -83,7 +84,7 @@ def put_off(job: Job, holder: str, error: str, share: float, *, busy: bool = Fal
     pause = min(most, first * 2 ** min(job.outages, 10)) * (0.5 + share / 2)
     back = given_back(job, holder)
     if not back.is_finished:
-        back = replace(back, not_before=later(now(), pause))
+        back = replace(back, not_before=from_now(pause))
     return replace(back, error=error, outages=job.outages + 1)
 
 

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 
 from codequarry.shared.access.key_list import bind_pending
+from codequarry.shared.catalog.repositories import Repository, claim_repository, identified, list_repositories
 from codequarry.shared.errors import Conflict, UsageError
-from codequarry.shared.repositories.catalog import Repository, claim_repository, identified, list_repositories
-from codequarry.shared.repositories.origins import NAME, Origin, identity_if_readable
-from codequarry.shared.store.port import Store
+from codequarry.shared.origins import NAME, Origin, identity_if_readable
+from codequarry.shared.store.port import DocumentStore
 
 # More repositories of one owner and one base name than anybody has.
 MOST_NUMBERED = 1000
 
 
-def find_repository(store: Store, origin: Origin, asked: str | None = None) -> Repository | None:
+def find_repository(store: DocumentStore, origin: Origin, asked: str | None = None) -> Repository | None:
     """Return the catalog's record of the place that ``origin`` names; of two, while one is renamed, the one asked for.
 
     The records come by their names: without ``asked`` it is always the same one.
@@ -22,7 +22,7 @@ def find_repository(store: Store, origin: Origin, asked: str | None = None) -> R
     return next((repository for repository in found if repository.name == asked), next(iter(found), None))
 
 
-def check_name(store: Store, origin: Origin, asked: str | None) -> None:
+def check_name(store: DocumentStore, origin: Origin, asked: str | None) -> None:
     """Refuse a name that is malformed, taken, or not the one that this origin has already."""
     if asked is None:
         return
@@ -40,7 +40,7 @@ def check_name(store: Store, origin: Origin, asked: str | None) -> None:
 
 
 def claim(
-    store: Store, origin: Origin, asked: str | None, branch: str, *, guarded: bool = False
+    store: DocumentStore, origin: Origin, asked: str | None, branch: str, *, guarded: bool = False
 ) -> tuple[Repository, str]:
     """Return the record of ``origin``, made if it is new, and a note where its name is not the expected one."""
     check_name(store, origin, asked)

@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 from urllib.parse import unquote, urlsplit
 
 from codequarry.shared.errors import UsageError
+from codequarry.shared.origins import DEFAULT_PORTS, SCP_LIKE
 from codequarry.shared.repositories.local_rules import permitted_folder
-from codequarry.shared.repositories.origins import DEFAULT_PORTS, SCP_LIKE
 from codequarry.shared.settings.config import SettingsModel
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -41,7 +41,7 @@ def resolve_host(host: str, port: int) -> Sequence[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OriginPlace:
     """An origin that a request may name, and where it is; a local path is on no host."""
 
     origin: str
@@ -58,7 +58,7 @@ def accepted_origin(text: str, settings: SettingsModel, resolve: Resolve = resol
     return looked_at(text, settings, resolve).origin
 
 
-def looked_at(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> Place:
+def looked_at(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> OriginPlace:
     """Return the same with the host and the addresses that were looked at; errors as of ``accepted_origin``."""
     origin = text.strip()
     if not origin or _CONTROL.search(origin) or origin.startswith("-"):
@@ -67,17 +67,17 @@ def looked_at(text: str, settings: SettingsModel, resolve: Resolve = resolve_hos
     if "://" in origin:
         scheme = origin.partition("://")[0].lower()
         if scheme == "file":
-            return Place(_local(unquote(urlsplit(origin).path), settings))
+            return OriginPlace(_local(unquote(urlsplit(origin).path), settings))
         host, port = _host_of(origin, scheme, settings)
     elif scp_like:
         _check_scheme("ssh", settings)
         host, port = scp_like["host"].lower().strip("[]"), DEFAULT_PORTS["ssh"]
     else:
-        return Place(_local(origin, settings))
+        return OriginPlace(_local(origin, settings))
     if not _HOST.fullmatch(host):
         raise UsageError("the host of originUri is of letters, digits, '.' and '-'; one in another alphabet as xn--…")
     check_host(host, settings)
-    return Place(origin, host, port, allowed_addresses(host, port, settings, resolve))
+    return OriginPlace(origin, host, port, allowed_addresses(host, port, settings, resolve))
 
 
 def _host_of(origin: str, scheme: str, settings: SettingsModel) -> tuple[str, int]:

@@ -7,8 +7,9 @@ from time import monotonic
 
 import numpy as np
 
+from codequarry.shared.arrays import Vector
 from codequarry.shared.embedding.cache import vector_key
-from codequarry.shared.embedding.port import Embedder, Vector
+from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.processors import processor_count
 
 # 30 MB with the 384 numbers of a small model, 120 MB with the largest: the candidates of some hundred queries.

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from codequarry.shared.embedding.factory import open_embedder
-from codequarry.shared.embedding.known import EMBEDDERS, RERANKERS, find_model, is_gone
 from codequarry.shared.embedding.table_embedder import TableEmbedder
 from codequarry.shared.errors import UsageError
+from codequarry.shared.known_models import EMBEDDERS, RERANKERS, find_model, is_gone
 from codequarry.shared.reranking.embedding import EmbeddingReranker
 from codequarry.shared.reranking.port import Reranker
 from codequarry.shared.settings.config import EmbeddingSettings

@@ -4,25 +4,25 @@
 ``codequarry.toml`` in the current folder, or ``config.toml`` in ``CODEQUARRY_HOME``.
 """
 
-import ipaddress
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, model_validator
 
-from codequarry.shared.embedding.known import whole_name
 from codequarry.shared.errors import UnknownName, UsageError
+from codequarry.shared.known_models import whole_name
+from codequarry.shared.settings.git import GitSettings
 from codequarry.shared.settings.index import IndexingSettings, RetentionSettings
 from codequarry.shared.settings.queue import MetricsSettings, QueueSettings
 from codequarry.shared.settings.reranking import RerankingSettings
 from codequarry.shared.settings.secrets import SecretSettings
-from codequarry.shared.settings.section import Section
 from codequarry.shared.settings.service import ApiSettings, AuditSettings, AuthSettings, LimitSettings, McpSettings
 from codequarry.shared.settings.sources import (
-    Given,
+    GivenValue,
+    Section,
     from_environment,
     from_file,
     from_pairs,
@@ -31,7 +31,7 @@ from codequarry.shared.settings.sources import (
     nested,
     without_accounts,
 )
-from codequarry.shared.settings.triggers import PollingSettings, Repositories, RepositoryGroup, WebhookSettings
+from codequarry.shared.settings.triggers import DistinctRepositories, PollingSettings, RepositoryGroup, WebhookSettings
 
 
 class OpenSearchSettings(Section):
@@ -127,49 +127,6 @@ class PathRule(Section):
     tags: tuple[str, ...] = ()
 
 
-class GitSettings(Section):
-    """How repositories are reached."""
-
-    clone_timeout_seconds: float = Field(default=3600, gt=0)
-    proxy: str | None = None
-    ca_file: Path | None = None
-    token: SecretStr | None = Field(default=None, description="token for https origins; CODEQUARRY_GIT__TOKEN")
-    user: str = Field(default="x-access-token", description="user name sent with the token")
-    ssh_command: str | None = None
-    tokens: dict[str, SecretStr] = Field(default={}, description="tokens by host, before `token`")
-    mirror_cache_bytes: int | None = Field(
-        default=None, ge=0, description="workers remove the mirrors that were used longest ago beyond so much"
-    )
-    allowed_schemes: tuple[str, ...] = Field(
-        default=("https", "ssh"), description="how repositories may be reached that requests name"
-    )
-    allowed_hosts: tuple[str, ...] = Field(
-        default=(), description="hosts of repositories that requests name, `*` for any characters; all if empty"
-    )
-    private_networks: tuple[str, ...] = Field(
-        default=(), description="private networks (10.0.0.0/8) in which such hosts may be"
-    )
-    max_repository_bytes: int | None = Field(
-        default=None, ge=1, description="a fetch is stopped where the mirror grows larger"
-    )
-    memory_bytes: int | None = Field(
-        default=4_000_000_000,
-        ge=100_000_000,
-        description="memory of each git process: a pack of 150 KB can hold a file of many gigabytes",
-    )
-    alternates: tuple[Path, ...] = Field(
-        default=(),
-        description="folders below which local repositories may borrow objects (git clone --shared)",
-    )
-
-    @field_validator("private_networks")
-    @classmethod
-    def _are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for network in value:
-            ipaddress.ip_network(network)
-        return value
-
-
 class SettingsModel(Section):
     """Everything that can be set, with its default."""
 
@@ -189,7 +146,7 @@ class SettingsModel(Section):
     retention: RetentionSettings = RetentionSettings()
     queue: QueueSettings = QueueSettings()
     metrics: MetricsSettings = MetricsSettings()
-    repositories: Repositories = ()
+    repositories: DistinctRepositories = ()
     repository_groups: tuple[RepositoryGroup, ...] = ()
     webhooks: WebhookSettings = WebhookSettings()
     polling: PollingSettings = PollingSettings()
@@ -247,11 +204,11 @@ def _with_whole_names(settings: SettingsModel, sources: Mapping[str, str], file:
     return found
 
 
-def _flags(overrides: Mapping[str, object]) -> list[Given]:
-    return [Given(key, value, "command line") for key, value in overrides.items() if value is not None]
+def _flags(overrides: Mapping[str, object]) -> list[GivenValue]:
+    return [GivenValue(key, value, "command line") for key, value in overrides.items() if value is not None]
 
 
-def _settings_file(variables: Mapping[str, str], given: Iterable[Given]) -> Path | None:
+def _settings_file(variables: Mapping[str, str], given: Iterable[GivenValue]) -> Path | None:
     """Return the settings file; one that was named must exist."""
     if named := variables.get("CODEQUARRY_CONFIG"):
         path = Path(named).expanduser().absolute()
@@ -264,7 +221,7 @@ def _settings_file(variables: Mapping[str, str], given: Iterable[Given]) -> Path
     return next((path for path in candidates if path.is_file()), None)
 
 
-def _explained(error: ValidationError, given: Sequence[Given]) -> UsageError:
+def _explained(error: ValidationError, given: Sequence[GivenValue]) -> UsageError:
     """Say the first thing that is wrong in one line: the key, its value, where it comes from, what is expected."""
     first, *others = error.errors(include_url=False)
     location = [str(part) for part in first["loc"]]

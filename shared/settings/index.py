@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from codequarry.shared.settings.section import Section
+from codequarry.shared.settings.sources import Section
 
 
 class IndexingSettings(Section):

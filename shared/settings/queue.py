@@ -5,7 +5,7 @@ from typing import Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from codequarry.shared.settings.section import Section
+from codequarry.shared.settings.sources import Section
 
 
 class QueueSettings(Section):

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from codequarry.shared.settings.section import Section
+from codequarry.shared.settings.sources import Section
 
 # Each candidate is a run of a transformer, and its score is carried by the cursor of the next page.
 MOST_CANDIDATES = 200

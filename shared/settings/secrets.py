@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from codequarry.shared.settings.section import Section
+from codequarry.shared.settings.sources import Section
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import Field, SecretStr
 
-from codequarry.shared.settings.section import Section
+from codequarry.shared.settings.sources import Section
 
 
 class ApiSettings(Section):

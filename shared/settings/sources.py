@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, ConfigDict, SecretStr
 from pydantic.fields import FieldInfo
 
 from codequarry.shared.errors import UnknownName, UsageError
@@ -28,7 +28,7 @@ NEARLY_EQUAL = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenValue:
     """One setting as one source gives it."""
 
     key: str
@@ -56,7 +56,7 @@ def is_secret(field: FieldInfo) -> bool:
     return _mentions(field.annotation, SecretStr)
 
 
-def from_file(path: Path, leaves: Leaves) -> list[Given]:
+def from_file(path: Path, leaves: Leaves) -> list[GivenValue]:
     """Read a TOML file; an unknown key is an UnknownName, paths are relative to the file's folder."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -65,21 +65,22 @@ def from_file(path: Path, leaves: Leaves) -> list[Given]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not valid TOML: {' '.join(str(error).split())}") from error
     return [
-        Given(key, _located(value, leaves[key], path.parent), str(path)) for key, value in _flatten(table, leaves, path)
+        GivenValue(key, _located(value, leaves[key], path.parent), str(path))
+        for key, value in _flatten(table, leaves, path)
     ]
 
 
-def from_environment(variables: Mapping[str, str], leaves: Leaves) -> list[Given]:
+def from_environment(variables: Mapping[str, str], leaves: Leaves) -> list[GivenValue]:
     """Read the variables that begin with ``CODEQUARRY_``; an unknown one is an UnknownName, an empty one is unset."""
     given = []
     for name in sorted(variables):
         if name.startswith(PREFIX) and name not in PLAIN_VARIABLES and variables[name]:
             key, text = _variable(name, variables, leaves)
-            given.append(Given(key, parse_text(text, leaves[key]), name))
+            given.append(GivenValue(key, parse_text(text, leaves[key]), name))
     return given
 
 
-def from_pairs(pairs: Iterable[str], leaves: Leaves, source: str) -> list[Given]:
+def from_pairs(pairs: Iterable[str], leaves: Leaves, source: str) -> list[GivenValue]:
     """Read ``key=value`` pairs as given at the command line."""
     given = []
     for pair in pairs:
@@ -88,7 +89,7 @@ def from_pairs(pairs: Iterable[str], leaves: Leaves, source: str) -> list[Given]
             raise UsageError(f"'{pair}' is no setting; write KEY=VALUE, as in embedding.model=minilm")
         if key not in leaves:
             raise _unknown(key, leaves, f"the {source}")
-        given.append(Given(key, parse_text(text, leaves[key]), source))
+        given.append(GivenValue(key, parse_text(text, leaves[key]), source))
     return given
 
 
@@ -105,7 +106,7 @@ def parse_text(text: str, field: FieldInfo) -> object:
     return _located(text, field, Path.cwd())
 
 
-def nested(given: Iterable[Given]) -> dict[str, Any]:
+def nested(given: Iterable[GivenValue]) -> dict[str, Any]:
     """Return the tables that the values make, a later one over an earlier one."""
     tables: dict[str, Any] = {}
     for one in given:
@@ -197,3 +198,9 @@ def _mentions(annotation: object, wanted: type) -> bool:
     if annotation is wanted or getattr(annotation, "__origin__", None) is wanted:
         return True
     return any(_mentions(part, wanted) for part in get_args(annotation))
+
+
+class Section(BaseModel):
+    """A table of the settings file; a key that it does not know is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)

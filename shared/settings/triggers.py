@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
-from codequarry.shared.repositories.origins import NAME, origin_identity
-from codequarry.shared.settings.section import Section
+from codequarry.shared.origins import NAME, origin_identity
+from codequarry.shared.settings.sources import Section
 
 # A shorter secret can be guessed from one delivery that somebody has seen.
 MIN_SECRET_CHARACTERS = 8
@@ -87,7 +87,7 @@ def _distinct(repositories: tuple[RepositorySettings, ...]) -> tuple[RepositoryS
     return repositories
 
 
-Repositories = Annotated[tuple[RepositorySettings, ...], AfterValidator(_distinct)]
+DistinctRepositories = Annotated[tuple[RepositorySettings, ...], AfterValidator(_distinct)]
 
 
 class RepositoryGroup(RepositoryRules):

@@ -47,7 +47,7 @@ class Step:
     unit: str = "bytes"
 
 
-Observe = Callable[[Step], None]
+ObserveBackup = Callable[[Step], None]
 
 
 def ignore(_: Step) -> None:
@@ -150,7 +150,7 @@ def check_store(target: Path, manifest: Manifest, store: str) -> None:
         )
 
 
-def check_files(target: Path, manifest: Manifest, observe: Observe = ignore) -> None:
+def check_files(target: Path, manifest: Manifest, observe: ObserveBackup = ignore) -> None:
     """Compare every file with the manifest; StoreDamaged where one differs."""
     done, total = 0, total_bytes(manifest)
     for name, what in manifest.files.items():

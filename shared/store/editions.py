@@ -5,8 +5,9 @@ The pointer that ``active`` reads, a file or an alias, follows that within milli
 crash in between.
 """
 
-from typing import Protocol
+from typing import Protocol, Self
 
+from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.store.port import Store
 
 FIRST = 1
@@ -14,6 +15,10 @@ FIRST = 1
 
 class Editions(Protocol):
     """The editions of one index, by number; a number is never given to two of them that hold something."""
+
+    def within(self, deadline: Deadline | None) -> Self:
+        """Return the same editions for a request that must be answered by ``deadline``; None waits as a run does."""
+        ...
 
     def active(self) -> int:
         """Return the edition that the pointer names; cheap enough to be asked before every request."""

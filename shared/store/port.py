@@ -1,115 +1,21 @@
-"""The port between the code and an engine: what a store must do. Both adapters run the suite in tests/contract/.
+"""The ports between the code and an engine. Both adapters run the suite in tests/contract/.
 
 A store keeps four things: documents (the catalog), chunk rows, file records, and the embedding cache. It knows
-nothing of ranking, git or models. Every method may raise ``StoreUnavailable``; every write ``StoreFull``.
+nothing of ranking, git or models. Each user asks for the part that it needs; ``Store`` has all of them. Every method
+may raise ``StoreUnavailable``; every write ``StoreFull``.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
-from codequarry.shared.model import Candidate, Chunk, ChunkRow, FileRecord, Filters, Snapshot
-
-Vector = NDArray[np.float32]
+from codequarry.shared.arrays import Vector
+from codequarry.shared.liveness.deadline import Deadline
+from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
+from codequarry.shared.store.records import Damage, Document, Recall, RecallQuery, StoredFile, StoredRow, Tally
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A catalog document as read: ``version`` is opaque and goes back with the next write."""
-
-    key: str
-    body: Mapping[str, Any]
-    version: str
-
-
-@dataclass(frozen=True, slots=True)
-class RecallQuery:
-    """What one search asks of the engine, all of it under one snapshot filter and in one round trip.
-
-    ``vector`` (L2-normalised float32, the index's dimension) asks the k-NN; ``terms`` ask BM25 (any of them);
-    ``symbols`` (lower case) ask for chunks whose ``symbol_name``, last part of ``qualified_name`` or ``defines`` is
-    one of them, whatever the case; ``paths`` (lower-case file names or path tails, like ``store/port.py``) for chunks
-    of files whose path ends with one. Each channel returns at most its limit.
-    """
-
-    snapshot: Snapshot
-    filters: Filters = field(default_factory=Filters)
-    vector: Vector | None = None
-    terms: tuple[str, ...] = ()
-    symbols: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    vector_limit: int = 100
-    term_limit: int = 100
-    symbol_limit: int = 50
-    path_limit: int = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Recall:
-    """What the engine found: candidates once each, and for each channel their ids, best first.
-
-    Engines recall, scores are ours: the order inside a channel is only a hint. ``document_frequencies`` and
-    ``live_chunks`` are counted under the query's snapshot alone (not its field filters), so that neither another
-    branch nor a dead row nor a hidden repository leaks into a score; ``average_lengths`` (tokens per field of
-    ``TOKEN_FIELDS``) likewise.
-    """
-
-    candidates: Mapping[str, Candidate]
-    by_vector: tuple[str, ...] = ()
-    by_terms: tuple[str, ...] = ()
-    by_symbol: tuple[str, ...] = ()
-    by_path: tuple[str, ...] = ()
-    document_frequencies: Mapping[str, int] = field(default_factory=dict)
-    live_chunks: int = 0
-    average_lengths: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What a transaction wrote, counted after a refresh that reported no failed shard.
-
-    ``rows`` and ``files`` were born of it; ``retirable`` rows and records are still alive on the paths it changes
-    although an older transaction wrote them.
-    """
-
-    rows: int
-    files: int
-    retirable: int
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRow:
-    """A chunk row as it is stored, and the number that retired it (OPEN while it lives)."""
-
-    row: ChunkRow
-    died: int
-
-
-@dataclass(frozen=True, slots=True)
-class StoredFile:
-    """A file record as it is stored, and the number that retired it (OPEN while it lives)."""
-
-    record: FileRecord
-    died: int
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """Something stored that is not what was written; of ``vectors`` the model can make new ones."""
-
-    kind: Literal["vectors", "database"]
-    detail: str
-
-
-class Store(Protocol):
-    """One engine: the embedded one, or OpenSearch."""
-
-    name: str
-
-    # Documents: read in real time, changed only by compare-and-set.
+class DocumentStore(Protocol):
+    """Documents of the catalog: read in real time, changed only by compare-and-set."""
 
     def read_document(self, key: str) -> Document | None:
         """Return the newest version of a document, every write that returned before included.
@@ -118,7 +24,7 @@ class Store(Protocol):
         """
         ...
 
-    def write_document(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:
+    def write_document(self, key: str, body: Mapping[str, object], version: str | None) -> Document:
         """Write if the document is still at ``version`` (None: if it does not exist); raise Conflict if not."""
         ...
 
@@ -130,7 +36,55 @@ class Store(Protocol):
         """Return the documents whose key begins with ``prefix``, by key; every write that returned is in it."""
         ...
 
-    # Rows: created once, retired, undone, purged; never overwritten.
+
+class RowReader(Protocol):
+    """Chunk rows and file records, read under a snapshot."""
+
+    def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
+        """Yield the file records that are live in ``snapshot``, by path; only of ``paths`` where given."""
+        ...
+
+    def written_files(self, timeline: int, number: int) -> Iterator[FileRecord]:
+        """Yield the file records that an unpublished transaction has written so far, for its resumption."""
+        ...
+
+    def row_counts(self, snapshot: Snapshot) -> Mapping[tuple[str, str], int]:
+        """Count the live chunk rows (every stride) of each (path, blob), for comparison with the file records."""
+        ...
+
+    def history(self, timeline: int, after: int = -1) -> Iterator[StoredRow | StoredFile]:
+        """Yield every row and record that a timeline has, dead ones too, in the order in which they were born.
+
+        For copying an index: what ``create`` was given, and what ``retire`` and ``undo`` made of ``died`` since. With
+        ``after`` only what has changed since: what was born after it, and the records that were retired after it.
+        """
+        ...
+
+    def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
+        """Return a file's chunks in file order, each once (of a strided chunk the first stride)."""
+        ...
+
+    def recall(self, query: RecallQuery) -> Recall:
+        """Return the candidates of every channel under the snapshot filter and the field filters.
+
+        The k-NN filters inside: fewer than ``vector_limit`` only where fewer rows match the filters.
+        """
+        ...
+
+    def find(self, snapshot: Snapshot, filters: Filters, limit: int) -> list[Chunk]:
+        """Return the live chunks that fit the filters, each once (of a strided chunk the first stride).
+
+        By path and place in the file; of more than ``limit`` those whose paths come first.
+        """
+        ...
+
+    def count(self, snapshot: Snapshot, filters: Filters) -> int:
+        """Count the live chunks (strides once) that fit the filters."""
+        ...
+
+
+class RowStore(RowReader, Protocol):
+    """Chunk rows and file records: created once, retired, undone, purged; never overwritten."""
 
     def create(self, rows: Sequence[ChunkRow], files: Sequence[FileRecord], vectors: Mapping[str, Vector]) -> None:
         """Create rows and then file records; what exists already is left as it is (rule 2).
@@ -182,51 +136,9 @@ class Store(Protocol):
         """
         ...
 
-    # Reading, always under a snapshot.
 
-    def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
-        """Yield the file records that are live in ``snapshot``, by path; only of ``paths`` where given."""
-        ...
-
-    def written_files(self, timeline: int, number: int) -> Iterator[FileRecord]:
-        """Yield the file records that an unpublished transaction has written so far, for its resumption."""
-        ...
-
-    def row_counts(self, snapshot: Snapshot) -> Mapping[tuple[str, str], int]:
-        """Count the live chunk rows (every stride) of each (path, blob), for comparison with the file records."""
-        ...
-
-    def history(self, timeline: int, after: int = -1) -> Iterator[StoredRow | StoredFile]:
-        """Yield every row and record that a timeline has, dead ones too, in the order in which they were born.
-
-        For copying an index: what ``create`` was given, and what ``retire`` and ``undo`` made of ``died`` since. With
-        ``after`` only what has changed since: what was born after it, and the records that were retired after it.
-        """
-        ...
-
-    def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
-        """Return a file's chunks in file order, each once (of a strided chunk the first stride)."""
-        ...
-
-    def recall(self, query: RecallQuery) -> Recall:
-        """Return the candidates of every channel under the snapshot filter and the field filters.
-
-        The k-NN filters inside: fewer than ``vector_limit`` only where fewer rows match the filters.
-        """
-        ...
-
-    def find(self, snapshot: Snapshot, filters: Filters, limit: int) -> list[Chunk]:
-        """Return the live chunks that fit the filters, each once (of a strided chunk the first stride).
-
-        By path and place in the file; of more than ``limit`` those whose paths come first.
-        """
-        ...
-
-    def count(self, snapshot: Snapshot, filters: Filters) -> int:
-        """Count the live chunks (strides once) that fit the filters."""
-        ...
-
-    # The embedding cache: (model, embedded text) -> vector.
+class VectorCache(Protocol):
+    """The embedding cache: vectors by model and embedded text."""
 
     def cached_vectors(self, keys: Iterable[str]) -> dict[str, Vector]:
         """Return the vectors known for ``keys`` (as in ``ChunkRow.vector_key``)."""
@@ -236,7 +148,15 @@ class Store(Protocol):
         """Keep vectors before any row uses them, so that an interrupted run need not embed again."""
         ...
 
-    # Damage: what no write of ours has done.
+
+class Store(DocumentStore, RowStore, VectorCache, Protocol):
+    """One engine: the embedded one, or OpenSearch."""
+
+    name: str
+
+    def within(self, deadline: Deadline | None) -> Self:
+        """Return the same store for a request that must be answered by ``deadline``; None waits as a run does."""
+        ...
 
     def inspect(self, *, thoroughly: bool) -> list[Damage]:
         """Return what is damaged, as far as the engine does not look after that itself; by samples, or all of it."""

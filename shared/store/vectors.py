@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from codequarry.shared.errors import ModelMismatch
-from codequarry.shared.store.port import Vector
+from codequarry.shared.arrays import Vector
+from codequarry.shared.errors import ModelMismatch, UsageError
 
 
 def check_dimension(vectors: Iterable[Vector], dimension: int) -> None:
@@ -24,6 +24,15 @@ def unusable(vector: Vector | None) -> str:
     if vector is None:
         return "it has no vector"
     return "" if np.isfinite(vector).all() and vector.any() else "its vector is zero or not finite"
+
+
+def check_query_vector(vector: Vector | None, dimension: int) -> None:
+    """Raise ModelMismatch or UsageError if a query's vector can't be searched; None is no vector."""
+    if vector is None:
+        return
+    check_dimension([vector], dimension)
+    if why := unusable(vector):
+        raise UsageError(f"the query can't be searched: {why}")
 
 
 def usable_rows(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ are furthest behind, and only where the settings ask for it.
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["counter", "histogram", "gauge"]
+MetricKind = Literal["counter", "histogram", "gauge"]
 
 # A search is meant to take 10 to 60 ms; the lower edges show a stage that slows down, the upper ones an outage.
 STAGE_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.06, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -24,7 +24,7 @@ class Metric:
     """One metric; ``name`` is without the suffixes that the text format adds (``_total``, ``_bucket``…)."""
 
     name: str
-    kind: Kind
+    kind: MetricKind
     meaning: str
     labels: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()

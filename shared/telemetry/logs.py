@@ -7,8 +7,8 @@ from typing import Literal
 import structlog
 from structlog.types import EventDict, Processor
 
+from codequarry.shared.control_characters import visible
 from codequarry.shared.telemetry.traces import traceparent
-from codequarry.shared.visible import visible
 
 Level = Literal["debug", "info", "warning", "error"]
 

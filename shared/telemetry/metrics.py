@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-Outcome = Literal["found", "empty", "refused", "not_indexed", "unavailable", "failed"]
-OUTCOMES: tuple[Outcome, ...] = ("found", "empty", "refused", "not_indexed", "unavailable", "failed")
-Result = Literal["published", "aborted"]
-RESULTS: tuple[Result, ...] = ("published", "aborted")
+SearchOutcome = Literal["found", "empty", "refused", "not_indexed", "unavailable", "failed"]
+OUTCOMES: tuple[SearchOutcome, ...] = ("found", "empty", "refused", "not_indexed", "unavailable", "failed")
+TransactionResult = Literal["published", "aborted"]
+RESULTS: tuple[TransactionResult, ...] = ("published", "aborted")
 Embedded = Literal["chunks", "query"]
 # Series that are there before the first event, so that a rate over the first one is seen too.
 _KNOWN_VALUES: Mapping[Metric, tuple[str, ...]] = {
@@ -111,7 +111,7 @@ def _move(metric: Metric, amount: float) -> None:
         _instruments().gauges[metric.name].inc(amount)
 
 
-def count_search(outcome: Outcome) -> None:
+def count_search(outcome: SearchOutcome) -> None:
     """Count a search that ended."""
     _add(instruments.SEARCHES, 1, outcome)
 
@@ -182,7 +182,7 @@ def embedding_timed(of: Embedded) -> Iterator[None]:
         _observe(instruments.EMBED_SECONDS, perf_counter() - started, of)
 
 
-def count_transaction(result: Result) -> None:
+def count_transaction(result: TransactionResult) -> None:
     """Count a transaction that readers see from now on, or that was undone."""
     _add(instruments.TRANSACTIONS, 1, result)
 

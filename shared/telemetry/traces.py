@@ -5,6 +5,7 @@ Needs the extra ``otel``, and is switched on by ``OTEL_EXPORTER_OTLP_ENDPOINT``;
 of an error only its kind.
 """
 
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -55,9 +56,8 @@ def start_tracing(service: str, exporter: "SpanExporter | None" = None) -> None:
         else:
             provider.add_span_processor(SimpleSpanProcessor(exporter))
     except ImportError as error:
-        from codequarry.shared.telemetry.logs import logger  # every search loads this file, and few load what logs take
-
-        logger("codequarry.traces").warning("no traces: pip install 'codequarry[otel]'", detail=str(error))
+        # Not our own logger: logs name the trace that they belong to, so they come after this module.
+        logging.getLogger("codequarry.traces").warning("no traces: pip install 'codequarry[otel]' (%s)", error)
         return
     _tracing.provider, _tracing.tracer = provider, provider.get_tracer("codequarry")
 

@@ -46,6 +46,8 @@ class Timeline:
     repo_id: str = ""
 
 
+# Its key among the documents of the catalog.
+HEAD_KEY = "head"
 # Where the document has the move, for who wants to know of that alone.
 MOVE = "move"
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from codequarry.shared.filters import path_matches
 from codequarry.shared.model import Layer, Snapshot
-from codequarry.shared.store.filters import path_matches
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.transactions import TransactionRecord
 

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from codequarry.shared.arrays import Vector
 from codequarry.shared.identifiers import tokenize
 from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Layer, Snapshot, StrideInfo, Tokens
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.opensearch.store import OpenSearchStore
-from codequarry.shared.store.port import Store, StoredRow, Vector
+from codequarry.shared.store.port import Store
+from codequarry.shared.store.records import StoredRow
 
 DIMENSION = 16
 
@@ -127,7 +129,6 @@ def every_field() -> dict[str, object]:
         "symbol_part": "1/2",
         "context": "class Client(Base):",
         "doc": "Fetch all of them.",
-        "commentary": "A generated note",
         "microservice": "crawler",
         "package": "net",
         "aggregate": "http",
@@ -142,14 +143,6 @@ def every_field() -> dict[str, object]:
         "complexity_score": 2.5,
         "masked": True,
         "encoding": "latin-1",
-        "derived": True,
-        "introduced_commit": "c" * 40,
-        "last_modified_commit": "d" * 40,
-        "commit_author": "Ada <ada@example.org>",
-        "commit_message": "Fetch in parallel\n\nMuch faster.",
-        "commit_date": "2026-03-01T12:00:00+01:00",
-        "file_history_length": 7,
-        "co_change_files": ("src/a.py", "docs/b.md"),
     }
     known = {field.name: field.default for field in fields(Chunk) if field.default is not MISSING}
     assert known.keys() - given.keys() == {"stride_info"}
@@ -172,7 +165,6 @@ def make_row(make_chunk: Callable[..., Chunk]) -> Callable[..., ChunkRow]:
         born: int = 2,
         stride: tuple[int, int] | None = None,
         tokens: Tokens | None = None,
-        acl: tuple[str, ...] = (),
         vector_key: str = "",
         **fields: object,
     ) -> ChunkRow:
@@ -193,7 +185,6 @@ def make_row(make_chunk: Callable[..., Chunk]) -> Callable[..., ChunkRow]:
             tokens=tokens if stride is None or stride[0] == 0 else Tokens(),
             timeline=timeline,
             born=born,
-            acl=acl or (chunk.repo,),
             vector_key=vector_key or f"key of {path} {text} {stride and stride[0]}",
         )
 

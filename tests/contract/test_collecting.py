@@ -5,7 +5,7 @@ import random
 import pytest
 
 from codequarry.shared.model import Filters
-from codequarry.shared.store.port import RecallQuery
+from codequarry.shared.store.records import RecallQuery
 from codequarry.shared.versions.snapshots import OPEN
 
 

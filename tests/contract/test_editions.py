@@ -7,12 +7,12 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from codequarry.opensearch.bodies import KINDS, alias_of, edition_alias_of, index_of
 from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.model import Filters
 from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.embedded.editions import POINTER, EmbeddedEditions
 from codequarry.shared.store.opensearch.editions import OpenSearchEditions
+from codequarry.shared.store.opensearch.index_bodies import KINDS, alias_of, edition_alias_of, index_of
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 
 

@@ -3,30 +3,25 @@
 import pytest
 
 from codequarry.shared.errors import UnknownName, UsageError
+from codequarry.shared.filters import FILTERABLE_FIELDS, path_matches
 from codequarry.shared.model import Filters, PathGlobs
-from codequarry.shared.store.filters import FILTERABLE_FIELDS, path_matches
-from codequarry.shared.store.port import RecallQuery
+from codequarry.shared.store.records import RecallQuery
 
 # For each filterable field the value of one row; the other row has another or none.
 VALUES = {
-    "acl": ("quarry:src", {"acl": ("quarry", "quarry:src")}, {"acl": ("quarry",)}),
     "aggregate": ("orders", {"aggregate": "orders"}, {}),
     "blob": ("b1", {"blob": "b1"}, {"blob": "b2"}),
     "calls": ("open", {"calls": ("close", "open")}, {"calls": ("reopen",)}),
-    "commit_author": ("Ada <a@x.org>", {"commit_author": "Ada <a@x.org>"}, {"commit_author": "Ada"}),
     "content_hash": ("h1", {"content_hash": "h1"}, {"content_hash": "h2"}),
     "defines": ("Store", {"defines": ("Store", "Port")}, {"defines": ("store",)}),
     "dependencies": ("numpy", {"dependencies": ("numpy",)}, {"dependencies": ("numpy-stl",)}),
-    "derived": ("true", {"derived": True}, {"derived": False}),
     "encoding": ("latin-1", {"encoding": "latin-1"}, {}),
     "exported": ("false", {"exported": False}, {"exported": True}),
     "exports": ("run", {"exports": ("run",)}, {"exports": ()}),
     "id": ("chunk-1", {"id": "chunk-1"}, {"id": "chunk-11"}),
     "imports": ("os.path", {"imports": ("sys", "os.path")}, {"imports": ("os",)}),
-    "introduced_commit": ("c1", {"introduced_commit": "c1"}, {"introduced_commit": "c2"}),
     "kind_of_file": ("test", {"kind_of_file": "test"}, {"kind_of_file": "source"}),
     "language": ("c++", {"language": "c++"}, {"language": "c"}),
-    "last_modified_commit": ("c1", {"last_modified_commit": "c1"}, {}),
     "masked": ("true", {"masked": True}, {"masked": False}),
     "microservice": ("billing", {"microservice": "billing"}, {"microservice": "billing-api"}),
     "package": ("a.b", {"package": "a.b"}, {"package": "a.b.c"}),
@@ -109,13 +104,13 @@ class TestFields:
         assert fitting(but(language="config")) == ["python"]
 
     def test_hundreds_of_values(self, store, make_row, write, fitting):
-        write(store, *(make_row("word", f"{number:03d}", acl=(f"repo-{number}",)) for number in range(30)))
-        granted = tuple(f"repo-{number}" for number in range(10, 800))
-        assert fitting(only(acl=granted)) == [f"{number:03d}" for number in range(10, 30)]
+        write(store, *(make_row("word", f"{number:03d}", tags=(f"tag-{number}",)) for number in range(30)))
+        wanted = tuple(f"tag-{number}" for number in range(10, 800))
+        assert fitting(only(tags=wanted)) == [f"{number:03d}" for number in range(10, 30)]
 
     def test_an_unknown_field_is_named(self, store, snapshot):
         for filters in (only(colour="red"), but(colour="red")):
-            with pytest.raises(UnknownName, match="unknown filter 'colour'; known: acl, "):
+            with pytest.raises(UnknownName, match="unknown filter 'colour'; known: aggregate, "):
                 store.count(snapshot(), filters)
             with pytest.raises(UnknownName, match="colour"):
                 store.recall(RecallQuery(snapshot(), filters=filters))

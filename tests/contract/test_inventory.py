@@ -4,25 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.shared.model import FileRecord, Layer, Snapshot, Tokens
-from codequarry.shared.store.port import StoredFile, StoredRow
+from codequarry.shared.model import FileRecord, Layer, Snapshot
+from codequarry.shared.store.records import StoredFile, StoredRow
 from codequarry.shared.versions.snapshots import OPEN
 
 
 class TestHistory:
-    def test_a_row_comes_back_with_every_field_its_labels_and_its_key(self, store, make_row, write, every_field):
+    def test_a_row_comes_back_with_every_field_and_its_key(self, store, make_row, write, every_field):
         row = make_row(
             "async def fetchAll(self):\n",
             "src/net.py",
-            acl=("quarry/src", "quarry", "b"),
             vector_key="k",
             **every_field,
         )
-        write(store, row)
-        assert next(iter(store.history(1))) == StoredRow(row, OPEN)
-
-    def test_labels_that_the_path_says_come_back_too(self, store, make_row, write):
-        row = make_row("x", "src/net/a.py", acl=("quarry", "quarry/src", "quarry/src/net"), tokens=Tokens())
         write(store, row)
         assert next(iter(store.history(1))) == StoredRow(row, OPEN)
 

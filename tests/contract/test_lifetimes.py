@@ -3,7 +3,7 @@
 import pytest
 
 from codequarry.shared.model import Filters
-from codequarry.shared.store.port import RecallQuery, Tally
+from codequarry.shared.store.records import RecallQuery, Tally
 
 
 @pytest.fixture

@@ -6,11 +6,12 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from codequarry.opensearch.bodies import KINDS, edition_alias_of, index_body, index_of
 from codequarry.shared.errors import OldFormat, StoreError, StoreUnavailable
 from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch import mapping_version
 from codequarry.shared.store.opensearch.editions import OpenSearchEditions
+from codequarry.shared.store.opensearch.index_bodies import KINDS, edition_alias_of, index_body, index_of
+from codequarry.shared.store.opensearch.mapping_version import SCHEMA
 
 pytestmark = pytest.mark.opensearch
 LENGTH = 4
@@ -30,16 +31,16 @@ def made_by_an_older_release(editions):
     for kind in KINDS:
         body = index_body(kind, editions._settings, LENGTH)
         del body["mappings"]["_meta"]["schema_version"]
-        editions._client.indices.create(index=index_of(kind, editions._settings), body=body)
+        editions._connection.client.indices.create(index=index_of(kind, editions._settings), body=body)
 
 
 def versions(editions):
-    return mapping_version.read_versions(editions._client, editions._settings, 1)
+    return mapping_version.read_versions(editions._connection, 1)
 
 
 def mark(editions, kind, version):
     name = edition_alias_of(kind, editions._settings)
-    editions._client.indices.put_mapping(index=name, body={"_meta": {"schema_version": version}})
+    editions._connection.client.indices.put_mapping(index=name, body={"_meta": {"schema_version": version}})
 
 
 def put(store, row):
@@ -50,8 +51,8 @@ def put(store, row):
 def test_a_new_index_has_the_version_of_this_release(editions, make_row):
     with closing(editions.open(1, LENGTH)) as store:
         put(store, make_row("text"))
-    assert versions(editions) == dict.fromkeys(KINDS, 1)
-    assert editions.upgrade() == (1, 1)
+    assert versions(editions) == dict.fromkeys(KINDS, SCHEMA)
+    assert editions.upgrade() == (SCHEMA, SCHEMA)
 
 
 def test_an_index_without_a_version_is_read_written_and_upgraded_and_loses_nothing(editions, make_row, snapshot):
@@ -61,17 +62,17 @@ def test_an_index_without_a_version_is_read_written_and_upgraded_and_loses_nothi
         assert store.chunks(snapshot(), "src/app.py", "quarry") == []
         assert versions(editions) == dict.fromkeys(KINDS, 0), "a reader changes nothing"
         put(store, make_row("written"))
-        assert versions(editions) == dict.fromkeys(KINDS, 1)
+        assert versions(editions) == dict.fromkeys(KINDS, SCHEMA)
         (kept,) = store.chunks(snapshot(), "src/app.py", "quarry")
         assert kept.text == "written"
 
 
 def test_the_command_upgrades_an_index_that_nobody_writes_to(editions):
     made_by_an_older_release(editions)
-    assert editions.upgrade() == (0, 1)
-    assert versions(editions) == dict.fromkeys(KINDS, 1)
+    assert editions.upgrade() == (0, SCHEMA)
+    assert versions(editions) == dict.fromkeys(KINDS, SCHEMA)
     assert editions.dimension(1) == LENGTH
-    meta = editions._client.indices.get_mapping(index=edition_alias_of("catalog", editions._settings))
+    meta = editions._connection.client.indices.get_mapping(index=edition_alias_of("catalog", editions._settings))
     assert all("about" in body["mappings"]["_meta"] for body in meta.values())
 
 
@@ -100,10 +101,10 @@ def test_an_index_too_old_for_an_upgrade_in_place_names_the_command(editions, mo
 def test_a_foreign_index_of_that_name_is_refused_and_left_alone(editions):
     settings = editions._settings
     made_by_an_older_release(editions)
-    editions._client.indices.delete(index=index_of("files", settings))
+    editions._connection.client.indices.delete(index=index_of("files", settings))
     aliases = index_body("files", settings, LENGTH)["aliases"]
     body = {"mappings": {"properties": {"repo": {"type": "integer"}}}, "aliases": aliases}
-    editions._client.indices.create(index=index_of("files", settings), body=body)
+    editions._connection.client.indices.create(index=index_of("files", settings), body=body)
     with pytest.raises(StoreError, match="other types"):
         editions.upgrade()
     assert versions(editions)["files"] == 0

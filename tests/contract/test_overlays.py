@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from codequarry.shared.model import Filters, Layer, PathGlobs, Snapshot
-from codequarry.shared.store.port import RecallQuery
+from codequarry.shared.store.records import RecallQuery
 
 BASE, OVERLAY, FULL = 1, 2, 3
 

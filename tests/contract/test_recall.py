@@ -5,7 +5,7 @@ import pytest
 
 from codequarry.shared.errors import ModelMismatch
 from codequarry.shared.model import Filters, Layer, Snapshot, Tokens
-from codequarry.shared.store.port import Recall, RecallQuery
+from codequarry.shared.store.records import Recall, RecallQuery
 
 # 7-bit vectors are as close as this to the exact cosine.
 CLOSE = 0.02

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from codequarry.shared.model import ChunkRow, Filters, Layer, PathGlobs, Snapshot
-from codequarry.shared.store.port import RecallQuery
+from codequarry.shared.store.records import RecallQuery
 from codequarry.shared.versions.snapshots import OPEN, is_live
 
 PATHS = [f"p{number}.py" for number in range(8)]

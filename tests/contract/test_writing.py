@@ -8,7 +8,7 @@ import pytest
 
 from codequarry.shared.errors import ModelMismatch, WriteRejected
 from codequarry.shared.model import Filters, StrideInfo, Tokens
-from codequarry.shared.store.port import RecallQuery, Tally
+from codequarry.shared.store.records import RecallQuery, Tally
 
 
 class TestCreate:

@@ -11,9 +11,10 @@ from contextlib import closing
 
 import pytest
 
-from codequarry.opensearch.bodies import KINDS, edition_alias_of
 from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.editions import OpenSearchEditions
+from codequarry.shared.store.opensearch.index_bodies import KINDS, edition_alias_of
+from codequarry.shared.store.opensearch.mapping_version import SCHEMA
 
 pytestmark = pytest.mark.opensearch
 FILES = {f"src/{name}.py": f"def {name}(delay):\n    return delay\n" for name in ("alpha", "beta", "gamma")}
@@ -162,14 +163,15 @@ def test_killed_backups_and_restores_leave_the_index_as_it_was(workspace, cluste
 def test_the_command_brings_mappings_without_a_version_up_to_date(workspace, cluster):
     workspace.indexed("project", FILES)
     before = hits(workspace)
+    mappings = cluster._connection.client.indices
     for kind in KINDS:
-        cluster._client.indices.put_mapping(index=edition_alias_of(kind, cluster._settings), body={"_meta": {}})
+        mappings.put_mapping(index=edition_alias_of(kind, cluster._settings), body={"_meta": {}})
     assert hits(workspace) == before
-    assert workspace.run("migrate", "--schema", "--json").json == {"before": 0, "after": 1}
-    assert workspace.run("migrate", "--schema", "--json").json == {"before": 1, "after": 1}
+    assert workspace.run("migrate", "--schema", "--json").json == {"before": 0, "after": SCHEMA}
+    assert workspace.run("migrate", "--schema", "--json").json == {"before": SCHEMA, "after": SCHEMA}
     assert hits(workspace) == before
     name = edition_alias_of("catalog", cluster._settings)
-    cluster._client.indices.put_mapping(index=name, body={"_meta": {"schema_version": 2}})
+    mappings.put_mapping(index=name, body={"_meta": {"schema_version": SCHEMA + 1}})
     for command in (("search", "alpha"), ("backup", "copy"), ("migrate", "--schema")):
         refused = workspace.run(*command)
         assert refused.code == 1

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codequarry.cli import nearness
-from codequarry.cli.texts import Given
-from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.search_api.catalog import Catalog
-from codequarry.search_api.nearest import nearest_chunks
+from codequarry.cli.terminal import nearness
+from codequarry.cli.terminal.text_arguments import TextArgument
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.search_api.search.neighbours import nearest_chunks
+from codequarry.search_api.versions.catalog import Catalog
 from codequarry.shared.embedding.port import Window
 from codequarry.shared.embedding.token_pairs import explain_by_tokens
 from codequarry.shared.embedding.token_table import TokenTable
@@ -157,6 +157,8 @@ class TableEmbedder:
 
     leaves_machine = False
 
+    preferred_batch = 256
+
     def __init__(self, table: TokenTable, window: int | None = None) -> None:
         self.name, self.dimension, self.max_tokens = "a-table", table.dimension, window
         self._table = table
@@ -189,10 +191,11 @@ def table_of(words: list[str], dimension: int) -> TokenTable:
     return TokenTable.of(Vocabulary(tokens), weights.astype(np.float32))
 
 
-def neighbours(store: Any, model: TableEmbedder, text: str, most: int = 3) -> dict[str, Any]:
-    catalog = Catalog(store)
+def neighbours(store: Any, model: TableEmbedder, text: str, most: int = 3) -> tuple[nearness.Nearest, dict[str, Any]]:
+    catalog, query = Catalog(store), TextArgument(text)
     found = nearest_chunks(catalog, model.embed_query(text), {}, 10)
-    return nearness.neighbours_json(catalog, found, model, Given(text), most)
+    shown = nearness.nearest(catalog, found, model, query, most)
+    return shown, nearness.nearest_json(shown, model, query)
 
 
 @pytest.fixture(params=[None, 90], ids=["whole", "in strides"])
@@ -204,8 +207,10 @@ def search(request, make_repository, make_workshop_on_each, embedder):
     return partial(neighbours, workshop.store, model)
 
 
-def test_what_the_tokens_of_a_chunk_add_makes_its_similarity(search: Callable[..., dict[str, Any]]) -> None:
-    body = search("retry delay in seconds")
+def test_what_the_tokens_of_a_chunk_add_makes_its_similarity(
+    search: Callable[..., tuple[nearness.Nearest, dict[str, Any]]],
+) -> None:
+    _, body = search("retry delay in seconds")
     assert body["explains"]
     assert body["results"][0]["path"] == "src/retry.py"
     for hit in body["results"]:
@@ -222,10 +227,10 @@ def test_what_the_tokens_of_a_chunk_add_makes_its_similarity(search: Callable[..
 
 
 def test_a_person_reads_a_line_for_the_query_and_one_for_each_kind_of_pairs(
-    search: Callable[..., dict[str, Any]], capsys: pytest.CaptureFixture[str]
+    search: Callable[..., tuple[nearness.Nearest, dict[str, Any]]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    body = search("retry", most=1)
-    nearness.show_neighbours(body)
+    shown, body = search("retry", most=1)
+    nearness.show_nearest(shown)
     head, *lines = capsys.readouterr().out.split("\n\n")[0].splitlines()
     assert head.startswith("src/retry.py:1-3  retry_delay  function  0.")
     assert [line.split()[0] for line in lines] == ["query", "both", "related", "opposed"]
@@ -235,7 +240,7 @@ def test_a_person_reads_a_line_for_the_query_and_one_for_each_kind_of_pairs(
     assert lines[1].partition(": ")[2].startswith("retry +0.")
     assert " more +" in lines[2]
     assert " more -" in lines[3]
-    assert list(nearness.remarks(body)) == []
+    assert list(nearness.nearest_remarks(shown, body)) == []
 
 
 def test_a_chunk_whose_vector_is_of_other_text_is_not_explained(versioned_index: Any, embedder: Any) -> None:
@@ -243,7 +248,7 @@ def test_a_chunk_whose_vector_is_of_other_text_is_not_explained(versioned_index:
     model = TableEmbedder(table_of(WORDS, embedder.dimension))
     index = type(versioned_index)(versioned_index.store, model)
     index.publish(index.add("project"), "c" * 40, {"src/backoff/delay.py": "def retry_delay(): ...\n"})
-    body = neighbours(index.store, model, "retry delay")
+    shown, body = neighbours(index.store, model, "retry delay")
     assert [hit["explanation"] for hit in body["results"]] == [None]
-    (remark,) = nearness.remarks(body)
+    (remark,) = nearness.nearest_remarks(shown, body)
     assert remark.startswith("note: 1 chunk embedded from other text than today's")

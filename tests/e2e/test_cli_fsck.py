@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.shared.opening import open_index
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.index.opened_index import open_index
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import editions_of
-from codequarry.shared.store.port import Store, StoredFile, StoredRow
-from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.store.port import Store
+from codequarry.shared.store.records import StoredFile, StoredRow
 
 FILES = {f"src/{name}.py": f"def {name}():\n    return 1\n" for name in ("alpha", "beta", "gamma", "delta")}
 

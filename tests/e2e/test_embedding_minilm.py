@@ -9,10 +9,10 @@ import pytest
 from codequarry.shared.embedding.cache import embed_with_cache
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.install import ModelUnreachable, install_model, is_whole
-from codequarry.shared.embedding.known import find_model
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.strides import strides
 from codequarry.shared.errors import EmbeddingError, UnknownName, UsageError
+from codequarry.shared.known_models import find_model
 from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.store.factory import open_store
 

@@ -10,8 +10,8 @@ import pytest
 
 from codequarry.cli.main import run
 from codequarry.shared.embedding.factory import open_embedder
-from codequarry.shared.embedding.known import EMBEDDERS, RERANKERS
 from codequarry.shared.errors import EmbeddingError
+from codequarry.shared.known_models import EMBEDDERS, RERANKERS
 from codequarry.shared.settings.config import EmbeddingSettings
 
 Call = Callable[..., tuple[int, str, str]]

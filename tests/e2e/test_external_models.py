@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from codequarry.shared.embedding.openai_compatible import OpenAICompatibleEmbedder
-from codequarry.shared.embedding.permission import check_model_place
 from codequarry.shared.errors import UsageError
+from codequarry.shared.repositories.model_permission import check_model_place
 from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.settings.triggers import RepositorySettings
 

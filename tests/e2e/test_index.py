@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.ingest.removal import remove_repository
+from codequarry.ingest.removal.removal import remove_repository
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.shared.catalog.ledger import change_head, read_head
+from codequarry.shared.catalog.repositories import list_repositories, read_progress, read_repository
 from codequarry.shared.errors import Conflict, NotIndexed
+from codequarry.shared.index.identity import read_identity
 from codequarry.shared.model import Filters
-from codequarry.shared.repositories.catalog import list_repositories, read_progress, read_repository
-from codequarry.shared.store.identity import read_identity
-from codequarry.shared.versions.ledger import change_head, read_head
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import head_snapshot
 from codequarry.shared.versions.transactions import begin

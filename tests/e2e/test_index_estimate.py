@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from codequarry.ingest import estimate as estimating
-from codequarry.ingest.estimate import estimate
-from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.shared.repositories.catalog import list_repositories
-from codequarry.shared.store.identity import read_identity
-from codequarry.shared.versions.ledger import read_head
+from codequarry.ingest.run import estimate as estimating
+from codequarry.ingest.run.estimate import estimate
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.catalog.repositories import list_repositories
+from codequarry.shared.index.identity import read_identity
 
 # More files than are sampled, of very different sizes.
 MANY = estimating.SAMPLE_FILES * 2

@@ -8,16 +8,16 @@ import time
 
 import pytest
 
-from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.catalog.repositories import read_progress
 from codequarry.shared.model import Filters
-from codequarry.shared.repositories.catalog import read_progress
-from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.snapshots import head_snapshot
 
 # What the command line does, with every step told to whoever holds the axe.
 CHILD = """
 import sys
-from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.store.factory import open_store

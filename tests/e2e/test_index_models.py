@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.errors import TextsRefused
 from codequarry.shared.model import Filters
 from codequarry.shared.settings.config import EmbeddingSettings
-from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.snapshots import head_snapshot
 
 

@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
-from codequarry.ingest.removal import remove_repository
-from codequarry.ingest.removing import LEFT_MIRROR_PREFIX
+from codequarry.ingest.removal.interrupted_removal import LEFT_MIRROR_PREFIX
+from codequarry.ingest.removal.removal import remove_repository
+from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.errors import LimitExceeded, StoreUnavailable
 from codequarry.shared.model import Filters
-from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.snapshots import head_snapshot
 
 pytestmark = pytest.mark.opensearch

@@ -8,15 +8,15 @@ import sys
 import pytest
 
 from codequarry.ingest.fsck.versions import check_version
-from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.shared.catalog.ledger import published_transactions, read_head
 from codequarry.shared.model import INDEXED
-from codequarry.shared.versions.ledger import published_transactions, read_head
 from codequarry.shared.versions.snapshots import head_snapshot
 
 # What the command line does; it stops itself where it is told to, and is woken up by whoever started it.
 CHILD = """
 import os, signal, sys
-from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.errors import CodequarryError

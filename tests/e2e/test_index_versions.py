@@ -4,19 +4,19 @@ import hashlib
 
 import pytest
 
-from codequarry.ingest.estimate import estimate
-from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.ingest.removal import remove_version
-from codequarry.search_api.catalog import Catalog
-from codequarry.search_api.locate import locate, one_version
-from codequarry.search_api.repositories import describe
-from codequarry.search_api.selection import Selection
-from codequarry.search_api.states import ready_state
-from codequarry.search_api.versions import Asked, VersionQuery
+from codequarry.ingest.removal.removal import remove_version
+from codequarry.ingest.run.estimate import estimate
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.search_api.query.selection import Selection
+from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
+from codequarry.search_api.versions.catalog import Catalog
+from codequarry.search_api.versions.freshness import ready_state
+from codequarry.search_api.versions.repositories import describe
+from codequarry.search_api.versions.resolution import locate, one_version
+from codequarry.shared.catalog.ledger import published_transactions, read_head
+from codequarry.shared.catalog.repositories import list_ref_heads, read_ref_head, read_repository, read_summary
 from codequarry.shared.errors import AmbiguousCommit, GitError, LimitExceeded, NotIndexed, UsageError
 from codequarry.shared.model import INDEXED, Filters
-from codequarry.shared.repositories.catalog import list_ref_heads, read_ref_head, read_repository, read_summary
-from codequarry.shared.versions.ledger import published_transactions, read_head
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import version_snapshot
 
@@ -387,11 +387,11 @@ def test_a_full_branch_that_is_deleted_under_an_overlay_answers_to_nothing_any_m
     repository.git("branch", "--delete", "--force", "dev")
     assert index().dropped == ("dev",)
     assert live(index.workshop, feature) == repository.listing("feature")
-    asked = VersionQuery(commits=(Asked("commit", tip),))
+    asked = VersionQuery(commits=(VersionSpecifier("commit", tip),))
     with pytest.raises(NotIndexed):
         one_version(Catalog(index.workshop.store), "project", asked)
     [state] = describe(Catalog(index.workshop.store))
-    assert [one["ref"] for one in state["versions"]] == ["main", "feature"]
+    assert [one.ref for one in state.versions] == ["main", "feature"]
 
 
 def test_while_the_default_branch_is_switched_every_answer_names_the_one_that_it_shows(
@@ -402,7 +402,7 @@ def test_while_the_default_branch_is_switched_every_answer_names_the_one_that_it
     old, new = (repository.git("rev-parse", name).decode().strip() for name in ("main", "dev"))
 
     def seen(*commits):
-        query = VersionQuery(commits=tuple(Asked("commit", commit) for commit in commits))
+        query = VersionQuery(commits=tuple(VersionSpecifier("commit", commit) for commit in commits))
         found = locate(catalog, Selection(repos=("project",), version=query))
         [view] = found.scope.views["project"]
         state = ready_state(catalog, found.head, view, found.repositories["project"])
@@ -443,4 +443,7 @@ def test_a_default_branch_can_change_its_name_alone(repository, index, main):
     assert not index(Ref("branch", "trunk"), default=True).changed
     view = locate(catalog, Selection(repos=("project",))).scope.views["project"][0]
     assert view.ref.name == "trunk"
-    assert one_version(Catalog(index.workshop.store), "project", VersionQuery((Asked("branch", "trunk"),))).view == view
+    assert (
+        one_version(Catalog(index.workshop.store), "project", VersionQuery((VersionSpecifier("branch", "trunk"),))).view
+        == view
+    )

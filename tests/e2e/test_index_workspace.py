@@ -5,10 +5,10 @@ import os
 
 import pytest
 
-from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.shared.catalog.ledger import published_transactions, read_head
 from codequarry.shared.errors import GitError
 from codequarry.shared.model import INDEXED
-from codequarry.shared.versions.ledger import published_transactions, read_head
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import head_snapshot, version_snapshot
 

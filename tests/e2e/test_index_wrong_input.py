@@ -8,19 +8,19 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.catalog.repositories import list_repositories
 from codequarry.shared.errors import GitError, LimitExceeded, ModelMismatch
 from codequarry.shared.model import INDEXED, Filters
-from codequarry.shared.repositories.catalog import list_repositories
-from codequarry.shared.settings.config import GitSettings
-from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.settings.git import GitSettings
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import head_snapshot
 
 # A run whose files can't grow beyond 600 kB, which the system reports as it does a full disk.
 CHILD = """
 import resource, sys
-from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.errors import StoreFull

@@ -8,11 +8,11 @@ from typing import NoReturn
 
 import pytest
 
-from codequarry.search_api.app import create_app
+from codequarry.search_api.http.app import create_app
 from codequarry.shared.embedding.install import ModelUnreachable, install_model
+from codequarry.shared.index.identity import IDENTITY_KEY
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import editions_of
-from codequarry.shared.store.identity import IDENTITY_KEY
 
 FILES = {
     "net/retry.py": "def backoff(attempt):\n    # wait longer after every failed request\n    return 2 ** attempt\n",

@@ -6,15 +6,15 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from codequarry.ingest.pipeline import index_repository
-from codequarry.ingest.report import IndexRequest, Workshop
-from codequarry.search_api.app import create_app
-from codequarry.shared.opening import open_index
+from codequarry.ingest.request.index_request import IndexRequest, Workshop
+from codequarry.ingest.run.pipeline import index_repository
+from codequarry.search_api.http.app import create_app
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.index.opened_index import open_index
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import editions_of, open_store
-from codequarry.shared.store.port import StoredRow
-from codequarry.shared.versions.ledger import read_head
-from codequarry.shared.versions.moving import published
+from codequarry.shared.store.records import StoredRow
+from codequarry.shared.versions.moves import published
 
 FILES = {
     "net/retry.py": "def backoff(attempt):\n    # wait longer after every failed request\n    return 2 ** attempt\n",
@@ -32,6 +32,7 @@ class WordLlama:
     dimension = 256
     leaves_machine = False
     max_tokens = None
+    preferred_batch = 256
 
     def __init__(self, embedder):
         self._embedder = embedder

@@ -17,14 +17,15 @@ import apsw
 import numpy as np
 import pytest
 
-from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
-from codequarry.shared.embedding.port import Embedder, Vector
+from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.shared.arrays import Vector
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import StoreDamaged, StoreError
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.factory import open_store
-from codequarry.shared.store.port import RecallQuery
-from codequarry.shared.versions.ledger import read_head
+from codequarry.shared.store.records import RecallQuery
 from codequarry.shared.versions.snapshots import head_snapshot
 
 ROOT = Path(__file__).parents[2]

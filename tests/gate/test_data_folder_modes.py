@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from codequarry.ingest.pipeline import index_repository
-from codequarry.ingest.report import IndexRequest, Workshop
+from codequarry.ingest.request.index_request import IndexRequest, Workshop
+from codequarry.ingest.run.pipeline import index_repository
 from codequarry.shared.data_folder import check_private
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import FolderNotPrivate

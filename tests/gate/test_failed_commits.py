@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.ingest.job_runner import run_job
-from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.ingest.removal import remove_repository
-from codequarry.search_api.catalog import Catalog
-from codequarry.search_api.repositories import describe
+from codequarry.ingest.removal.removal import remove_repository
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.ingest.workers.job_runner import run_job
+from codequarry.search_api.versions.catalog import Catalog
+from codequarry.search_api.versions.repositories import describe
 from codequarry.shared.access.grants import Grant, Principal
+from codequarry.shared.catalog.failures import FAILURE_PREFIX, fingerprint
+from codequarry.shared.catalog.repositories import read_repository
 from codequarry.shared.errors import LimitExceeded
 from codequarry.shared.jobs.job import JobRequest
 from codequarry.shared.jobs.job_list import change_job, claim, submit
 from codequarry.shared.jobs.lifecycle import retried
 from codequarry.shared.model import PathGlobs
-from codequarry.shared.repositories.catalog import read_repository
-from codequarry.shared.repositories.failures import FAILURE_PREFIX, fingerprint
 
 TOO_MANY = "".join(f"*{number}\n" for number in range(10_001))
 
@@ -97,17 +97,17 @@ def test_the_next_commit_is_tried_and_ends_it(workshop, repository, do, failed):
     commit = repository.commit()
     assert (do(commit=commit).state, do().state) == ("done", "done")
     assert workshop.store.list_documents(FAILURE_PREFIX) == []
-    assert describe(Catalog(workshop.store))[0]["failures"] == []
+    assert describe(Catalog(workshop.store))[0].failures == ()
 
 
 def test_it_is_shown_to_whoever_sees_the_whole_repository(workshop, failed):
     catalog = Catalog(workshop.store)
-    shown = describe(catalog)[0]["failures"]
-    assert [(one["ref"], one["commit"]) for one in shown] == [("main", failed.wanted_commit)]
-    assert "has 10001 lines" in shown[0]["reason"]
+    shown = describe(catalog)[0].failures
+    assert [(one.ref, one.commit) for one in shown] == [("main", failed.wanted_commit)]
+    assert "has 10001 lines" in shown[0].reason
     known = read_repository(workshop.store, "core")
     part = Principal("part", frozenset({"search"}), (Grant("core", PathGlobs(("src/",)), known.id),))
-    assert describe(catalog.seen_by(part))[0]["failures"] == []
+    assert describe(catalog.seen_by(part))[0].failures == ()
 
 
 def test_it_goes_with_its_repository(workshop, failed):

@@ -18,10 +18,10 @@ MOST_SECONDS = 20
 FETCHING = """
 import sys
 from pathlib import Path
-from codequarry.ingest.git.fetching import fetch
+from codequarry.ingest.git.fetch import fetch
 from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.shared.settings.config import GitSettings
+from codequarry.shared.settings.git import GitSettings
 from codequarry.shared.versions.refs import Ref
 access = open_access(parse_origin(sys.argv[1]), GitSettings(), Path(sys.argv[2]))
 fetch(access, Ref("commit", "a" * 40) if sys.argv[3] == "commit" else None)
@@ -29,12 +29,12 @@ fetch(access, Ref("commit", "a" * 40) if sys.argv[3] == "commit" else None)
 READING = """
 import sys, time
 from pathlib import Path
-from codequarry.ingest.git.fetching import fetch
+from codequarry.ingest.git.fetch import fetch
 from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.objects import BlobReader
 from codequarry.ingest.git.trees import list_tree
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.shared.settings.config import GitSettings
+from codequarry.shared.settings.git import GitSettings
 fetched = fetch(open_access(parse_origin(sys.argv[1]), GitSettings(), Path(sys.argv[2])), None)
 blobs = BlobReader(fetched.mirror)
 for entry in list_tree(fetched.mirror.folder, fetched.mirror.environment, fetched.commit):

@@ -14,11 +14,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from codequarry.ingest.git import ownership
+from codequarry.ingest.git import local
 from codequarry.ingest.git.file_tree import FileTree
 from codequarry.ingest.git.hashing import blob_of
 from codequarry.ingest.git.mirrors import mirrors_folder
-from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
 from codequarry.shared.errors import CodequarryError, GitError
 from codequarry.shared.versions.refs import Ref
 
@@ -353,7 +353,7 @@ def test_another_users_repository_is_refused_until_git_is_told_to_trust_it(victi
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     other = SimpleNamespace(**{**vars(os), "geteuid": lambda: os.getuid() + 1})
-    monkeypatch.setattr(ownership, "os", other)
+    monkeypatch.setattr(local, "os", other)
     error = victim.index(way)
     assert f"detected dubious ownership in repository at '{victim.folder}'" in error
     assert f"git config --global --add safe.directory {victim.folder}" in error

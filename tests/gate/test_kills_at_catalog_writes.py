@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.ingest.pipeline import index_repository
-from codequarry.ingest.removal import remove_repository
-from codequarry.ingest.removing import REMOVAL_PREFIX, repair
-from codequarry.ingest.renaming import rename_repository
-from codequarry.ingest.report import IndexRequest, Workshop
+from codequarry.ingest.removal.interrupted_removal import REMOVAL_PREFIX, repair
+from codequarry.ingest.removal.removal import remove_repository
+from codequarry.ingest.request.index_request import IndexRequest, Workshop
+from codequarry.ingest.run.pipeline import index_repository
+from codequarry.ingest.run.rename import rename_repository
 from codequarry.shared.access.binding import bind_index
 from codequarry.shared.access.grants import Grant
 from codequarry.shared.access.key_list import add_key, find_key, grant_to_key, list_keys
 from codequarry.shared.access.keys import new_key
+from codequarry.shared.catalog.repositories import read_repository
 from codequarry.shared.errors import StoreUnavailable, UsageError
 from codequarry.shared.jobs.job_list import cancel_jobs_of
-from codequarry.shared.repositories.catalog import read_repository
 from codequarry.shared.repositories.naming import claim
 from tests.gate.world import World
 from tests.property.conftest import DyingStore

@@ -11,12 +11,12 @@ import time
 import numpy as np
 import pytest
 
-from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.model import Filters
 from codequarry.shared.store.backups import MANIFEST
 from codequarry.shared.store.embedded.backup import restore_backup, verify_backup, write_backup
 from codequarry.shared.store.embedded.editions import EmbeddedEditions
-from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.snapshots import head_snapshot
 
 # Makes the index large enough for a kill to meet every part of the work; nothing looks at these vectors.

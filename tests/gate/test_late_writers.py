@@ -5,16 +5,17 @@ from dataclasses import replace
 import pytest
 
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.ingest.polling import poll_due
-from codequarry.ingest.removal import remove_repository
-from codequarry.ingest.sources import adopt_branch, note_fetched
-from codequarry.search_api.catalog import Catalog
-from codequarry.search_api.repositories import describe
+from codequarry.ingest.remotes.polling import poll_due
+from codequarry.ingest.removal.removal import remove_repository
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.ingest.source.source import adopt_branch, note_fetched
+from codequarry.search_api.versions.catalog import Catalog
+from codequarry.search_api.versions.repositories import describe
 from codequarry.shared.access.grants import Grant
 from codequarry.shared.access.key_list import add_key, dangling_grants
 from codequarry.shared.access.keys import new_key
-from codequarry.shared.repositories.catalog import (
+from codequarry.shared.catalog.polls import change_poll
+from codequarry.shared.catalog.repositories import (
     Progress,
     RefHead,
     count_tokens,
@@ -24,7 +25,7 @@ from codequarry.shared.repositories.catalog import (
 )
 from codequarry.shared.repositories.naming import claim
 from codequarry.shared.settings.triggers import PollingSettings
-from codequarry.shared.triggers.polls import change_poll, moment
+from codequarry.shared.timestamps import from_now, now
 
 FOREIGN = "f" * 40
 FILES = {"a.py": "def first():\n    return 1\n"}
@@ -50,8 +51,8 @@ def write_late(workshop, removed):
     store, foreign = workshop.store, replace(removed, head_commit=FOREIGN, branch="foreign", follows_head=False)
 
     def write():
-        save_progress(store, Progress("core", "indexing", FOREIGN, 1, 2, 3, moment(), moment(), repo_id=removed.id))
-        save_ref_head(store, RefHead("core", "", FOREIGN, moment(), FOREIGN, 7, repo_id=removed.id))
+        save_progress(store, Progress("core", "indexing", FOREIGN, 1, 2, 3, now(), now(), repo_id=removed.id))
+        save_ref_head(store, RefHead("core", "", FOREIGN, now(), FOREIGN, 7, repo_id=removed.id))
         note_fetched(foreign, store)
         adopt_branch(foreign, store)
         count_tokens(store, foreign, 1000)
@@ -70,7 +71,7 @@ def test_nothing_of_it_is_shown_while_the_new_repository_is_not_indexed_yet(
     before = shown(workshop)
     write_late()
     assert shown(workshop) == before
-    assert before[0]["state"] == "not indexed"
+    assert before[0].state == "not indexed"
 
 
 def test_nothing_of_it_is_shown_when_the_new_repository_is_indexed(workshop, write_late, make_repository):
@@ -82,7 +83,7 @@ def test_nothing_of_it_is_shown_when_the_new_repository_is_indexed(workshop, wri
     theirs.write("b.py", "b = 1\n")
     commit = theirs.commit()
     index_repository(IndexRequest(theirs.origin), workshop)
-    assert [(one["indexed_commit"], one["commits_behind"]) for one in shown(workshop)] == [(commit, 0)]
+    assert [(one.indexed_commit, one.commits_behind) for one in shown(workshop)] == [(commit, 0)]
 
 
 def test_the_origin_of_the_new_repository_is_polled_as_if_nobody_had_polled_the_old_one(
@@ -92,7 +93,9 @@ def test_the_origin_of_the_new_repository_is_polled_as_if_nobody_had_polled_the_
     index_repository(IndexRequest(theirs.origin, name="core"), workshop)
     late = {"": FOREIGN}
     change_poll(
-        workshop.store, "core", lambda poll: replace(poll, asked_for=late, next_at=moment(200), repo_id=removed.id)
+        workshop.store,
+        "core",
+        lambda poll: replace(poll, asked_for=late, next_at=from_now(200), repo_id=removed.id),
     )
     theirs.write("b.py", "b = 1\n")
     commit = theirs.commit()

@@ -8,12 +8,12 @@ from contextlib import closing
 
 import pytest
 
-from codequarry.ingest.collecting.unmasked import noted_commits, repositories_with_unmasked
 from codequarry.ingest.files.scan import SKIP_REASONS
-from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.ingest.remasking import finish_masking
+from codequarry.ingest.garbage_collection.unmasked_rows import noted_commits, repositories_with_unmasked
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.ingest.run.remasking import finish_masking
+from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.model import Filters
-from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import head_snapshot
 from tests.e2e.conftest import Workspace

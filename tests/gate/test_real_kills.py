@@ -22,14 +22,14 @@ from codequarry.shared.access.binding import bind_index
 from codequarry.shared.access.grants import Grant
 from codequarry.shared.access.key_list import add_key, list_keys
 from codequarry.shared.access.keys import new_key
+from codequarry.shared.catalog.ledger import read_head, read_transaction
+from codequarry.shared.catalog.repositories import list_repositories, read_repository
 from codequarry.shared.errors import Conflict, UsageError
+from codequarry.shared.jobs.housekeeping import tidy
 from codequarry.shared.jobs.job_list import ENDED_PREFIX, JOB_PREFIX, list_jobs
-from codequarry.shared.jobs.tidying import tidy
-from codequarry.shared.repositories.catalog import list_repositories, read_repository
 from codequarry.shared.repositories.naming import claim
 from codequarry.shared.store.factory import open_store
-from codequarry.shared.store.port import StoredRow
-from codequarry.shared.versions.ledger import read_head, read_transaction
+from codequarry.shared.store.records import StoredRow
 from tests.gate.killed import KILLED, Commands, Ended
 from tests.gate.world import World
 

@@ -18,18 +18,18 @@ import apsw
 import pytest
 
 from codequarry.ingest.fsck.versions import check_version
-from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.ingest.repair.files import kept_records
 from codequarry.ingest.repair.repair import repair_index
 from codequarry.ingest.repair.report import RepairReport
+from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import StoreUnavailable
+from codequarry.shared.index.opened_index import open_active
 from codequarry.shared.model import Filters
-from codequarry.shared.opening import open_active
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import editions_of, open_store
 from codequarry.shared.store.port import Store
-from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import version_snapshot
 
@@ -84,8 +84,8 @@ def index(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Index
     """Index two projects: older commits, a tag, and a branch that changes, each of them an overlay."""
     folder = tmp_path_factory.mktemp("repair")
     home, project, other = folder / "home", folder / "project", folder / "other"
-    make_project(project, "versions")
-    make_project(other, "triggers")
+    make_project(project, "catalog")
+    make_project(other, "repositories")
     settings = settings_of(home)
     with closing(open_store(settings, embedder.dimension)) as store:
         workshop = Workshop(store, embedder, settings)
@@ -96,9 +96,9 @@ def index(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Index
         run(other)
         run(project)
         run(project, Ref("tag", "v1"))
-        commit(project, head="def changed():\n    return 'another head'\n", refs=None, fresh="def first(): ...\n")
+        commit(project, documents="def changed():\n    return 'another head'\n", polls=None, fresh="def first(): ...\n")
         run(project)
-        commit(project, head="def changed():\n    return 'a third head'\n", fresh="def second(): ...\n")
+        commit(project, documents="def changed():\n    return 'a third head'\n", fresh="def second(): ...\n")
         run(project)
         git(project, "checkout", "--quiet", "-b", "feature", "HEAD~1")
         commit(project, feature="class Feature:\n    'Of a branch.'\n", ledger=None)

@@ -11,7 +11,7 @@ import pytest
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.errors import Stopped
 from codequarry.shared.settings.config import EmbeddingSettings
-from codequarry.shared.stopping import stoppable
+from codequarry.shared.stop_request import stoppable
 from codequarry.shared.store.embedded.database import Database
 from tests.gate.running import STOP_SECONDS, ask, run, served, wait_until
 

@@ -5,16 +5,16 @@ from typing import Any
 
 from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.ingest.pipeline import index_repository
-from codequarry.ingest.removal import remove_repository
-from codequarry.ingest.removing import REMOVAL_PREFIX
-from codequarry.ingest.report import IndexRequest, Workshop
+from codequarry.ingest.removal.interrupted_removal import REMOVAL_PREFIX
+from codequarry.ingest.removal.removal import remove_repository
+from codequarry.ingest.request.index_request import IndexRequest, Workshop
+from codequarry.ingest.run.pipeline import index_repository
 from codequarry.shared.access.grants import Grant, permitted_catalog, permitted_head
 from codequarry.shared.access.key_list import add_key, list_keys
 from codequarry.shared.access.keys import new_key
-from codequarry.shared.jobs.job import UNFINISHED, JobRequest
-from codequarry.shared.jobs.job_list import list_jobs, submit
-from codequarry.shared.repositories.catalog import (
+from codequarry.shared.catalog.ledger import change_head, read_head
+from codequarry.shared.catalog.polls import change_poll, list_polls
+from codequarry.shared.catalog.repositories import (
     Progress,
     list_progress,
     list_ref_heads,
@@ -22,9 +22,10 @@ from codequarry.shared.repositories.catalog import (
     read_repository,
     save_progress,
 )
+from codequarry.shared.jobs.job import UNFINISHED, JobRequest
+from codequarry.shared.jobs.job_list import list_jobs, submit
 from codequarry.shared.repositories.naming import claim
-from codequarry.shared.triggers.polls import change_poll, list_polls, moment
-from codequarry.shared.versions.ledger import change_head, read_head
+from codequarry.shared.timestamps import now
 from codequarry.shared.versions.transactions import new_timeline
 
 
@@ -59,8 +60,8 @@ class World:
         assert known is not None
         add_key(self.store, new_key("reader", ["search"], [Grant("core")])[0])
         submit(self.store, JobRequest("core", self.ours.origin, repo_id=known.id))
-        save_progress(self.store, Progress("core", "indexing", "c", 1, 2, 3, moment(), moment(), "refs/heads/x"))
-        change_poll(self.store, "core", lambda poll: replace(poll, next_at=moment(), error="secret"))
+        save_progress(self.store, Progress("core", "indexing", "c", 1, 2, 3, now(), now(), "refs/heads/x"))
+        change_poll(self.store, "core", lambda poll: replace(poll, next_at=now(), error="secret"))
         self.repo_id = known.id
 
     def seen(self) -> set[tuple[str, str]]:

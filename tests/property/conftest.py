@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from codequarry.shared.arrays import Vector
 from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.model import ChunkRow, FileRecord
-from codequarry.shared.store.port import Document, Store, Vector
+from codequarry.shared.store.port import Store
+from codequarry.shared.store.records import Document
 
 
 class DyingStore:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from codequarry.ingest.chunking.core import chunk_file
-from codequarry.ingest.chunking.counter import count_tokens
+from codequarry.ingest.chunking.chunker import chunk_file
+from codequarry.ingest.chunking.languages import GRAMMAR_LANGUAGES, language_of
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
-from codequarry.ingest.chunking.packing import Sizes
-from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES, language_of
-from codequarry.ingest.files.source import SourceFile
+from codequarry.ingest.chunking.pieces import Sizes
+from codequarry.ingest.chunking.source_file import SourceFile
+from codequarry.ingest.chunking.text import count_tokens
 from codequarry.shared.model import SYMBOL_TYPES, Chunk
 from codequarry.shared.settings.config import ChunkingSettings
 

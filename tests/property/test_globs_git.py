@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codequarry.ingest.files.globs import globs_of_file
+from codequarry.shared.globs import globs_of_file
 
 NAMES = ["a", "b", "ab", "abc", "a.b", "B", "a b", "a-b", "a]b", "a\\b", "[ab]", "#a", "!a", "b*", "x1", "a\nb"]
 PIECES = [

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from codequarry.ingest.fsck.versions import check_version, repair_version
-from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
 from codequarry.ingest.transaction.chores import note_purge
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
+from codequarry.shared.catalog.ledger import change_head, published_transactions, read_head
 from codequarry.shared.errors import GitError, StoreError, StoreUnavailable, UsageError
-from codequarry.shared.store.port import StoredFile, StoredRow
-from codequarry.shared.versions.ledger import change_head, published_transactions, read_head
+from codequarry.shared.store.records import StoredFile, StoredRow
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import version_snapshot
 from codequarry.shared.versions.transactions import abort, begin, drop_timeline

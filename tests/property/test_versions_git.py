@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.shared.catalog.ledger import published_transactions, read_head
+from codequarry.shared.catalog.repositories import read_progress, read_summary
 from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.model import INDEXED, Filters
-from codequarry.shared.repositories.catalog import read_progress, read_summary
-from codequarry.shared.versions.ledger import published_transactions, read_head
 from codequarry.shared.versions.snapshots import head_snapshot, snapshot_at
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]

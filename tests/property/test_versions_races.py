@@ -6,18 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.ingest import pipeline, watch
 from codequarry.ingest.fsck.catalog import check_catalog
-from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.ingest.removal import remove_repository
+from codequarry.ingest.removal.removal import remove_repository
+from codequarry.ingest.request import progress as watch
+from codequarry.ingest.run import pipeline
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
 from codequarry.ingest.transaction.chores import CHORES, finish_chores, note_purge
 from codequarry.ingest.transaction.placement import timelines_of
-from codequarry.ingest.versions import drop_version
+from codequarry.ingest.transaction.version_removal import drop_version
+from codequarry.shared.catalog.ledger import read_head, read_transaction
+from codequarry.shared.catalog.repositories import list_progress, read_repository
 from codequarry.shared.errors import Conflict, LeaseHeld, NotIndexed, StoreError
+from codequarry.shared.index.identity import read_identity
 from codequarry.shared.model import INDEXED
-from codequarry.shared.repositories.catalog import list_progress, read_repository
-from codequarry.shared.store.identity import read_identity
-from codequarry.shared.versions.ledger import HEAD_KEY, read_head, read_transaction
+from codequarry.shared.versions.head import HEAD_KEY
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import head_snapshot, version_snapshot
 

@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from codequarry.search_api.engine import SearchEngine, parse_request
+from codequarry.search_api.answers.json import to_json
+from codequarry.search_api.search.engine import SearchEngine, parse_request
 from codequarry.shared.settings.config import SettingsModel
 
 PATHS = tuple(f"file_{letter}.py" for letter in "abcdefgh")
@@ -83,13 +84,13 @@ def read(world, engine, question, stop):
     """Search until told to stop, and return how many answers there were."""
     answers = 0
     while not stop.is_set():
-        answer = engine.search(parse_request(question)).to_json()
+        answer = to_json(engine.search(parse_request(question)))
         named = check(world, answer)
         answers += 1
         if question["top_k"] < len(PATHS):
             seen = {hit["path"]: hit["blob"] for hit in answer["results"]}
             while cursor := answer["next_cursor"]:
-                answer = engine.search(parse_request({**question, "cursor": cursor})).to_json()
+                answer = to_json(engine.search(parse_request({**question, "cursor": cursor})))
                 assert check(world, answer, named) == named, "later pages see what the first one saw"
                 seen |= {hit["path"]: hit["blob"] for hit in answer["results"]}
             assert seen == world.held[named["main"]]
@@ -117,7 +118,7 @@ def readers_and_a_writer(index, advances):
 def test_no_answer_mixes_commits_while_a_timeline_advances_a_hundred_times(versioned_index):
     world, engine = readers_and_a_writer(versioned_index, advances=100)
     for commit in random.Random(1).sample(sorted(world.held), 20):
-        answer = engine.search(parse_request({"query": "value", "top_k": 50, "filters": {"commit": commit}})).to_json()
+        answer = to_json(engine.search(parse_request({"query": "value", "top_k": 50, "filters": {"commit": commit}})))
         assert {hit["path"]: hit["blob"] for hit in answer["results"]} == world.held[commit]
 
 

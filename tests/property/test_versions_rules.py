@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.ingest.removal import remove_repository
-from codequarry.ingest.sources import fetch_source
-from codequarry.ingest.transaction.acquire import acquire, give_up
+from codequarry.ingest.removal.removal import remove_repository
+from codequarry.ingest.request.wanted_version import understand
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.ingest.source.source import fetch_source
+from codequarry.ingest.source.target import IndexTarget
+from codequarry.ingest.transaction.acquisition import acquire, give_up
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.transaction.lease import Heartbeat, Held, await_end, seize
 from codequarry.ingest.transaction.placement import Placer
-from codequarry.ingest.transaction.target import Target
-from codequarry.ingest.wanted import understand
+from codequarry.shared.catalog.ledger import change_head, published_transactions, read_head, read_transaction
 from codequarry.shared.errors import Conflict, LeaseHeld, LimitExceeded, StoreError, StoreUnavailable
 from codequarry.shared.model import INDEXED, FileRecord, Filters
 from codequarry.shared.versions.head import Lease
-from codequarry.shared.versions.ledger import change_head, published_transactions, read_head, read_transaction
 from codequarry.shared.versions.snapshots import head_snapshot, snapshot_at
 from codequarry.shared.versions.transactions import begin, publish
 
@@ -240,7 +240,7 @@ def test_rule_7_what_a_silent_run_began_is_undone_and_never_resumed(world, full)
     """It may wake up any time later, and then it must have nothing that anybody sees."""
     world.index()
     target, placer = (
-        Target("project", "main", "c" * 40, "r", repo_id=world.head.id_of_repo("project")),
+        IndexTarget("project", "main", "c" * 40, "r", repo_id=world.head.id_of_repo("project")),
         world.placer(full=full),
     )
     silent = acquire(world.store, target, placer, "elsewhere", full=full, lease_seconds=1, say=lambda _: None)
@@ -365,7 +365,10 @@ def test_rule_11_an_interrupted_rebuild_is_dropped_when_it_is_not_asked_for_agai
 
 def test_one_run_at_a_time_works_on_a_repository(world):
     world.index()
-    target, say = Target("project", "main", "c" * 40, "r", repo_id=world.head.id_of_repo("project")), lambda _: None
+    target, say = (
+        IndexTarget("project", "main", "c" * 40, "r", repo_id=world.head.id_of_repo("project")),
+        lambda _: None,
+    )
     placer = world.placer()
     first = acquire(world.store, target, placer, "someone elsewhere", full=False, lease_seconds=1, say=say)
     assert first is not None
@@ -393,7 +396,7 @@ def test_a_run_that_began_a_moment_earlier_is_seen_when_the_number_is_taken(worl
             return document
 
     said = []
-    target = Target("project", "main", "c" * 40, "r", repo_id=world.head.id_of_repo("project"))
+    target = IndexTarget("project", "main", "c" * 40, "r", repo_id=world.head.id_of_repo("project"))
     placer = world.placer(full=True)
     held = acquire(Late(world.store), target, placer, "me", full=True, lease_seconds=0.1, say=said.append)
     assert held is not None

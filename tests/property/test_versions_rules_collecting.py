@@ -9,19 +9,25 @@ from hashlib import sha1, sha256
 import numpy as np
 import pytest
 
-from codequarry.ingest.collecting.collector import CLOCK_ALLOWANCE, collect_after_run, collect_history
-from codequarry.ingest.collecting.retention import Extent
+from codequarry.ingest.garbage_collection.collector import CLOCK_ALLOWANCE, collect_after_run, collect_history
 from codequarry.ingest.transaction.chores import finish_chores
+from codequarry.ingest.transaction.retention import TimelineExtent
+from codequarry.shared.catalog.ledger import (
+    change_head,
+    check_counter,
+    published_transactions,
+    read_head,
+    record_transaction,
+)
+from codequarry.shared.catalog.repositories import Summary, save_summary
 from codequarry.shared.errors import Conflict, StoreError, StoreUnavailable
 from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Snapshot, Tokens
-from codequarry.shared.repositories.catalog import Summary, save_summary
 from codequarry.shared.settings.index import RetentionSettings
-from codequarry.shared.store.consistency import check_counter
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.opensearch.store import OpenSearchStore
-from codequarry.shared.store.port import Store, StoredRow
+from codequarry.shared.store.port import Store
+from codequarry.shared.store.records import StoredRow
 from codequarry.shared.versions.head import Place
-from codequarry.shared.versions.ledger import change_head, published_transactions, read_head, record_transaction
 from codequarry.shared.versions.snapshots import snapshot_at, version_snapshot
 from codequarry.shared.versions.transactions import (
     TransactionRecord,
@@ -163,7 +169,7 @@ class World:
         """See that what is stored is what somebody may still see, and no document of another transaction."""
         head = self.head
         for timeline, state in head.timelines.items():
-            extent = Extent.of(head, timeline)
+            extent = TimelineExtent.of(head, timeline)
             for one in self.store.history(timeline):
                 born = one.row.born if isinstance(one, StoredRow) else one.record.born
                 if born not in head.aborted and one.died not in head.aborted:
@@ -234,7 +240,7 @@ def row_of(timeline: int, born: int, path: str, blob: str) -> ChunkRow:
         sha256(text.encode()).hexdigest()[:32], REPO, path, blob, "python", "file", 1, 1, 0, len(text), text,
         sha256(text.encode()).hexdigest(),
     )  # fmt: skip
-    return ChunkRow(chunk, Tokens(body=blob), timeline, born, (REPO,), f"key of {text}")
+    return ChunkRow(chunk, Tokens(body=blob), timeline, born, f"key of {text}")
 
 
 def file_of(timeline: int, born: int, path: str, blob: str) -> FileRecord:

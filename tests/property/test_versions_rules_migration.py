@@ -20,23 +20,24 @@ from codequarry.ingest.migration import switch as migration_switch
 from codequarry.ingest.migration.leftovers import remove_left_editions
 from codequarry.ingest.migration.migrate import MigrationReport, migrate
 from codequarry.ingest.migration.note import unfinished_migrations
-from codequarry.ingest.pipeline import index_repository
-from codequarry.ingest.removal import remove_repository
-from codequarry.ingest.report import IndexReport, IndexRequest, Workshop
-from codequarry.search_api.backend import Backend
-from codequarry.search_api.request import SearchRequest
+from codequarry.ingest.removal.removal import remove_repository
+from codequarry.ingest.request.index_request import IndexReport, IndexRequest, Workshop
+from codequarry.ingest.run.pipeline import index_repository
+from codequarry.search_api.answers.json import to_json
+from codequarry.search_api.query.request import SearchRequest
+from codequarry.search_api.search.backend import Backend
 from codequarry.shared.access.grants import OWNER
+from codequarry.shared.catalog.ledger import change_head, published_transactions, read_head
 from codequarry.shared.embedding.table_embedder import TableEmbedder
 from codequarry.shared.errors import IndexMoved, LeaseHeld, ModelMismatch, TextsRefused
-from codequarry.shared.opening import OpenIndex, open_index, open_index_to_write
+from codequarry.shared.index.identity import read_identity
+from codequarry.shared.index.opened_index import OpenIndex, open_index, open_index_to_write
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.factory import editions_of
-from codequarry.shared.store.identity import read_identity
 from codequarry.shared.store.opensearch.store import OpenSearchStore
-from codequarry.shared.store.port import StoredFile, StoredRow
-from codequarry.shared.versions.ledger import change_head, published_transactions, read_head
-from codequarry.shared.versions.moving import published
+from codequarry.shared.store.records import StoredFile, StoredRow
+from codequarry.shared.versions.moves import published
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import version_snapshot
 from codequarry.shared.versions.transactions import begin, check_held, publish, raise_floor
@@ -84,7 +85,7 @@ class Place:
     def search(self, query: str, embedding: dict[str, Any] = OLD, **request: Any) -> dict[str, Any]:
         """Search as a service that has just started does."""
         with closing(Backend(self.settings(embedding))) as backend:
-            return backend.search(SearchRequest(query, **request), OWNER).to_json()
+            return to_json(backend.search(SearchRequest(query, **request), OWNER))
 
 
 @pytest.fixture
@@ -427,7 +428,7 @@ def test_a_death_around_the_switch_leaves_one_of_the_two_whole(make_repository, 
     place = embedded_place("home")
     repository = make_repository("project", FILES)
     place.index(repository.origin)
-    monkeypatch.setattr("codequarry.shared.versions.ledger.MOVE_SECONDS", 0.2)
+    monkeypatch.setattr("codequarry.shared.catalog.ledger.MOVE_SECONDS", 0.2)
     with monkeypatch.context() as patch:
         hold = migration_switch.hold_still
 
@@ -617,7 +618,7 @@ def test_no_search_fails_or_mixes_models_while_writers_and_a_migration_run(
     with closing(Backend(place.settings())) as backend, ThreadPoolExecutor(4) as pool:
         readers = Readers(monkeypatch, pool)
         for _ in range(2):
-            readers.start(lambda: backend.search(request, OWNER).to_json())
+            readers.start(lambda: to_json(backend.search(request, OWNER)))
         readers.start(lambda: place.search("where is the port opened"))
         migrating = pool.submit(place.migrate, NEW)
         published_before = write_on(repository, place)

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
 from codequarry.ingest.transaction.chores import finish_chores
-from codequarry.ingest.versions import drop_version
+from codequarry.ingest.transaction.version_removal import drop_version
+from codequarry.shared.catalog.ledger import change_head, published_transactions, read_head, read_transaction
 from codequarry.shared.errors import Conflict, StoreUnavailable
 from codequarry.shared.model import INDEXED
-from codequarry.shared.versions.ledger import change_head, published_transactions, read_head, read_transaction
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import head_snapshot, snapshot_at, version_snapshot
 from codequarry.shared.versions.transactions import begin, drop_timeline, new_timeline

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from codequarry.shared.embedding.known import TABLE_FILES
+from codequarry.shared.known_models import TABLE_FILES
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())

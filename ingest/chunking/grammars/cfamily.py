@@ -4,7 +4,15 @@ import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, node_text, unnamed
+from codequarry.ingest.chunking.language_spec import (
+    ImportedModule,
+    LanguageSpec,
+    NamePath,
+    Role,
+    Rule,
+    node_text,
+    unnamed,
+)
 
 _QUERY = """
 (call_expression function: [(identifier) @call (field_expression field: (field_identifier) @call)])

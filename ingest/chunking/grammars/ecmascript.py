@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.grammars.ecmascript_modules import dependency, exported, exported_names, imported
-from codequarry.ingest.chunking.spec import (
+from codequarry.ingest.chunking.language_spec import (
     LanguageSpec,
     NamePath,
     Role,

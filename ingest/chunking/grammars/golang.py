@@ -3,7 +3,7 @@
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
-from codequarry.ingest.chunking.spec import (
+from codequarry.ingest.chunking.language_spec import (
     ImportedModule,
     LanguageSpec,
     NamePath,

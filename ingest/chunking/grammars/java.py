@@ -2,7 +2,7 @@
 
 from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.grammars.jvm import dependency, dotted_import, package_clause
-from codequarry.ingest.chunking.spec import LanguageSpec, Role, Rule, body_of
+from codequarry.ingest.chunking.language_spec import LanguageSpec, Role, Rule, body_of
 
 _QUERY = """
 (method_invocation name: (identifier) @call)

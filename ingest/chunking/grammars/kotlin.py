@@ -6,7 +6,7 @@ from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.grammars.jvm import dependency, dotted_import, package_clause, unless_hidden
-from codequarry.ingest.chunking.spec import LanguageSpec, NamePath, Role, Rule, body_of, child_of, node_text
+from codequarry.ingest.chunking.language_spec import LanguageSpec, NamePath, Role, Rule, body_of, child_of, node_text
 
 _QUERY = """
 (call_expression . [(simple_identifier) @call (navigation_expression (navigation_suffix (simple_identifier) @call))])

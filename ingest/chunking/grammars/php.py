@@ -4,7 +4,7 @@ import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.spec import (
+from codequarry.ingest.chunking.language_spec import (
     ImportedModule,
     LanguageSpec,
     Role,

@@ -7,7 +7,7 @@ import unicodedata
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
-from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, Role, Rule, node_text, top_level
+from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role, Rule, node_text, top_level
 
 _QUERY = """
 (call function: [(identifier) @call (attribute attribute: (identifier) @call)])

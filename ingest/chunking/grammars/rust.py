@@ -5,7 +5,7 @@ import re
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
-from codequarry.ingest.chunking.spec import (
+from codequarry.ingest.chunking.language_spec import (
     ImportedModule,
     LanguageSpec,
     NamePath,

@@ -6,7 +6,7 @@ from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.grammars.jvm import dependency, package_clause, unless_hidden
-from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, Role, Rule, node_text
+from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role, Rule, node_text
 
 _QUERY = """
 (call_expression function: [(identifier) @call (field_expression field: (identifier) @call)

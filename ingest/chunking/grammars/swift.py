@@ -5,7 +5,15 @@ import re
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
-from codequarry.ingest.chunking.spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, node_text, top_level
+from codequarry.ingest.chunking.language_spec import (
+    ImportedModule,
+    LanguageSpec,
+    NamePath,
+    Role,
+    Rule,
+    node_text,
+    top_level,
+)
 
 _QUERY = """
 (call_expression . [(simple_identifier) @call

@@ -10,7 +10,7 @@ from codequarry.shared.errors import OldFormat, StoreDamaged, UsageError
 from codequarry.shared.store.backups import (
     EMBEDDED,
     Manifest,
-    Observe,
+    ObserveBackup,
     Step,
     check_files,
     check_store,
@@ -38,7 +38,7 @@ _READ_AT_ONCE = 1 << 20
 _PAGES_AT_ONCE = 4_096
 
 
-def write_backup(folder: Path, target: Path, observe: Observe = ignore) -> Manifest:
+def write_backup(folder: Path, target: Path, observe: ObserveBackup = ignore) -> Manifest:
     """Copy the index in ``folder`` to the new folder ``target``; UsageError if that exists and is not empty."""
     with new_backup(target) as beside:
         dimension = _copy(folder, beside, observe)
@@ -47,7 +47,7 @@ def write_backup(folder: Path, target: Path, observe: Observe = ignore) -> Manif
     return manifest
 
 
-def _copy(folder: Path, beside: Path, observe: Observe) -> int:
+def _copy(folder: Path, beside: Path, observe: ObserveBackup) -> int:
     """Copy database and vectors, and return the length of a vector."""
     for _ in range(_ATTEMPTS):
         with closing(_connect(beside)) as copy, closing(_source(folder)) as source:
@@ -59,7 +59,7 @@ def _copy(folder: Path, beside: Path, observe: Observe) -> int:
     raise StoreDamaged(f"{name} of the index is missing; codequarry fsck --repair makes its vectors anew")
 
 
-def _copy_database(source: apsw.Connection, copy: apsw.Connection, observe: Observe) -> None:
+def _copy_database(source: apsw.Connection, copy: apsw.Connection, observe: ObserveBackup) -> None:
     # The read transaction keeps all steps in one state, whatever is written meanwhile.
     source.execute("BEGIN")
     source.execute("SELECT count(*) FROM sqlite_schema").fetchall()
@@ -86,7 +86,7 @@ def _connect(folder: Path, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE
     return apsw.Connection(str(folder / DATABASE), flags, checksum_vfs())
 
 
-def _copy_start(path: Path, copy: Path, size: int, observe: Observe) -> bool:
+def _copy_start(path: Path, copy: Path, size: int, observe: ObserveBackup) -> bool:
     """Copy the first ``size`` bytes: what is behind them belongs to later transactions. False if there is no file."""
     left = size
     try:
@@ -102,7 +102,7 @@ def _copy_start(path: Path, copy: Path, size: int, observe: Observe) -> bool:
     return True
 
 
-def verify_backup(target: Path, observe: Observe = ignore) -> Manifest:
+def verify_backup(target: Path, observe: ObserveBackup = ignore) -> Manifest:
     """Compare every file with the manifest, and a copy of the index with its own checksums."""
     manifest = read_manifest(target)
     check_store(target, manifest, EMBEDDED)
@@ -115,7 +115,7 @@ def verify_backup(target: Path, observe: Observe = ignore) -> Manifest:
     return manifest
 
 
-def _place(target: Path, manifest: Manifest, folder: Path, observe: Observe) -> None:
+def _place(target: Path, manifest: Manifest, folder: Path, observe: ObserveBackup) -> None:
     done, total = 0, sum(length for length, _ in manifest.files.values())
     for name, (length, _) in manifest.files.items():
         shutil.copyfile(target / name, folder / name)
@@ -123,7 +123,7 @@ def _place(target: Path, manifest: Manifest, folder: Path, observe: Observe) -> 
         observe(Step("copying", done, total))
 
 
-def restore_backup(target: Path, home: Path, *, replace: bool = False, observe: Observe = ignore) -> Manifest:
+def restore_backup(target: Path, home: Path, *, replace: bool = False, observe: ObserveBackup = ignore) -> Manifest:
     """Make the backup the active edition of a data folder; UsageError if it has an index and ``replace`` is not set.
 
     The backup is verified and copied beside first. What is there goes on being used until the pointer is moved, in

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codequarry.shared.filters import FILTERABLE_FIELDS, RECALL_WEIGHTS, path_tails, symbol_keys
 from codequarry.shared.model import TOKEN_FIELDS, Chunk, ChunkRow, Tokens
-from codequarry.shared.store.embedded.columns import RECORD, Ints, Records
+from codequarry.shared.store.embedded.columns import RECORD, Ints, RowRecords
 from codequarry.shared.store.embedded.payload import encode
 from codequarry.shared.store.embedded.postings import ListBuilder, StoredList
-from codequarry.shared.store.filters import FILTERABLE_FIELDS, RECALL_WEIGHTS, path_tails, symbol_keys
 from codequarry.shared.versions.snapshots import OPEN
 
 # What sets the kinds of keys apart in the inverted lists.
 TERM, SYMBOL, TAIL, FIELD = "t", "s", "p", "f"
 
 # The id of a chunk has an index of its own.
-_LISTED_FIELDS = tuple(name for name in FILTERABLE_FIELDS if name not in ("id", "acl"))
+_LISTED_FIELDS = tuple(name for name in FILTERABLE_FIELDS if name != "id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Batch:
 
     rows: Sequence[ChunkRow]
     payloads: Sequence[bytes]
-    records: Records
+    records: RowRecords
     builders: Sequence[ListBuilder]
 
     def lists(self, numbers: Ints) -> Iterator[StoredList]:
@@ -83,10 +83,7 @@ def field_key(name: str, value: str) -> str:
 
 def field_keys(row: ChunkRow) -> set[str]:
     """Return the keys of every filterable field of a row."""
-    keys = {field_key("acl", value) for value in row.acl}
-    for name in _LISTED_FIELDS:
-        keys.update(field_key(name, value) for value in _values(row.chunk, name))
-    return keys
+    return {field_key(name, value) for name in _LISTED_FIELDS for value in _values(row.chunk, name)}
 
 
 def _values(chunk: Chunk, name: str) -> tuple[str, ...]:

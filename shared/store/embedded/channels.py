@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from codequarry.shared.arrays import Matrix, Vector
 from codequarry.shared.store.embedded.columns import Bools, Columns, Ints
-from codequarry.shared.store.embedded.live import View
+from codequarry.shared.store.embedded.live_rows import LiveRows
 from codequarry.shared.store.embedded.postings import Posting
-from codequarry.shared.store.embedded.vectors import Matrix
-from codequarry.shared.store.port import Vector
 
 Rows = NDArray[np.intp]
 Scores = NDArray[np.float32]
@@ -65,7 +64,9 @@ def top(scores: Scores, limit: int) -> Rows:
     return places[np.argsort(-scores[places], kind="stable")][:limit]
 
 
-def best_terms(view: View, allowed: Bools, postings: Sequence[Posting], frequencies: Sequence[int], limit: int) -> Rows:
+def best_terms(
+    view: LiveRows, allowed: Bools, postings: Sequence[Posting], frequencies: Sequence[int], limit: int
+) -> Rows:
     """Return the ``limit`` rows of the highest BM25 over the fields' weighted counts, best first."""
     scores = np.zeros(len(allowed), np.float32)
     share = np.float32(_LENGTH_SHARE / view.weighted_average)

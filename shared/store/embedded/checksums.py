@@ -25,7 +25,7 @@ BLOCK_SLOTS = 256
 RESERVED_BYTES = 8
 VFS = "cksmvfs"
 
-Floats = NDArray[np.float32]
+FloatArray = NDArray[np.float32]
 
 
 @cache
@@ -42,7 +42,7 @@ def checksum_vfs() -> str:
     return VFS
 
 
-def block_sums(vectors: Floats, first: int) -> list[tuple[int, int]]:
+def block_sums(vectors: FloatArray, first: int) -> list[tuple[int, int]]:
     """Return the block of each run of ``vectors`` with the sum of its words; ``first`` is the slot of the first one."""
     words = np.ascontiguousarray(vectors, "<f4").view("<u4")
     found = []
@@ -55,7 +55,7 @@ def block_sums(vectors: Floats, first: int) -> list[tuple[int, int]]:
     return found
 
 
-def add_checksums(connection: apsw.Connection, first: int, vectors: Floats) -> None:
+def add_checksums(connection: apsw.Connection, first: int, vectors: FloatArray) -> None:
     """Count vectors that were appended from slot ``first`` on; part of a write transaction."""
     connection.executemany(
         "INSERT INTO vector_block VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET words = words + excluded.words",
@@ -69,7 +69,7 @@ def drop_checksums(connection: apsw.Connection) -> None:
 
 
 def damaged_blocks(
-    connection: apsw.Connection, matrix: Floats, blocks: Sequence[int], slots: int | None = None
+    connection: apsw.Connection, matrix: FloatArray, blocks: Sequence[int], slots: int | None = None
 ) -> list[int]:
     """Return those of the blocks, in ascending order without gaps or evenly spread, that are not what was written.
 

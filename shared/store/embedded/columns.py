@@ -22,7 +22,7 @@ from codequarry.shared.versions.snapshots import OPEN
 
 Ints = NDArray[np.int32]
 Bools = NDArray[np.bool_]
-Records = NDArray[np.void]
+RowRecords = NDArray[np.void]
 
 _COLUMNS: tuple[tuple[str, str], ...] = (
     ("timeline", "<i4"),
@@ -47,7 +47,7 @@ _ROOM = 0.25
 
 _ADDED, _DIED, _DELETED, _FOLDED = "added", "died", "deleted", "folded"
 
-Entry = tuple[int, str, int | None, bytes]
+ColumnEntry = tuple[int, str, int | None, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Columns:
         """Return the numbers of the rows that exist."""
         return np.flatnonzero(self.timeline)
 
-    def records(self) -> Records:
+    def records(self) -> RowRecords:
         """Return the rows that exist, as the log keeps them."""
         rows = self.rows()
         records = np.zeros(len(rows), RECORD)
@@ -86,7 +86,7 @@ class Columns:
 EMPTY = Columns(0, *(np.zeros((1, *RECORD[name].shape), RECORD[name].base) for name in _ARRAYS))
 
 
-def applied(columns: Columns, entries: Sequence[Entry], in_place: bool = False) -> Columns:
+def applied(columns: Columns, entries: Sequence[ColumnEntry], in_place: bool = False) -> Columns:
     """Return the columns after further entries of the log.
 
     ``in_place`` writes new rows behind those of ``columns`` where their arrays have room: for the one chain of columns
@@ -111,7 +111,7 @@ def applied(columns: Columns, entries: Sequence[Entry], in_place: bool = False) 
     return replace(columns, seq=entries[-1][0], died=died, timeline=timeline)
 
 
-def _records(body: bytes) -> Records:
+def _records(body: bytes) -> RowRecords:
     """Return the rows of an entry; StoreDamaged if they can't be: a page of zeros has the checksum of its zeros."""
     if len(body) % RECORD.itemsize:
         raise StoreDamaged(f"{DATABASE} is damaged: its log of changes is cut off; {MEND_DATABASE}")
@@ -121,7 +121,7 @@ def _records(body: bytes) -> Records:
     return records
 
 
-def _grown(columns: Columns, records: Records, least: int, in_place: bool) -> Columns:
+def _grown(columns: Columns, records: RowRecords, least: int, in_place: bool) -> Columns:
     """Return the columns with further rows; ``least`` is the length of arrays that a fold left out deleted rows of."""
     before = len(columns.timeline)
     size = max(before, int(records["row"].max(initial=0)) + 1, least)
@@ -170,12 +170,12 @@ class ColumnCache:
         return applied(columns, _entries_after(connection, columns.seq))
 
 
-def _entries_after(connection: apsw.Connection, seq: int) -> list[Entry]:
+def _entries_after(connection: apsw.Connection, seq: int) -> list[ColumnEntry]:
     query = "SELECT seq, kind, number, body FROM change WHERE seq > ? ORDER BY seq"
     return [(seq, kind, number, body) for seq, kind, number, body in fetch(connection, query, (seq,))]
 
 
-def log_added(connection: apsw.Connection, records: Records) -> None:
+def log_added(connection: apsw.Connection, records: RowRecords) -> None:
     """Tell the readers of new rows."""
     _log(connection, _ADDED, None, records.tobytes())
 

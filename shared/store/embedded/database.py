@@ -12,7 +12,7 @@ import apsw
 
 from codequarry.shared.data_folder import private_file, private_folder
 from codequarry.shared.errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
-from codequarry.shared.stopping import check_stop
+from codequarry.shared.stop_request import check_stop
 from codequarry.shared.store.embedded.checksums import checksum_vfs
 from codequarry.shared.store.embedded.folder_format import prepare
 from codequarry.shared.store.embedded.path_names import path_allowed

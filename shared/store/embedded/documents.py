@@ -9,7 +9,7 @@ import apsw
 
 from codequarry.shared.errors import Conflict
 from codequarry.shared.store.embedded.sql import fetch
-from codequarry.shared.store.port import Document
+from codequarry.shared.store.records import Document
 
 # Sorts behind every character that a key may go on with.
 _LAST = "\U0010ffff"

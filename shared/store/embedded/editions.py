@@ -11,6 +11,7 @@ import apsw
 
 from codequarry.shared.data_folder import private_opener
 from codequarry.shared.errors import NotIndexed, StoreDamaged, StoreUnavailable
+from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.store.editions import FIRST
 from codequarry.shared.store.embedded.checksums import checksum_vfs
 from codequarry.shared.store.embedded.schema import DATABASE, read_meta
@@ -27,6 +28,10 @@ class EmbeddedEditions:
 
     def __init__(self, home: Path) -> None:
         self._home = home
+
+    def within(self, _: Deadline | None) -> "EmbeddedEditions":
+        """Return this index: what is on this machine's disk answers at once."""
+        return self
 
     def active(self) -> int:
         """Return the number in the pointer; without one, the first."""

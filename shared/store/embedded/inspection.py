@@ -14,7 +14,7 @@ from codequarry.shared.store.embedded.payload import decode
 from codequarry.shared.store.embedded.schema import DATABASE, read_meta
 from codequarry.shared.store.embedded.sql import fetch, fetch_first
 from codequarry.shared.store.embedded.vectors import GenerationGone, VectorFile
-from codequarry.shared.store.port import Damage
+from codequarry.shared.store.records import Damage
 from codequarry.shared.store.vectors import usable_rows
 
 # What a quick look reads: 64 blocks of vectors (16 MB of the default model's) and so many rows of each large table.
@@ -24,10 +24,20 @@ QUICK_ROWS = 500
 _PAGE = 2_000
 _MOST_NAMED = 5
 
-Reading = Callable[[], AbstractContextManager[apsw.Connection]]
+OpenForReading = Callable[[], AbstractContextManager[apsw.Connection]]
 
 
-def inspect_quickly(reading: Reading, vectors: VectorFile) -> Iterator[Damage]:
+def inspect(reading: OpenForReading, vectors: VectorFile, *, thoroughly: bool) -> list[Damage]:
+    """Return what is damaged; a damaged page that keeps the rest from being read is all that is said."""
+    found: list[Damage] = []
+    try:
+        found.extend(inspect_wholly(reading, vectors) if thoroughly else inspect_quickly(reading, vectors))
+    except StoreDamaged as error:
+        found.append(Damage("database", str(error)))
+    return found
+
+
+def inspect_quickly(reading: OpenForReading, vectors: VectorFile) -> Iterator[Damage]:
     """Yield what a second or two can find: files, the catalog, a sample of vectors, texts and lists."""
     yield from _inspect_vector_file(reading, vectors, QUICK_BLOCKS)
     yield from _inspect_catalog(reading)
@@ -37,7 +47,7 @@ def inspect_quickly(reading: Reading, vectors: VectorFile) -> Iterator[Damage]:
         yield from _inspect_texts(fetch(connection, _PAYLOADS.format(places=", ".join(map(str, picked))), ()))
 
 
-def inspect_wholly(reading: Reading, vectors: VectorFile) -> Iterator[Damage]:
+def inspect_wholly(reading: OpenForReading, vectors: VectorFile) -> Iterator[Damage]:
     """Yield everything that is damaged: every page, list, text, vector and document is read."""
     yield from _inspect_vector_file(reading, vectors, None)
     if damage := list(_inspect_pages(reading)):
@@ -52,14 +62,14 @@ def inspect_wholly(reading: Reading, vectors: VectorFile) -> Iterator[Damage]:
 _PAYLOADS = "SELECT row, body FROM payload WHERE row IN ({places})"
 
 
-def _inspect_pages(reading: Reading) -> Iterator[Damage]:
+def _inspect_pages(reading: OpenForReading) -> Iterator[Damage]:
     with reading() as connection:
         said = fetch_first(connection, f"PRAGMA integrity_check({_MOST_NAMED})")
     if said != ["ok"]:
         yield Damage("database", f"{DATABASE}: {'; '.join(map(str, said))}")
 
 
-def _inspect_vector_file(reading: Reading, vectors: VectorFile, most_blocks: int | None) -> Iterator[Damage]:
+def _inspect_vector_file(reading: OpenForReading, vectors: VectorFile, most_blocks: int | None) -> Iterator[Damage]:
     with reading() as connection:
         name = vectors.path(read_meta(connection, "generation")).name
         damaged = vectors.damaged_slots(connection, most_blocks)
@@ -67,7 +77,7 @@ def _inspect_vector_file(reading: Reading, vectors: VectorFile, most_blocks: int
         yield Damage("vectors", f"{name}: {len(damaged):,} vectors are not what was written, or are gone")
 
 
-def _inspect_vectors(reading: Reading, vectors: VectorFile) -> Iterator[Damage]:
+def _inspect_vectors(reading: OpenForReading, vectors: VectorFile) -> Iterator[Damage]:
     """Look for vectors whose checksum is right and that no model gives."""
     with reading() as connection:
         try:
@@ -84,7 +94,7 @@ def _inspect_vectors(reading: Reading, vectors: VectorFile) -> Iterator[Damage]:
         yield Damage("vectors", f"{odd:,} vectors are zero or not finite")
 
 
-def _inspect_catalog(reading: Reading) -> Iterator[Damage]:
+def _inspect_catalog(reading: OpenForReading) -> Iterator[Damage]:
     with reading() as connection:
         bodies = fetch(connection, "SELECT key, body FROM document")
     for key, body in bodies:
@@ -94,7 +104,7 @@ def _inspect_catalog(reading: Reading) -> Iterator[Damage]:
             yield Damage("database", f"document {key} of the catalog can't be read")
 
 
-def _inspect_all_texts(reading: Reading) -> Iterator[Damage]:
+def _inspect_all_texts(reading: OpenForReading) -> Iterator[Damage]:
     last = 0
     query = "SELECT row, body FROM payload WHERE row > ? ORDER BY row LIMIT ?"
     while True:
@@ -119,7 +129,7 @@ def _inspect_texts(rows: list[tuple[int, bytes]]) -> Iterator[Damage]:
             yield Damage("database", f"the text of chunk row {row} can't be read")
 
 
-def _inspect_lists(reading: Reading) -> Iterator[Damage]:
+def _inspect_lists(reading: OpenForReading) -> Iterator[Damage]:
     with reading() as connection:
         # Not the highest row that there is: lists name deleted rows until they are written anew.
         newest = int(connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'chunk'").get)

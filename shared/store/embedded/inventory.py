@@ -10,11 +10,11 @@ import numpy as np
 from codequarry.shared.model import ChunkRow, FileRecord
 from codequarry.shared.store.embedded.batch import FIELD, field_key
 from codequarry.shared.store.embedded.columns import Bools, Columns, Ints
-from codequarry.shared.store.embedded.payload import decode_labelled
-from codequarry.shared.store.embedded.reading import FILE_FIELDS
+from codequarry.shared.store.embedded.payload import decode
+from codequarry.shared.store.embedded.reader import FILE_FIELDS
 from codequarry.shared.store.embedded.segments import all_segments
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch
-from codequarry.shared.store.port import StoredFile, StoredRow
+from codequarry.shared.store.records import StoredFile, StoredRow
 from codequarry.shared.versions.snapshots import OPEN
 
 # Rows decoded in one read transaction: a longer one would keep the log of the database from being written back.
@@ -47,10 +47,10 @@ _RETIRED = f"{_FILES} WHERE timeline = ? AND born <= ? AND died > ? AND died < {
 # Behind every row of a transaction.
 _LAST_ROW = 2**62
 
-Place = tuple[int, int]
-Stored = tuple[Place, StoredRow | StoredFile]
+HistoryPlace = tuple[int, int]
+Stored = tuple[HistoryPlace, StoredRow | StoredFile]
 Reading = Callable[[], AbstractContextManager[apsw.Connection]]
-Page = Callable[[apsw.Connection, int, Place], list[Stored]]
+HistoryPage = Callable[[apsw.Connection, int, HistoryPlace], list[Stored]]
 
 
 def newest_number(connection: apsw.Connection) -> int:
@@ -105,7 +105,7 @@ def history(reading: Reading, timeline: int, after: int) -> Iterator[StoredRow |
     yield from (stored for _, _, stored in both)
 
 
-def _paged(reading: Reading, timeline: int, after: int, read: Page) -> Iterator[Stored]:
+def _paged(reading: Reading, timeline: int, after: int, read: HistoryPage) -> Iterator[Stored]:
     place = (after, _LAST_ROW)
     while True:
         with reading() as connection:
@@ -116,15 +116,15 @@ def _paged(reading: Reading, timeline: int, after: int, read: Page) -> Iterator[
         place = page[-1][0]
 
 
-def _rows_after(connection: apsw.Connection, timeline: int, place: Place) -> list[Stored]:
+def _rows_after(connection: apsw.Connection, timeline: int, place: HistoryPlace) -> list[Stored]:
     found: list[Stored] = []
     for born, number, died, key, body in fetch(connection, _ROWS, (timeline, *place, _PAGE)):
-        chunk, tokens, labels = decode_labelled(body)
-        found.append(((born, number), StoredRow(ChunkRow(chunk, tokens, timeline, born, labels, key), died)))
+        chunk, tokens = decode(body)
+        found.append(((born, number), StoredRow(ChunkRow(chunk, tokens, timeline, born, key), died)))
     return found
 
 
-def _records_after(connection: apsw.Connection, timeline: int, place: Place) -> list[Stored]:
+def _records_after(connection: apsw.Connection, timeline: int, place: HistoryPlace) -> list[Stored]:
     return [
         ((born, number), StoredFile(FileRecord(*values), died))
         for born, number, died, *values in fetch(connection, _RECORDS, (timeline, *place, _PAGE))

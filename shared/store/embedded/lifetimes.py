@@ -9,7 +9,7 @@ import apsw
 
 from codequarry.shared.store.embedded.columns import log_deleted, log_died
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch_first
-from codequarry.shared.store.port import Tally
+from codequarry.shared.store.records import Tally
 from codequarry.shared.versions.snapshots import OPEN
 
 _TABLES = ("chunk", "file")

@@ -10,10 +10,10 @@ from threading import Lock
 import apsw
 import numpy as np
 
+from codequarry.shared.filters import path_matches
 from codequarry.shared.model import PathGlobs
 from codequarry.shared.store.embedded.columns import Bools
 from codequarry.shared.store.embedded.sql import fetch
-from codequarry.shared.store.filters import path_matches
 
 # Sets of globs whose paths are kept: an API answers page after page of the same few.
 _KEPT_GLOBS = 32

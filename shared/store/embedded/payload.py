@@ -7,7 +7,6 @@ from dataclasses import fields
 from typing import Any
 
 from codequarry.shared.model import Chunk, ChunkRow, StrideInfo, Tokens
-from codequarry.shared.repositories.catalog import access_labels
 
 # Level 1 leaves 40 % of a chunk and its tokens; higher levels gain 3 % for a third more time.
 _LEVEL = 1
@@ -23,9 +22,9 @@ _SLOTS = tuple((name, getattr(Chunk, name).__set__, default) for name, default i
 
 
 def encode(row: ChunkRow) -> bytes:
-    """Return the bytes of a row's chunk with its tokens; its labels are among them where its path does not say them."""
+    """Return the bytes of a row's chunk with its tokens."""
     chunk, tokens = row.chunk, row.tokens
-    values: dict[str, Any] = {} if row.acl == access_labels(chunk.repo, chunk.path) else {"acl": row.acl}
+    values: dict[str, Any] = {}
     for name in _PLAIN:
         value = getattr(chunk, name)
         if value != _DEFAULTS[name]:
@@ -40,14 +39,6 @@ def decode(body: bytes) -> tuple[Chunk, Tokens]:
     """Return the chunk and the tokens that ``encode`` was given."""
     values, tokens = _opened(body)
     return _chunk(values), tokens
-
-
-def decode_labelled(body: bytes) -> tuple[Chunk, Tokens, tuple[str, ...]]:
-    """Return the chunk, the tokens and the access labels that ``encode`` was given."""
-    values, tokens = _opened(body)
-    chunk = _chunk(values)
-    labels = tuple(values["acl"]) if "acl" in values else access_labels(chunk.repo, chunk.path)
-    return chunk, tokens, labels
 
 
 def _opened(body: bytes) -> tuple[dict[str, Any], Tokens]:

@@ -7,31 +7,31 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from codequarry.shared.arrays import Matrix
 from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.model import Candidate, Chunk, Tokens
 from codequarry.shared.store.embedded.batch import SYMBOL, TAIL, TERM
 from codequarry.shared.store.embedded.channels import Rows, best_terms, best_weights, nearest, strides_of
 from codequarry.shared.store.embedded.columns import Bools
-from codequarry.shared.store.embedded.live import View
+from codequarry.shared.store.embedded.live_rows import LiveRows
 from codequarry.shared.store.embedded.payload import decode
 from codequarry.shared.store.embedded.postings import PostingReader
 from codequarry.shared.store.embedded.schema import DATABASE, MEND_DATABASE
 from codequarry.shared.store.embedded.sql import fetch
-from codequarry.shared.store.embedded.vectors import Matrix
-from codequarry.shared.store.port import Recall, RecallQuery
+from codequarry.shared.store.records import Recall, RecallQuery
 
 _NONE: Rows = np.empty(0, np.intp)
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class RecallSession:
     """A query and what it is answered from: ``allowed`` are the live rows that fit its filters.
 
     ``matrix`` has the slots; None if no vector is asked.
     """
 
     query: RecallQuery
-    view: View
+    view: LiveRows
     allowed: Bools
     matrix: Matrix | None
 
@@ -44,7 +44,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RecalledRows:
     """The rows of each channel, best first, one a chunk; and in how many live chunks each term is."""
 
     vector: Rows
@@ -58,7 +58,7 @@ class Found:
         return np.concatenate([self.vector, self.terms, self.symbols, self.paths])
 
 
-def recall(connection: apsw.Connection, postings: PostingReader, search: Search) -> Recall:
+def recall(connection: apsw.Connection, postings: PostingReader, search: RecallSession) -> Recall:
     """Answer a search: every channel's rows first, then the chunks of those rows."""
     found = _found(connection, postings, search)
     candidates = _candidates(connection, search, found.rows())
@@ -79,7 +79,7 @@ def recall(connection: apsw.Connection, postings: PostingReader, search: Search)
     )
 
 
-def _found(connection: apsw.Connection, postings: PostingReader, search: Search) -> Found:
+def _found(connection: apsw.Connection, postings: PostingReader, search: RecallSession) -> RecalledRows:
     query, view, allowed = search.query, search.view, search.allowed
     terms = postings.read(connection, TERM, query.terms)
     frequencies = {term: int(np.count_nonzero(view.live[posting.rows])) for term, posting in terms.items()}
@@ -88,7 +88,7 @@ def _found(connection: apsw.Connection, postings: PostingReader, search: Search)
     vector = _NONE
     if search.matrix is not None and query.vector is not None:
         vector = nearest(view.columns, allowed, search.matrix, query.vector, query.vector_limit)
-    return Found(
+    return RecalledRows(
         vector,
         best_terms(view, allowed, list(terms.values()), list(frequencies.values()), query.term_limit),
         best_weights(allowed, list(symbols.values()), query.symbol_limit),
@@ -97,7 +97,7 @@ def _found(connection: apsw.Connection, postings: PostingReader, search: Search)
     )
 
 
-def _candidates(connection: apsw.Connection, search: Search, found: Rows) -> dict[int, Candidate]:
+def _candidates(connection: apsw.Connection, search: RecallSession, found: Rows) -> dict[int, Candidate]:
     """Return the candidates by the hash of their ids: the best stride of each, with the tokens of the first."""
     columns = search.view.columns
     rows = strides_of(columns, search.allowed, found)

@@ -10,15 +10,17 @@ from typing import Any
 import apsw
 import numpy as np
 
-from codequarry.shared.model import Chunk
+from codequarry.shared.model import Chunk, ChunkRow
+from codequarry.shared.store.embedded.batch import prepare_batch
+from codequarry.shared.store.embedded.columns import ColumnCache, fold, log_added
+from codequarry.shared.store.embedded.damaged_database import DOCUMENT_INDEX, PATH_INDEX, Wreck
 from codequarry.shared.store.embedded.database import Database
 from codequarry.shared.store.embedded.payload import decode
-from codequarry.shared.store.embedded.relisting import list_anew
 from codequarry.shared.store.embedded.salvaged_vectors import SalvagedVectors
 from codequarry.shared.store.embedded.schema import DATABASE
+from codequarry.shared.store.embedded.segments import write_segment
 from codequarry.shared.store.embedded.sql import fetch, fetch_first
 from codequarry.shared.store.embedded.vectors import VectorFile
-from codequarry.shared.store.embedded.wreck import DOCUMENT_INDEX, PATH_INDEX, Wreck
 
 # Rows written in one transaction.
 _PAGE = 10_000
@@ -49,7 +51,7 @@ _COMPARED = 20
 _WITH_KEY = f"SELECT key, body FROM chunk JOIN payload USING (row) JOIN vector USING (slot) LIMIT {_COMPARED}"
 
 KeyOf = Callable[[Chunk], str]
-Advance = Callable[[int], None]
+SalvageProgress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Salvage:
     fits: bool | None
 
 
-def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance: Advance) -> Salvage:
+def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance: SalvageProgress) -> Salvage:
     """Fill the new folder ``target``; ``key_of`` gives the key of a chunk's vector.
 
     ``advance`` is told of how many rows lists were made. What is in no tree of the damaged file, as what was deleted,
@@ -176,3 +178,40 @@ def _lost_documents(connection: apsw.Connection, wreck: Wreck) -> list[str]:
 def _fits(connection: apsw.Connection, key_of: KeyOf) -> bool | None:
     found = fetch(connection, _WITH_KEY)
     return any(key_of(decode(body)[0]) == key for key, body in found) if found else None
+
+
+# Rows listed in one transaction, as many as a large batch of an import has.
+_LISTED_AT_ONCE = 2_000
+_ROWS = (
+    "SELECT chunk.row, timeline, born, died, path, slot, body FROM chunk JOIN payload USING (row)"
+    " WHERE chunk.row > ? ORDER BY chunk.row LIMIT ?"
+)
+
+
+def list_anew(database: Database, advance: Callable[[int], None]) -> None:
+    """Write lists and log for all rows of a database that has none; ``advance`` is told how many it has done."""
+    last = done = 0
+    while True:
+        with database.writing() as connection:
+            rows = fetch(connection, _ROWS, (last, _LISTED_AT_ONCE))
+            if not rows:
+                break
+            _list(connection, rows)
+        last = rows[-1][0]
+        done += len(rows)
+        advance(done)
+    with database.writing() as connection:
+        fold(connection, ColumnCache().including_own_changes(connection))
+
+
+def _list(connection: apsw.Connection, rows: list[tuple[int, int, int, int, int, int, bytes]]) -> None:
+    found: list[ChunkRow] = []
+    for _, timeline, born, _, _, _, body in rows:
+        chunk, tokens = decode(body)
+        found.append(ChunkRow(chunk, tokens, timeline, born, ""))
+    batch = prepare_batch(found)
+    records = batch.records.copy()
+    for name, column in (("row", 0), ("died", 3), ("path", 4), ("slot", 5)):
+        records[name] = [row[column] for row in rows]
+    write_segment(connection, records["row"].tolist(), batch.lists(records["row"]))
+    log_added(connection, records)

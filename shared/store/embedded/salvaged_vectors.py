@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from codequarry.shared.store.embedded.checksums import BLOCK_SLOTS, Floats, block_sums
+from codequarry.shared.store.embedded.checksums import BLOCK_SLOTS, FloatArray, block_sums
 from codequarry.shared.store.embedded.columns import Bools
+from codequarry.shared.store.embedded.damaged_database import VECTOR_INDEX, Wreck
 from codequarry.shared.store.embedded.folder_format import VECTORS
-from codequarry.shared.store.embedded.wreck import VECTOR_INDEX, Wreck
 from codequarry.shared.store.vectors import usable_rows
 
 # Vectors of which no checksum is left must have length 1 as closely as 32-bit numbers have it when they are written.
@@ -33,7 +33,7 @@ class SalvagedVectors:
             # Slots that nothing uses may follow: then the sum of the last block is of more than is known.
             self._sums.pop(self.slots // BLOCK_SLOTS, None)
 
-    def parts(self) -> Iterator[tuple[Floats, Bools]]:
+    def parts(self) -> Iterator[tuple[FloatArray, Bools]]:
         """Yield all slots in order, some blocks at a time, and which of them are what was written."""
         for start in range(0, self.slots, _BLOCKS_AT_ONCE * BLOCK_SLOTS):
             size = min(_BLOCKS_AT_ONCE * BLOCK_SLOTS, self.slots - start)
@@ -45,7 +45,7 @@ class SalvagedVectors:
             part[~right] = 0
             yield part, right
 
-    def _right(self, part: Floats, start: int) -> Bools:
+    def _right(self, part: FloatArray, start: int) -> Bools:
         right = usable_rows(part)
         for at, (block, words) in enumerate(block_sums(part, start)):
             some = slice(at * BLOCK_SLOTS, (at + 1) * BLOCK_SLOTS)
@@ -56,7 +56,7 @@ class SalvagedVectors:
         return right
 
 
-def _have_length_1(vectors: Floats) -> Bools:
+def _have_length_1(vectors: FloatArray) -> Bools:
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
     right: Bools = np.abs(lengths - 1) <= _LENGTH_TOLERANCE
@@ -77,7 +77,7 @@ def _file(folder: Path, generation: object) -> Path:
     return there[-1] if there else folder / "vectors-1.f32"
 
 
-def _mapped(path: Path, dimension: int, slots: int) -> Floats:
+def _mapped(path: Path, dimension: int, slots: int) -> FloatArray:
     size = path.stat().st_size if path.exists() else 0
     readable = min(slots, size // (4 * dimension))
     if not readable:

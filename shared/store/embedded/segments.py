@@ -1,6 +1,7 @@
 """Segments of the inverted lists: how they are written, merged as they become many, and cleaned of deleted rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
@@ -74,6 +75,16 @@ def with_deleted(connection: apsw.Connection, share: float) -> list[Segment]:
     counted = "(SELECT count(*) FROM chunk WHERE row BETWEEN first AND last)"
     query = f"SELECT id, first, last, rows FROM segment WHERE rows - {counted} > ? * rows"
     return [Segment(*row) for row in fetch(connection, query, (share,))]
+
+
+def clean_lists(writing: Callable[[], AbstractContextManager[apsw.Connection]], share: float) -> None:
+    """Rewrite the segments of which more than ``share`` was deleted, each in a transaction of its own."""
+    while True:
+        with writing() as connection:
+            found = with_deleted(connection, share)
+            if not found:
+                return
+            rewrite(connection, found[:1])
 
 
 def _insert(connection: apsw.Connection, first: int, last: int, rows: int, lists: Iterator[StoredList]) -> None:

@@ -8,24 +8,27 @@ from typing import Any, TypeVar
 import apsw
 import numpy as np
 
-from codequarry.shared.errors import StoreDamaged, UsageError, WriteRejected
+from codequarry.shared.arrays import Vector
+from codequarry.shared.errors import StoreDamaged, WriteRejected
+from codequarry.shared.filters import check_filters
+from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
-from codequarry.shared.store.embedded import collecting, documents, inspection, inventory, lifetimes, mending, reading
+from codequarry.shared.store.document_cache import RememberedDocuments
+from codequarry.shared.store.embedded import deletion, documents, inventory, lifetimes, reader, vector_repair
 from codequarry.shared.store.embedded.batch import prepare_batch
 from codequarry.shared.store.embedded.columns import Bools, ColumnCache, fold_if_long
 from codequarry.shared.store.embedded.database import Database
-from codequarry.shared.store.embedded.live import View, ViewCache
+from codequarry.shared.store.embedded.inspection import inspect
+from codequarry.shared.store.embedded.live_rows import LiveRows, ViewCache
 from codequarry.shared.store.embedded.path_names import PathNames
 from codequarry.shared.store.embedded.postings import PostingReader
-from codequarry.shared.store.embedded.recall import Search, recall
-from codequarry.shared.store.embedded.segments import rewrite, with_deleted
-from codequarry.shared.store.embedded.selection import Selector
+from codequarry.shared.store.embedded.reader import Selector
+from codequarry.shared.store.embedded.recall import RecallSession, recall
+from codequarry.shared.store.embedded.segments import clean_lists
 from codequarry.shared.store.embedded.vectors import GenerationGone, VectorFile
-from codequarry.shared.store.embedded.writing import create_files, create_rows, keep_vectors, slots_of
-from codequarry.shared.store.filters import check_filters
-from codequarry.shared.store.port import Damage, Document, Recall, RecallQuery, StoredFile, StoredRow, Tally, Vector
-from codequarry.shared.store.remembered import RememberedDocuments
-from codequarry.shared.store.vectors import check_dimension, unusable
+from codequarry.shared.store.embedded.writer import create_files, create_rows, keep_vectors, vectors_of
+from codequarry.shared.store.records import Damage, Document, Recall, RecallQuery, StoredFile, StoredRow, Tally
+from codequarry.shared.store.vectors import check_dimension, check_query_vector, unusable
 
 Result = TypeVar("Result")
 
@@ -51,6 +54,10 @@ class EmbeddedStore:
         self._postings = PostingReader()
         self._selector = Selector(self._postings, paths)
         self._remembered = RememberedDocuments()
+
+    def within(self, _: Deadline | None) -> "EmbeddedStore":
+        """Return this store: what is on this machine's disk answers at once."""
+        return self
 
     def read_document(self, key: str) -> Document | None:
         """Return a document, if it exists."""
@@ -102,7 +109,7 @@ class EmbeddedStore:
         """Delete what ``number`` wrote and let live again what it retired."""
         with self._changing() as connection:
             lifetimes.undo(connection, timeline, number)
-        self._clean_lists(_MAX_DELETED_SHARE)
+        clean_lists(self._database.writing, _MAX_DELETED_SHARE)
 
     def refresh(self) -> None:
         """Do nothing: a commit is visible at once."""
@@ -115,16 +122,15 @@ class EmbeddedStore:
     def collect(self, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
         """Delete what nobody may ask for any more, and return how many rows and records that was (rule 16)."""
         collected = 0
-        while found := self._collect_some(timeline, after, until, aborted):
+        found = 1
+        while found:
+            with self._changing() as connection:
+                found = deletion.collect_some(connection, timeline, after, until, aborted)
             collected += found
         # A second vector file was left by a process that was killed when it had deleted the rows.
         if collected or self._vectors.has_others():
             self._free_room(_MAX_DELETED_SHARE)
         return collected
-
-    def _collect_some(self, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
-        with self._changing() as connection:
-            return collecting.collect_some(connection, timeline, after, until, aborted)
 
     def purge(self, timelines: Collection[int]) -> None:
         """Delete all of ``timelines`` and every word of theirs, and give the room back.
@@ -133,14 +139,14 @@ class EmbeddedStore:
         that other writers get their turn.
         """
         with self._changing() as connection:
-            collecting.purge(connection, timelines)
+            deletion.purge(connection, timelines)
         self._free_room(0)
 
     def erase_deleted(self) -> bool:
         """Write everything anew that deleted rows left a trace in: lists, vectors, pages, the log."""
         with self._changing() as connection:
-            collecting.compact(connection, self._columns, self._vectors)
-        self._clean_lists(0)
+            deletion.compact(connection, self._columns, self._vectors)
+        clean_lists(self._database.writing, 0)
         with self._database.writing() as connection:
             self._vectors.remove_old(connection)
         return self._database.erase_unused()
@@ -148,8 +154,8 @@ class EmbeddedStore:
     def _free_room(self, share: float) -> None:
         """Give back what was deleted: of vectors if it is much, of lists from more than ``share`` on, of the file."""
         with self._changing() as connection:
-            collecting.compact_if_worthwhile(connection, self._columns, self._vectors)
-        self._clean_lists(share)
+            deletion.compact_if_worthwhile(connection, self._columns, self._vectors)
+        clean_lists(self._database.writing, share)
         with self._database.writing() as connection:
             self._vectors.remove_old(connection)
         self._database.give_room_back()
@@ -172,38 +178,35 @@ class EmbeddedStore:
     def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
         """Return the live file records by path, as they are at this moment."""
         with self._database.reading() as connection:
-            return reading.live_files(connection, snapshot, paths)
+            return reader.live_files(connection, snapshot, paths)
 
     def written_files(self, timeline: int, number: int) -> Iterator[FileRecord]:
         """Return the file records that a transaction has written so far."""
         with self._database.reading() as connection:
-            return reading.files_of(connection, timeline, number)
+            return reader.files_of(connection, timeline, number)
 
     def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
         """Return a file's chunks in file order."""
         with self._database.reading() as connection:
-            return reading.chunks_of(connection, snapshot, path, repo)
+            return reader.chunks_of(connection, snapshot, path, repo)
 
     def recall(self, query: RecallQuery) -> Recall:
         """Return the candidates of every channel; exact k-NN over all that fits the filters."""
         check_filters(query.filters)
-        if query.vector is not None:
-            check_dimension([query.vector], self._dimension)
-            if why := unusable(query.vector):
-                raise UsageError(f"the query can't be searched: {why}")
+        check_query_vector(query.vector, self._dimension)
         return self._read(lambda connection: self._recall(connection, query))
 
     def _recall(self, connection: apsw.Connection, query: RecallQuery) -> Recall:
         view = self._view(connection, query.snapshot)
         allowed = self._selector.mask(connection, view.columns, query.filters, view.live)
         matrix = self._vectors.matrix(connection) if query.vector is not None else None
-        return recall(connection, self._postings, Search(query, view, allowed, matrix))
+        return recall(connection, self._postings, RecallSession(query, view, allowed, matrix))
 
     def find(self, snapshot: Snapshot, filters: Filters, limit: int) -> list[Chunk]:
         """Return the live chunks that fit the filters, by path and place in the file."""
         check_filters(filters)
         with self._database.reading() as connection:
-            return reading.chunks_at(connection, np.flatnonzero(self._fitting(connection, snapshot, filters)), limit)
+            return reader.chunks_at(connection, np.flatnonzero(self._fitting(connection, snapshot, filters)), limit)
 
     def count(self, snapshot: Snapshot, filters: Filters) -> int:
         """Count the live chunks that fit the filters."""
@@ -219,12 +222,7 @@ class EmbeddedStore:
     def cached_vectors(self, keys: Iterable[str]) -> dict[str, Vector]:
         """Return the vectors known for ``keys``."""
         wanted = list(dict.fromkeys(keys))
-        return self._read(lambda connection: self._cached_vectors(connection, wanted))
-
-    def _cached_vectors(self, connection: apsw.Connection, keys: Sequence[str]) -> dict[str, Vector]:
-        slots = slots_of(connection, keys)
-        matrix = self._vectors.matrix(connection)
-        return {key: matrix[slot].copy() for key, slot in slots.items()}
+        return self._read(lambda connection: vectors_of(connection, wanted, self._vectors))
 
     def cache_vectors(self, vectors: Mapping[str, Vector]) -> None:
         """Keep vectors before any row uses them; WriteRejected names those that can't be."""
@@ -238,25 +236,19 @@ class EmbeddedStore:
 
     def inspect(self, *, thoroughly: bool) -> list[Damage]:
         """Return what is damaged; a damaged page that keeps the rest from being read is all that is said."""
-        look = inspection.inspect_wholly if thoroughly else inspection.inspect_quickly
-        found: list[Damage] = []
-        try:
-            found.extend(look(self._database.reading, self._vectors))
-        except StoreDamaged as error:
-            found.append(Damage("database", str(error)))
-        return found
+        return inspect(self._database.reading, self._vectors, thoroughly=thoroughly)
 
     def lost_vectors(self) -> dict[str, Chunk]:
         """Return a chunk row of each damaged vector."""
         with self._database.reading() as connection:
-            slots = mending.damaged_slots(connection, self._vectors)
-            return mending.chunks_of_slots(connection, slots)
+            slots = vector_repair.damaged_slots(connection, self._vectors)
+            return vector_repair.chunks_of_slots(connection, slots)
 
     def replace_vectors(self, vectors: Mapping[str, Vector]) -> None:
         """Write the vectors to a new file, damaged ones replaced or forgotten."""
         check_dimension(vectors.values(), self._dimension)
         with self._changing() as connection:
-            mending.replace_vectors(connection, self._vectors, vectors)
+            vector_repair.replace_vectors(connection, self._vectors, vectors)
         with self._database.writing() as connection:
             self._vectors.remove_old(connection)
 
@@ -264,7 +256,7 @@ class EmbeddedStore:
         """Close the database; the store is not used afterwards."""
         self._database.close()
 
-    def _view(self, connection: apsw.Connection, snapshot: Snapshot) -> View:
+    def _view(self, connection: apsw.Connection, snapshot: Snapshot) -> LiveRows:
         """Return what ``snapshot`` sees; the first thing that a transaction does."""
         return self._views.view(connection, self._columns.refreshed(connection), snapshot)
 
@@ -283,12 +275,3 @@ class EmbeddedStore:
         with self._database.writing() as connection:
             yield connection
             fold_if_long(connection, self._columns)
-
-    def _clean_lists(self, share: float) -> None:
-        """Rewrite the segments of which more than ``share`` was deleted, each in a transaction of its own."""
-        while True:
-            with self._database.writing() as connection:
-                found = with_deleted(connection, share)
-                if not found:
-                    return
-                rewrite(connection, found[:1])

@@ -28,7 +28,7 @@ _INT_SIZES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CachedTree:
     """A record of a tree; ``row`` is the row's number in a table's tree, 0 in an index."""
 
     row: int
@@ -129,12 +129,12 @@ class Trees:
         (last,) = struct.unpack_from(">I", content, start + 8)
         return [last, *(struct.unpack_from(">I", content, cell)[0] for cell in _cells(content, start, 12))]
 
-    def entries(self, root: int) -> Iterator[Entry]:
+    def entries(self, root: int) -> Iterator[CachedTree]:
         """Yield the records of a tree that can be read, in no order."""
         for number in self.pages_of[root]:
             yield from self._records(number)
 
-    def _records(self, number: int) -> Iterator[Entry]:
+    def _records(self, number: int) -> Iterator[CachedTree]:
         content = self._pages.read(number)
         start = _FILE_HEADER if number == 1 else 0
         if content is None or content[start] not in (_INDEX_INNER, _INDEX_LEAF, _TABLE_LEAF):
@@ -146,12 +146,12 @@ class Trees:
             except NotReadable:
                 continue
 
-    def _entry(self, content: bytes, at: int, *, is_table: bool) -> Entry:
+    def _entry(self, content: bytes, at: int, *, is_table: bool) -> CachedTree:
         size, at = _varint(content, at)
         row = 0
         if is_table:
             row, at = _varint(content, at)
-        return Entry(row, decoded(self._payload(content, at, size, is_table=is_table)))
+        return CachedTree(row, decoded(self._payload(content, at, size, is_table=is_table)))
 
     def _payload(self, content: bytes, at: int, size: int, *, is_table: bool) -> bytes:
         """Put a record together that may go on over further pages."""

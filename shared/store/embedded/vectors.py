@@ -18,11 +18,11 @@ from threading import Lock
 
 import apsw
 import numpy as np
-from numpy.typing import NDArray
 
+from codequarry.shared.arrays import Matrix
 from codequarry.shared.data_folder import FILE_MODE
 from codequarry.shared.errors import StoreDamaged
-from codequarry.shared.stopping import check_stop
+from codequarry.shared.stop_request import check_stop
 from codequarry.shared.store.embedded.checksums import (
     BLOCK_SLOTS,
     add_checksums,
@@ -32,8 +32,6 @@ from codequarry.shared.store.embedded.checksums import (
 from codequarry.shared.store.embedded.columns import Ints
 from codequarry.shared.store.embedded.folder_format import VECTORS
 from codequarry.shared.store.embedded.schema import read_meta, write_meta
-
-Matrix = NDArray[np.float32]
 
 # Slots copied at a time into a new generation.
 _COPIED_AT_ONCE = 65_536

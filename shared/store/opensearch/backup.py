@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from codequarry.opensearch.bodies import CATALOG, CHUNKS, FILES, VECTORS
 from codequarry.shared.errors import NotIndexed, StoreDamaged, UsageError
 from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.backups import (
     OPENSEARCH,
     Manifest,
-    Observe,
+    ObserveBackup,
     Step,
     check_files,
     check_store,
@@ -29,9 +28,10 @@ from codequarry.shared.store.backups import (
     read_manifest,
     write_manifest,
 )
-from codequarry.shared.store.opensearch.clauses import Clause
+from codequarry.shared.store.opensearch.clauses import EngineClause
 from codequarry.shared.store.opensearch.editions import OpenSearchEditions
-from codequarry.shared.store.opensearch.frozen import Frozen, frozen
+from codequarry.shared.store.opensearch.frozen_index import Frozen, frozen
+from codequarry.shared.store.opensearch.index_bodies import CATALOG, CHUNKS, FILES, VECTORS
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.inventory import FILE_ORDER, ROW_ORDER, ROWS_PER_PAGE
 from codequarry.shared.store.opensearch.mapping_version import SCHEMA
@@ -39,14 +39,14 @@ from codequarry.shared.store.opensearch.store import OpenSearchStore
 
 # Half as large as without, and as fast as OpenSearch gives pages; the best compression takes four times as long.
 _COMPRESSION = 3
-_EVERYTHING: Clause = {"match_all": {}}
+_EVERYTHING: EngineClause = {"match_all": {}}
 _FLOAT_BYTES = 4
 # A line of the file is a document: its id, its routing (None for most) and its source.
-Line = Mapping[str, Any]
+BackupLine = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BackupPart:
     """How one kind of index is read and written."""
 
     kind: str
@@ -68,14 +68,14 @@ class Part:
 
 # In the order in which they are restored: an edition without a catalog counts for nothing.
 PARTS = (
-    Part(CHUNKS, ROW_ORDER, ROWS_PER_PAGE, ("embedding",), is_versioned=True),
-    Part(FILES, FILE_ORDER, 5_000, is_versioned=True),
-    Part(VECTORS, ["key"], 1_000),
-    Part(CATALOG, ["key"], 200),
+    BackupPart(CHUNKS, ROW_ORDER, ROWS_PER_PAGE, ("embedding",), is_versioned=True),
+    BackupPart(FILES, FILE_ORDER, 5_000, is_versioned=True),
+    BackupPart(VECTORS, ["key"], 1_000),
+    BackupPart(CATALOG, ["key"], 200),
 )
 
 
-def write_backup(settings: OpenSearchSettings, target: Path, observe: Observe = ignore) -> Manifest:
+def write_backup(settings: OpenSearchSettings, target: Path, observe: ObserveBackup = ignore) -> Manifest:
     """Copy the index to the new folder ``target`` while others write to it; NotIndexed if there is none."""
     with closing(OpenSearchEditions(settings)) as editions:
         edition = editions.active()
@@ -92,7 +92,7 @@ def write_backup(settings: OpenSearchSettings, target: Path, observe: Observe = 
     return manifest
 
 
-def _copy(store: OpenSearchStore, folder: Path, observe: Observe) -> dict[str, int]:
+def _copy(store: OpenSearchStore, folder: Path, observe: ObserveBackup) -> dict[str, int]:
     """Write a file for each kind of index and return how many documents it holds."""
     with frozen(store) as state:
         total = sum(state.points.count(part.index(store.indices), _query(part, state)) for part in PARTS)
@@ -112,20 +112,20 @@ def _copy(store: OpenSearchStore, folder: Path, observe: Observe) -> dict[str, i
     return written
 
 
-def _query(part: Part, state: Frozen) -> Clause:
+def _query(part: BackupPart, state: Frozen) -> EngineClause:
     return state.visible if part.is_versioned else _EVERYTHING
 
 
-def _hits(part: Part, indices: Indices, state: Frozen) -> Iterator[Any]:
+def _hits(part: BackupPart, indices: Indices, state: Frozen) -> Iterator[Any]:
     return state.points.hits(part.index(indices), _query(part, state), part.sort, part.page, part.without)
 
 
-def _line(part: Part, state: Frozen, hit: Mapping[str, Any]) -> Line | None:
+def _line(part: BackupPart, state: Frozen, hit: Mapping[str, Any]) -> BackupLine | None:
     source = state.row(hit["_source"]) if part.is_versioned else hit["_source"]
     return None if source is None else {"id": hit["_id"], "routing": hit.get("_routing"), "source": source}
 
 
-def verify_backup(target: Path, observe: Observe = ignore) -> Manifest:
+def verify_backup(target: Path, observe: ObserveBackup = ignore) -> Manifest:
     """Compare every file with the manifest, read every line, and count them."""
     manifest = read_manifest(target)
     check_store(target, manifest, OPENSEARCH)
@@ -146,7 +146,7 @@ def verify_backup(target: Path, observe: Observe = ignore) -> Manifest:
     return manifest
 
 
-def read_lines(target: Path, part: Part) -> Iterator[Line]:
+def read_lines(target: Path, part: BackupPart) -> Iterator[BackupLine]:
     """Yield the documents of a file; StoreDamaged where it can't be read."""
     try:
         with gzip.open(target / part.file, "rt", encoding="ascii") as file:
@@ -156,7 +156,7 @@ def read_lines(target: Path, part: Part) -> Iterator[Line]:
         raise StoreDamaged(f"{target / part.file} can't be read ({error}); take another backup") from None
 
 
-def _check_line(target: Path, part: Part, line: Line, dimension: int) -> None:
+def _check_line(target: Path, part: BackupPart, line: BackupLine, dimension: int) -> None:
     try:
         source = line["source"]
         encoded = source["vector"] if part.kind in (CHUNKS, VECTORS) else None

@@ -5,21 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import stamina
-from opensearchpy import OpenSearch
 from opensearchpy.exceptions import ConnectionError as NoConnection
 from opensearchpy.exceptions import TransportError
 from opensearchpy.helpers import streaming_bulk
 
 from codequarry.shared.errors import StoreFull, WriteRejected
-from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.opensearch.connection import (
-    FIRST_WAIT_SECONDS,
-    LONGEST_WAIT_SECONDS,
-    PASSING_STATUSES,
-    is_disk_full,
-    reason_of,
-    store_error,
-)
+from codequarry.shared.store.opensearch.connection import PASSING_STATUSES, ClusterConnection, is_disk_full, reason_of
 from codequarry.shared.store.opensearch.rows import document_id
 
 # Documents in one request; its bytes are bounded by the settings.
@@ -29,7 +20,7 @@ EXISTS = 409
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class BulkItem:
     """One document to be created; ``name`` is what it is called in errors, and its id unless that is too long."""
 
     index: str
@@ -50,10 +41,10 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class BulkFailure:
     """Why one item was not written this time."""
 
-    item: Item
+    item: BulkItem
     status: int | str
     reason: str
     exception: TransportError | None
@@ -68,23 +59,24 @@ class _SomeLeft(Exception):
     """Some items failed for a reason that may pass."""
 
 
-def create_all(client: OpenSearch, settings: OpenSearchSettings, items: Sequence[Item]) -> dict[str, str]:
+def create_all(connection: ClusterConnection, items: Sequence[BulkItem]) -> dict[str, str]:
     """Create documents, and return why for each name that the server refuses for good.
 
     StoreUnavailable where it does not answer after all retries, StoreFull where its disk is full.
     """
+    retries = connection.retries
     rejected: dict[str, str] = {}
-    pending, left = list(items), [Failure(item, "N/A", "not sent", None) for item in items]
+    pending, left = list(items), [BulkFailure(item, "N/A", "not sent", None) for item in items]
     try:
         for attempt in stamina.retry_context(
             on=_SomeLeft,
-            attempts=settings.max_retries + 1,
+            attempts=retries.most + 1,
             timeout=None,
-            wait_initial=FIRST_WAIT_SECONDS,
-            wait_max=LONGEST_WAIT_SECONDS,
+            wait_initial=retries.first_wait,
+            wait_max=retries.longest_wait,
         ):
             with attempt:
-                failures = list(_send(client, settings, pending))
+                failures = list(_send(connection, pending))
                 rejected |= {one.item.name: one.reason for one in failures if not one.is_passing}
                 left = [one for one in failures if one.is_passing]
                 pending = [one.item for one in left]
@@ -93,8 +85,8 @@ def create_all(client: OpenSearch, settings: OpenSearchSettings, items: Sequence
     except _SomeLeft:
         for failure in left:
             if failure.exception is not None:
-                raise store_error(failure.exception, settings) from failure.exception
-        rejected |= {one.item.name: f"{one.reason} (after {settings.max_retries} retries)" for one in left}
+                raise connection.error(failure.exception) from failure.exception
+        rejected |= {one.item.name: f"{one.reason} (after {retries.most} retries)" for one in left}
     return rejected
 
 
@@ -104,14 +96,14 @@ def raise_if_rejected(rejected: dict[str, str]) -> None:
         raise WriteRejected(rejected)
 
 
-def _send(client: OpenSearch, settings: OpenSearchSettings, items: Iterable[Item]) -> Iterator[Failure]:
+def _send(connection: ClusterConnection, items: Iterable[BulkItem]) -> Iterator[BulkFailure]:
     """Send items once and yield those that failed, in order."""
     sent = list(items)
     answers = streaming_bulk(
-        client,
+        connection.client,
         (item.action() for item in sent),
         chunk_size=BULK_ACTIONS,
-        max_chunk_bytes=settings.bulk_bytes,
+        max_chunk_bytes=connection.settings.bulk_bytes,
         raise_on_error=False,
         raise_on_exception=False,
         # Without it a lost alias would be made anew as an index with guessed fields.
@@ -123,10 +115,10 @@ def _send(client: OpenSearch, settings: OpenSearchSettings, items: Iterable[Item
             yield _failure(item, result)
 
 
-def _failure(item: Item, result: dict[str, Any]) -> Failure:
+def _failure(item: BulkItem, result: dict[str, Any]) -> BulkFailure:
     exception = result.get("exception")
     body = exception.info if exception is not None and not isinstance(exception, NoConnection) else result.get("error")
     reason = reason_of(body) or str(result.get("error"))
     if is_disk_full(reason):
         raise StoreFull(f"OpenSearch has no room left on its disk; make room, nothing was published ({reason})")
-    return Failure(item, result["status"], reason, exception)
+    return BulkFailure(item, result["status"], reason, exception)

@@ -4,14 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from codequarry.shared.store.opensearch.bulk import Item, create_all
-from codequarry.shared.store.opensearch.clauses import NOTHING, Clause, all_of, any_value
-from codequarry.shared.store.opensearch.connection import translated
+from codequarry.shared.arrays import Vector
+from codequarry.shared.store.opensearch.bulk import BulkItem, create_all
+from codequarry.shared.store.opensearch.clauses import NOTHING, EngineClause, all_of, any_value
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import every_bucket, every_hit
 from codequarry.shared.store.opensearch.rows import decode_vector, document_id, encode_vector
 from codequarry.shared.store.opensearch.sweeps import Sweeper
-from codequarry.shared.store.port import Vector
 
 KEYS_PER_REQUEST = 1_000
 # Keys known to be written, so that rows do not send again what the run cached before: 64 bytes each, some 10 MB.
@@ -19,7 +18,7 @@ REMEMBERED_KEYS = 100_000
 
 
 @dataclass(slots=True)
-class VectorCache:
+class OpenSearchVectorCache:
     """The vectors of one index."""
 
     indices: Indices
@@ -30,7 +29,7 @@ class VectorCache:
         """Return the vectors that are known."""
         found: dict[str, Vector] = {}
         for part in _parts(dict.fromkeys(keys)):
-            with translated(self.indices.settings):
+            with self.indices.connection.translated():
                 answer = self.indices.client.mget(
                     index=self.indices.vectors,
                     body={"ids": [document_id(key) for key in part]},
@@ -49,8 +48,10 @@ class VectorCache:
         new = [key for key in vectors if key not in self.written]
         if not new:
             return {}
-        items = [Item(self.indices.vectors, key, {"key": key, "vector": encode_vector(vectors[key])}) for key in new]
-        rejected = create_all(self.indices.client, self.indices.settings, items)
+        items = [
+            BulkItem(self.indices.vectors, key, {"key": key, "vector": encode_vector(vectors[key])}) for key in new
+        ]
+        rejected = create_all(self.indices.connection, items)
         self.written |= dict.fromkeys(key for key in new if key not in rejected)
         for key in list(islice(self.written, max(0, len(self.written) - REMEMBERED_KEYS))):
             del self.written[key]
@@ -69,7 +70,7 @@ class VectorCache:
             self.sweeper.delete([self.indices.vectors], {"terms": {"key": part}})
         self.written.clear()
 
-    def drop_of(self, doomed: Clause) -> None:
+    def drop_of(self, doomed: EngineClause) -> None:
         """Delete the vectors that only rows in ``doomed`` use, before these are deleted.
 
         So a run that dies on the way finds the rows again; a row that uses such a vector meanwhile carries its own.
@@ -84,7 +85,7 @@ class VectorCache:
             for key in unused:
                 self.written.pop(key, None)
 
-    def _used(self, keys: Sequence[str], doomed: Clause = NOTHING) -> set[str]:
+    def _used(self, keys: Sequence[str], doomed: EngineClause = NOTHING) -> set[str]:
         """Return those of ``keys`` that some row uses, those in ``doomed`` left out."""
         body = {
             "size": 0,
@@ -92,7 +93,7 @@ class VectorCache:
             "aggs": {"used": {"terms": {"field": "vector_key", "include": keys, "size": len(keys)}}},
         }
         params = {"ignore_unavailable": "true", "allow_partial_search_results": "false"}
-        with translated(self.indices.settings):
+        with self.indices.connection.translated():
             answer = self.indices.client.search(index=self.indices.chunks, body=body, params=params)
         # An index that does not exist yet answers without aggregations.
         found = answer.get("aggregations", {}).get("used", {"buckets": ()})

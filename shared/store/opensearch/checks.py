@@ -9,7 +9,7 @@ from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.overview import Cluster, IndexFacts, read_cluster, read_indices
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 
-State = Literal["ok", "warn", "fail"]
+IndexCheckState = Literal["ok", "warn", "fail"]
 
 # The first version whose lucene engine takes `ef_search` by query and filters inside of it, and the tested one.
 OLDEST_VERSION = (2, 19)
@@ -19,24 +19,24 @@ BLOCKS = ("index.blocks.read_only_allow_delete", "index.blocks.read_only", "inde
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class IndexCheck:
     """One finding; ``remedy`` says what to do where ``state`` is not ok."""
 
     name: str
-    state: State
+    state: IndexCheckState
     message: str
     remedy: str = ""
 
 
-def check_cluster(store: OpenSearchStore) -> list[Check]:
+def check_cluster(store: OpenSearchStore) -> list[IndexCheck]:
     """Look at version, indices, replication, durability, blocks, health, vectors and shards."""
     try:
         return list(_checks(store))
     except StoreError as error:
-        return [Check("cluster", "fail", str(error), "see that the server runs and that [opensearch] is right")]
+        return [IndexCheck("cluster", "fail", str(error), "see that the server runs and that [opensearch] is right")]
 
 
-def _checks(store: OpenSearchStore) -> Iterator[Check]:
+def _checks(store: OpenSearchStore) -> Iterator[IndexCheck]:
     yield check_version(read_cluster(store))
     found = read_indices(store)
     yield check_indices(found, store.settings.index)
@@ -49,72 +49,74 @@ def _checks(store: OpenSearchStore) -> Iterator[Check]:
         yield _check_shards(store)
 
 
-def check_version(cluster: Cluster) -> Check:
+def check_version(cluster: Cluster) -> IndexCheck:
     """Check that the server is OpenSearch, and new enough."""
     wanted = ".".join(map(str, OLDEST_VERSION))
     message = f"{cluster.distribution} {cluster.version}, cluster {cluster.name}"
     if cluster.distribution == "opensearch" and cluster.numbers >= OLDEST_VERSION:
-        return Check("version", "ok", message)
-    return Check("version", "fail", message, f"use OpenSearch {wanted} or newer")
+        return IndexCheck("version", "ok", message)
+    return IndexCheck("version", "fail", message, f"use OpenSearch {wanted} or newer")
 
 
-def check_indices(found: Sequence[IndexFacts], index: str) -> Check:
+def check_indices(found: Sequence[IndexFacts], index: str) -> IndexCheck:
     """Check that each alias stands for one index."""
     aliases = [facts.alias for facts in found]
     doubled = sorted({alias for alias in aliases if aliases.count(alias) > 1})
     if doubled:
-        return Check(
+        return IndexCheck(
             "indices", "fail", f"{', '.join(doubled)} stand for several indices", "remove the alias from all but one"
         )
     if not found:
-        return Check("indices", "ok", f"'{index}' is made with the first write")
-    return Check("indices", "ok", f"{sum(facts.documents for facts in found):,} documents in {len(found)} indices")
+        return IndexCheck("indices", "ok", f"'{index}' is made with the first write")
+    return IndexCheck("indices", "ok", f"{sum(facts.documents for facts in found):,} documents in {len(found)} indices")
 
 
-def check_replication(found: Sequence[IndexFacts]) -> Check:
+def check_replication(found: Sequence[IndexFacts]) -> IndexCheck:
     """Check that a refresh reaches every copy: with segment replication, replicas show old rows after it."""
     wrong = [facts.name for facts in found if str(facts.settings.get(REPLICATION, "DOCUMENT")).upper() != "DOCUMENT"]
     return _verdict("replication", wrong, "by document", f"index into a new index with {REPLICATION}: DOCUMENT")
 
 
-def check_durability(found: Sequence[IndexFacts]) -> Check:
+def check_durability(found: Sequence[IndexFacts]) -> IndexCheck:
     """Check that a write that returned is on the disk."""
     wrong = [facts.name for facts in found if str(facts.settings.get(DURABILITY, "request")).lower() != "request"]
     return _verdict("durability", wrong, "every request is synced", f"set {DURABILITY} to request")
 
 
-def check_blocks(found: Sequence[IndexFacts]) -> Check:
+def check_blocks(found: Sequence[IndexFacts]) -> IndexCheck:
     """Check that writing is allowed; a nearly full disk forbids it."""
     wrong = [facts.name for facts in found if any(str(facts.settings.get(name)) == "true" for name in BLOCKS)]
     return _verdict("writing", wrong, "allowed", "make room on the server's disk, then remove the block")
 
 
-def check_health(found: Sequence[IndexFacts]) -> Check:
+def check_health(found: Sequence[IndexFacts]) -> IndexCheck:
     """Check that every shard has its copies."""
     red = [facts.name for facts in found if facts.health == "red"]
     if red:
         return _verdict("health", red, "", "see the cluster's log: data of these indices cannot be read")
     yellow = [facts.name for facts in found if facts.health == "yellow"]
     if yellow:
-        return Check("health", "warn", f"copies missing: {', '.join(yellow)}", "add nodes, or have fewer replicas")
-    return Check("health", "ok", "green")
+        return IndexCheck("health", "warn", f"copies missing: {', '.join(yellow)}", "add nodes, or have fewer replicas")
+    return IndexCheck("health", "ok", "green")
 
 
-def check_dimension(indices: Indices) -> Check:
+def check_dimension(indices: Indices) -> IndexCheck:
     """Check that the vectors are as long as the model's."""
     wrong = [name for name, dimension in indices.dimensions().items() if dimension != indices.dimension]
     return _verdict("vectors", wrong, f"{indices.dimension} numbers", "set the embedding model that it was made with")
 
 
-def _check_shards(store: OpenSearchStore) -> Check:
+def _check_shards(store: OpenSearchStore) -> IndexCheck:
     try:
         store.refresh()
     except StoreError as error:
-        return Check("shards", "fail", str(error), "see the cluster's log; nothing is published while a shard fails")
-    return Check("shards", "ok", "all answer")
+        return IndexCheck(
+            "shards", "fail", str(error), "see the cluster's log; nothing is published while a shard fails"
+        )
+    return IndexCheck("shards", "ok", "all answer")
 
 
-def _verdict(name: str, wrong: Sequence[str], fine: str, remedy: str) -> Check:
+def _verdict(name: str, wrong: Sequence[str], fine: str, remedy: str) -> IndexCheck:
     if not wrong:
-        return Check(name, "ok", fine)
-    return Check(name, "fail", f"not so in {', '.join(wrong)}", remedy)
+        return IndexCheck(name, "ok", fine)
+    return IndexCheck(name, "fail", f"not so in {', '.join(wrong)}", remedy)

@@ -1,25 +1,28 @@
 """Snapshots and field filters as OpenSearch query clauses. Pure functions; ``snapshots.is_live`` is the definition."""
 
 from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import Any
 
+from codequarry.shared.filters import accepted_values, check_filters, glob_to_regex
 from codequarry.shared.model import Filters, Layer, PathGlobs, Snapshot
-from codequarry.shared.store.filters import accepted_values, check_filters, glob_to_regex
 from codequarry.shared.versions.snapshots import OPEN
 
-Clause = dict[str, Any]
+EngineClause = dict[str, Any]
 
 # OpenSearch's own limit (index.max_terms_count) is 65,536 terms in one clause.
 MAX_TERMS = 65_536
+# Paths in one request: OpenSearch takes more, but a request that is lost is asked again whole.
+PATHS_PER_REQUEST = 1_000
 # What the automaton of a glob may cost; the server's default, said aloud because globs come from callers.
 MAX_AUTOMATON_STATES = 10_000
 
 NUMBERS = frozenset({"timeline", "born", "died"})
-FIRST_STRIDE: Clause = {"term": {"first_stride": True}}
-NOTHING: Clause = {"match_none": {}}
+FIRST_STRIDE: EngineClause = {"term": {"first_stride": True}}
+NOTHING: EngineClause = {"match_none": {}}
 
 
-def snapshot_clause(snapshot: Snapshot) -> Clause:
+def snapshot_clause(snapshot: Snapshot) -> EngineClause:
     """Return the clause that holds for what is live in any layer (rules 10 to 12)."""
     layers = [layer_clause(layer) for layer in snapshot.layers if layer.timelines]
     if not layers:
@@ -27,10 +30,10 @@ def snapshot_clause(snapshot: Snapshot) -> Clause:
     return layers[0] if len(layers) == 1 else any_of(layers)
 
 
-def layer_clause(layer: Layer) -> Clause:
+def layer_clause(layer: Layer) -> EngineClause:
     """Return the clause that holds for what is live in ``layer``."""
     hidden = sorted(layer.hidden)
-    dead_later: Clause = {"range": {"died": {"gt": layer.at}}}
+    dead_later: EngineClause = {"range": {"died": {"gt": layer.at}}}
     required = [
         any_value("timeline", layer.timelines),
         {"range": {"born": {"lte": layer.at}}},
@@ -44,7 +47,7 @@ def layer_clause(layer: Layer) -> Clause:
     return {"bool": {"filter": required, **({"must_not": refused} if refused else {})}}
 
 
-def filter_clauses(filters: Filters) -> tuple[list[Clause], list[Clause]]:
+def filter_clauses(filters: Filters) -> tuple[list[EngineClause], list[EngineClause]]:
     """Return what must and what must not hold for ``filters``; UnknownName and UsageError as ``check_filters``."""
     check_filters(filters)
     required = [any_value(name, accepted_values(name, values)) for name, values in filters.terms]
@@ -53,17 +56,17 @@ def filter_clauses(filters: Filters) -> tuple[list[Clause], list[Clause]]:
     return [*required, *included], [*refused, *excluded]
 
 
-def _path_clauses(paths: PathGlobs) -> tuple[list[Clause], list[Clause]]:
+def _path_clauses(paths: PathGlobs) -> tuple[list[EngineClause], list[EngineClause]]:
     included = [_glob_clause(glob) for glob in paths.include]
     return [any_of(included)] if included else [], [_glob_clause(glob) for glob in paths.exclude]
 
 
-def _globs_clause(globs: PathGlobs) -> Clause:
+def _globs_clause(globs: PathGlobs) -> EngineClause:
     included, excluded = _path_clauses(globs)
     return all_of(included or [{"match_all": {}}], excluded)
 
 
-def _glob_clause(glob: str) -> Clause:
+def _glob_clause(glob: str) -> EngineClause:
     # Without flags, OpenSearch reads only what every regular expression has, and `glob_to_regex` writes only that.
     return {
         "regexp": {
@@ -72,23 +75,23 @@ def _glob_clause(glob: str) -> Clause:
     }
 
 
-def search_clause(snapshot: Snapshot, filters: Filters, *more: Clause) -> Clause:
+def search_clause(snapshot: Snapshot, filters: Filters, *more: EngineClause) -> EngineClause:
     """Return the clause that holds for live rows that fit ``filters`` and every clause in ``more``."""
     required, refused = filter_clauses(filters)
     return all_of([snapshot_clause(snapshot), *required, *more], refused)
 
 
-def written_clause(timeline: int, number: int) -> Clause:
+def written_clause(timeline: int, number: int) -> EngineClause:
     """Return the clause that holds for what a transaction wrote."""
     return all_of([{"term": {"timeline": timeline}}, {"term": {"born": number}}])
 
 
-def retired_clause(timeline: int, number: int) -> Clause:
+def retired_clause(timeline: int, number: int) -> EngineClause:
     """Return the clause that holds for what a transaction retired."""
     return all_of([{"term": {"timeline": timeline}}, {"term": {"died": number}}])
 
 
-def retirable_clause(timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> Clause:
+def retirable_clause(timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> EngineClause:
     """Return the clause that holds for what is still to be retired on ``paths`` (rule 3).
 
     What ``number`` itself retired is done, even where a caller counts it among the aborted.
@@ -103,9 +106,9 @@ def retirable_clause(timeline: int, number: int, paths: Collection[str], aborted
     )
 
 
-def collectable_clause(timeline: int, after: int, until: int, aborted: Collection[int]) -> Clause:
+def collectable_clause(timeline: int, after: int, until: int, aborted: Collection[int]) -> EngineClause:
     """Return the clause that holds for what ``Store.collect`` deletes."""
-    required: list[Clause] = [
+    required: list[EngineClause] = [
         {"term": {"timeline": timeline}},
         {"range": {"born": {"gt": after}}},
         {"range": {"died": {"lte": until}}},
@@ -113,17 +116,17 @@ def collectable_clause(timeline: int, after: int, until: int, aborted: Collectio
     return all_of(required, [any_value("died", sorted(aborted))] if aborted else None)
 
 
-def all_of(required: list[Clause], refused: list[Clause] | None = None) -> Clause:
+def all_of(required: list[EngineClause], refused: list[EngineClause] | None = None) -> EngineClause:
     """Return the clause that holds where all of ``required`` and none of ``refused`` do; it gives no score."""
     return {"bool": {"filter": required, **({"must_not": refused} if refused else {})}}
 
 
-def any_of(clauses: list[Clause]) -> Clause:
+def any_of(clauses: list[EngineClause]) -> EngineClause:
     """Return the clause that holds where any of ``clauses`` does."""
     return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
 
-def count_clauses(clause: Clause) -> int:
+def count_clauses(clause: EngineClause) -> int:
     """Return how many clauses an engine counts in one, at most: lists and ranges of numbers and patterns count twice.
 
     Of these it makes two, and chooses the one that is cheaper; a range that all rows or none are in counts less.
@@ -136,13 +139,20 @@ def count_clauses(clause: Clause) -> int:
     return sum(count_clauses(one) for part in parts for one in part)
 
 
-def any_value(field: str, values: Collection[Any]) -> Clause:
+def any_value(field: str, values: Collection[Any]) -> EngineClause:
     """Return the clause that holds where ``field`` has any of ``values``, however many these are."""
     parts = list(_split(list(values)))
-    clauses: list[Clause] = [{"terms": {field: part}} for part in parts]
+    clauses: list[EngineClause] = [{"terms": {field: part}} for part in parts]
     return clauses[0] if len(clauses) == 1 else any_of(clauses) if clauses else NOTHING
 
 
 def _split(values: list[Any]) -> Iterator[list[Any]]:
     for start in range(0, len(values), MAX_TERMS):
         yield values[start : start + MAX_TERMS]
+
+
+def paths_per_request(paths: Collection[str]) -> Iterator[list[str]]:
+    """Yield the paths in order, as many at a time as one request takes."""
+    rest = iter(sorted(set(paths)))
+    while part := list(islice(rest, PATHS_PER_REQUEST)):
+        yield part

@@ -1,9 +1,10 @@
-"""The way to the cluster: one client from the settings, and its exceptions as ours."""
+"""The way to the cluster: clients from the settings, and their exceptions as ours."""
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -20,27 +21,111 @@ from codequarry.shared.errors import (
     StoreUnavailable,
     UsageError,
 )
-from codequarry.shared.haste import is_hurried
-from codequarry.shared.pulse import SIGN_SECONDS
+from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.opensearch.calls import NodeConnection
-from codequarry.shared.store.opensearch.transport import NODES_TRIED, HastyTransport
+from codequarry.shared.store.opensearch.prompt import LateAnswer, Nodes, PromptTransport
 from codequarry.shared.telemetry.metrics import count_store_error
 
 # Statuses of a cluster that is busy or starting, not of a request that is wrong.
 PASSING_STATUSES = frozenset({429, 502, 503, 504})
 # How OpenSearch says that a disk is full: before it is (it then allows no more writes), and when it is.
 DISK_FULL = ("flood-stage", "read-only-allow-delete", "No space left on device")
-FIRST_WAIT_SECONDS = 0.5
-LONGEST_WAIT_SECONDS = 15.0
-JITTER_SECONDS = 1.0
-# A person who waits is told that the cluster is busy rather than kept.
-HURRIED_RETRIES = 1
-HURRIED_WAIT_SECONDS = 0.1
 # Connections kept open; gunicorn's threads share one store.
 CONNECTIONS = 16
 
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """The pauses, in seconds, before a request is sent again to a busy cluster, and how often that is at most."""
+
+    most: int
+    first_wait: float
+    longest_wait: float
+    jitter: float
+
+
+def patient_retries(settings: OpenSearchSettings) -> Retries:
+    """Return the retries of a run, for which nobody waits."""
+    return Retries(settings.max_retries, 0.5, 15.0, 1.0)
+
+
+def prompt_retries(settings: OpenSearchSettings) -> Retries:
+    """Return the retries of a request: its client is told that the cluster is busy rather than kept."""
+    return Retries(min(1, settings.max_retries), 0.1, 0.1, 0.1)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterConnection:
+    """The way to one cluster: patient as runs are, or, if it was made by ``within``, for one deadline."""
+
+    settings: OpenSearchSettings
+    patient: OpenSearch
+    nodes: Nodes
+    prompt: OpenSearch | None = None
+
+    @property
+    def client(self) -> OpenSearch:
+        """What sends the requests."""
+        return self.prompt or self.patient
+
+    @property
+    def retries(self) -> Retries:
+        """How often a request is sent again."""
+        return prompt_retries(self.settings) if self.prompt else patient_retries(self.settings)
+
+    def within(self, deadline: Deadline | None) -> "ClusterConnection":
+        """Return the way for requests that all end by ``deadline``; None for a patient one."""
+        if deadline is None:
+            return replace(self, prompt=None)
+        transport = PromptTransport(self.nodes, deadline)
+        # The library asks for a class and calls it once; that and its own objects take some 20 µs.
+        make_transport: Any = lambda _hosts, **_: transport  # noqa: E731
+        return replace(self, prompt=OpenSearch(transport_class=make_transport))
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Raise what the client raises as one of our errors."""
+        try:
+            yield
+        except TransportError as exc:
+            raise self.error(exc) from exc
+
+    def patiently(self, send: Callable[[], Result]) -> Result:
+        """Send a request again, with backoff, while the cluster is busy; raise one of our errors."""
+        retries = self.retries
+        with self.translated():
+            for attempt in stamina.retry_context(
+                on=_is_passing,
+                attempts=retries.most + 1,
+                timeout=None,
+                wait_initial=retries.first_wait,
+                wait_max=retries.longest_wait,
+                wait_jitter=retries.jitter,
+            ):
+                with attempt:
+                    answer = send()
+        return answer
+
+    def error(self, exc: TransportError) -> CodequarryError:
+        """Return our error for one of the client's, and count it; it says what to do and names no password."""
+        error = _explained(exc, self.settings)
+        count_store_error(error)
+        return error
+
+    def check_answer(self, answer: Mapping[str, Any]) -> None:
+        """Raise what one answer of a multi-search says went wrong: a part of an answer is none."""
+        if "error" in answer:
+            kind = str(answer["error"].get("type")) if isinstance(answer["error"], Mapping) else "error"
+            raise self.error(TransportError(answer.get("status", 500), kind, answer))
+        if answer["timed_out"] or answer["_shards"]["failed"]:
+            raise StoreUnavailable(f"a shard of OpenSearch at {shown_urls(self.settings)} did not answer; try again")
+
+    def close(self) -> None:
+        """Give back the connections."""
+        self.patient.close()
+        self.nodes.close()
 
 
 class Serializer(JSONSerializer):
@@ -58,31 +143,37 @@ class Serializer(JSONSerializer):
         return text
 
 
-def connect(settings: OpenSearchSettings) -> OpenSearch:
-    """Return a client; nothing is sent yet."""
+def connect(settings: OpenSearchSettings) -> ClusterConnection:
+    """Return the way to the cluster of the settings; nothing is sent yet."""
+    # Another node, or the same one once more after a connection that was cut. Every write may be sent twice: rows by
+    # create, documents with their writer's mark.
+    patient = _client(settings, settings.urls, CONNECTIONS, max_retries=max(1, len(settings.urls) - 1))
+
+    def one_node(url: str, connections: int) -> OpenSearch:
+        return _client(settings, [url], connections, max_retries=1, retry_on_status=())
+
+    return ClusterConnection(settings, patient, Nodes(settings.urls, one_node, CONNECTIONS))
+
+
+def _client(settings: OpenSearchSettings, urls: Sequence[str], connections: int, **options: Any) -> OpenSearch:  # noqa: ANN401
     # The client logs each failed request as a warning with a traceback; the exception that follows says it better, and
     # once. A silent node would have two a second. By the level, so that none is made for a handler that wants all.
     logging.getLogger("opensearch").setLevel(logging.CRITICAL)
     tls: dict[str, Any] = {}
-    if any(url.startswith("https:") for url in settings.urls):
+    if any(url.startswith("https:") for url in urls):
         tls = {"verify_certs": settings.verify_certificates, "ssl_show_warn": False}
         if settings.ca_file:
             tls["ca_certs"] = str(settings.ca_file.expanduser())
         if not settings.verify_certificates:
             tls["ssl_assert_hostname"] = False
     return OpenSearch(
-        hosts=[_without_account(url) for url in settings.urls],
+        hosts=[_without_account(url) for url in urls],
         http_auth=_account(settings),
         serializer=Serializer(),
-        transport_class=HastyTransport,
-        connection_class=NodeConnection,
-        sign_seconds=SIGN_SECONDS / min(NODES_TRIED, len(settings.urls)),
         timeout=settings.timeout_seconds,
-        # Another node, or the same one once more after a connection that was cut. Every write may be sent twice: rows
-        # by create, documents with their writer's mark.
-        max_retries=max(1, len(settings.urls) - 1),
-        pool_maxsize=CONNECTIONS,
+        pool_maxsize=connections,
         **tls,
+        **options,
     )
 
 
@@ -106,35 +197,6 @@ def _without_account(url: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
-@contextmanager
-def translated(settings: OpenSearchSettings) -> Iterator[None]:
-    """Raise what the client raises as one of our errors."""
-    try:
-        yield
-    except TransportError as exc:
-        raise store_error(exc, settings) from exc
-
-
-def patiently(settings: OpenSearchSettings, send: Callable[[], Result]) -> Result:
-    """Send a request again, with backoff, while the cluster is busy; raise one of our errors.
-
-    Where somebody waits, once, and after a moment.
-    """
-    haste = is_hurried()
-    with translated(settings):
-        for attempt in stamina.retry_context(
-            on=_is_passing,
-            attempts=min(settings.max_retries, HURRIED_RETRIES if haste else settings.max_retries) + 1,
-            timeout=None,
-            wait_initial=HURRIED_WAIT_SECONDS if haste else FIRST_WAIT_SECONDS,
-            wait_max=HURRIED_WAIT_SECONDS if haste else LONGEST_WAIT_SECONDS,
-            wait_jitter=HURRIED_WAIT_SECONDS if haste else JITTER_SECONDS,
-        ):
-            with attempt:
-                answer = send()
-    return answer
-
-
 def _is_passing(exc: Exception) -> bool:
     return (
         isinstance(exc, TransportError)
@@ -143,20 +205,13 @@ def _is_passing(exc: Exception) -> bool:
     )
 
 
-def store_error(exc: TransportError, settings: OpenSearchSettings) -> CodequarryError:
-    """Return our error for one of the client's, and count it; it says what to do and names no password."""
-    error = _explained(exc, settings)
-    count_store_error(error)
-    return error
-
-
 def _explained(exc: TransportError, settings: OpenSearchSettings) -> CodequarryError:
     place = f"OpenSearch at {shown_urls(settings)}"
     if isinstance(exc, SSLError):
         return StoreUnavailable(
             f"{place} has a certificate that is not trusted; set opensearch.ca_file to its CA's PEM file"
         )
-    if isinstance(exc, ConnectionTimeout) and is_hurried():
+    if isinstance(exc, LateAnswer):
         return StoreUnavailable(f"{place} did not answer in time; ask again later")
     if isinstance(exc, ConnectionTimeout):
         return StoreUnavailable(
@@ -168,15 +223,6 @@ def _explained(exc: TransportError, settings: OpenSearchSettings) -> CodequarryE
             f"{place} does not answer; start it with `codequarry opensearch start` or set opensearch.urls"
         )
     return _refusal(exc, place)
-
-
-def check_answer(answer: Mapping[str, Any], settings: OpenSearchSettings) -> None:
-    """Raise what one answer of a multi-search says went wrong: a part of an answer is none."""
-    if "error" in answer:
-        kind = str(answer["error"].get("type")) if isinstance(answer["error"], Mapping) else "error"
-        raise store_error(TransportError(answer.get("status", 500), kind, answer), settings)
-    if answer["timed_out"] or answer["_shards"]["failed"]:
-        raise StoreUnavailable(f"a shard of OpenSearch at {shown_urls(settings)} did not answer; try again")
 
 
 def _refusal(exc: TransportError, place: str) -> CodequarryError:

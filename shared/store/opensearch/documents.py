@@ -8,17 +8,16 @@ from typing import Any
 from opensearchpy.exceptions import ConflictError
 
 from codequarry.shared.errors import Conflict
-from codequarry.shared.store.opensearch.connection import patiently
+from codequarry.shared.store.document_cache import RememberedDocuments
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import every_hit
 from codequarry.shared.store.opensearch.rows import document_id
 from codequarry.shared.store.opensearch.sweeps import Sweeper
-from codequarry.shared.store.port import Document
-from codequarry.shared.store.remembered import RememberedDocuments
+from codequarry.shared.store.records import Document
 
 
 @dataclass(frozen=True, slots=True)
-class Catalog:
+class CatalogDocuments:
     """The catalog's documents."""
 
     indices: Indices
@@ -58,7 +57,7 @@ class Catalog:
                     raise Conflict(f"document '{key}' changed since it was read") from exc
                 return found
 
-        document = Document(key, body, _version(patiently(self.indices.settings, send)))
+        document = Document(key, body, _version(self.indices.connection.patiently(send)))
         self.remembered.drop(key)
         return document
 
@@ -77,7 +76,7 @@ class Catalog:
                 if self._get(key, source=False) is not None:
                     raise Conflict(f"document '{key}' changed since it was read") from exc
 
-        patiently(self.indices.settings, send)
+        self.indices.connection.patiently(send)
 
     def list(self, prefix: str) -> Iterator[Document]:
         """Yield the documents whose key begins with ``prefix``, by key, every write that returned among them."""
@@ -89,8 +88,8 @@ class Catalog:
     def _get(self, key: str, *, source: bool = True) -> dict[str, Any] | None:
         client, name = self.indices.client, self.indices.catalog
         params = {"ignore": 404, **({} if source else {"_source": "false"})}
-        answer: dict[str, Any] = patiently(
-            self.indices.settings, lambda: client.get(index=name, id=document_id(key), params=params)
+        answer: dict[str, Any] = self.indices.connection.patiently(
+            lambda: client.get(index=name, id=document_id(key), params=params)
         )
         return answer if answer.get("found") else None
 

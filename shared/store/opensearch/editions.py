@@ -3,11 +3,12 @@
 import re
 from typing import Any
 
-from codequarry.opensearch.bodies import CATALOG, KINDS, alias_of, edition_alias_of, index_of
 from codequarry.shared.errors import NotIndexed
+from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.editions import FIRST
-from codequarry.shared.store.opensearch.connection import connect, patiently, translated
+from codequarry.shared.store.opensearch.connection import ClusterConnection, connect
+from codequarry.shared.store.opensearch.index_bodies import CATALOG, KINDS, alias_of, edition_alias_of, index_of
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.mapping_version import check_versions, upgrade
 from codequarry.shared.store.opensearch.store import OpenSearchStore
@@ -20,9 +21,16 @@ _IF_THERE = {"ignore_unavailable": "true", "allow_no_indices": "true"}
 class OpenSearchEditions:
     """The editions behind one set of aliases."""
 
-    def __init__(self, settings: OpenSearchSettings) -> None:
+    def __init__(self, settings: OpenSearchSettings, connection: ClusterConnection | None = None) -> None:
         self._settings = settings
-        self._client = connect(settings)
+        self._connection = connection or connect(settings)
+        self._deadline: Deadline | None = None
+
+    def within(self, deadline: Deadline | None) -> "OpenSearchEditions":
+        """Return the editions for requests that must be answered by ``deadline``; so are the stores that they open."""
+        bound = OpenSearchEditions(self._settings, self._connection.within(deadline))
+        bound._deadline = deadline
+        return bound
 
     def active(self) -> int:
         """Return the number of the index that the catalog's alias stands on; without one, the first.
@@ -47,21 +55,21 @@ class OpenSearchEditions:
 
     def dimension(self, edition: int) -> int | None:
         """Return the length of the vectors of the chunk index."""
-        with translated(self._settings):
-            found = Indices(self._client, self._settings, 0, edition).dimensions()
+        with self._connection.translated():
+            found = Indices(self._connection, 0, edition).dimensions()
         return next(iter(found.values()), None)
 
     def open(self, edition: int, dimension: int) -> Store:
         """Return a store over the indices of an edition; StoreUnavailable if this release can't read them."""
-        check_versions(self._client, self._settings, edition)
-        return OpenSearchStore(self._settings, dimension, edition)
+        check_versions(self._connection, edition)
+        return OpenSearchStore(self._settings, dimension, edition).within(self._deadline)
 
     def upgrade(self) -> tuple[int, int]:
         """Bring the mappings of the active edition up to date, and return their version before and after."""
         edition = self.active()
         if edition not in self.present():
             raise NotIndexed(f"there is no index '{self._settings.index}'; codequarry index makes one")
-        return upgrade(self._client, self._settings, edition)
+        return upgrade(self._connection, edition)
 
     def activate(self, edition: int) -> None:
         """Let the aliases stand on another edition, all of them at once."""
@@ -76,16 +84,18 @@ class OpenSearchEditions:
         """Delete the four indices of an edition; the catalog last, so that what a crash leaves is still found."""
         for kind in (*(kind for kind in KINDS if kind != CATALOG), CATALOG):
             name = index_of(kind, self._settings, edition)
-            patiently(self._settings, lambda: self._client.indices.delete(index=name, params=_IF_THERE))  # noqa: B023
+            self._connection.patiently(lambda: self._connection.client.indices.delete(index=name, params=_IF_THERE))  # noqa: B023
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        self._connection.close()
 
     def _behind(self, name: str) -> dict[str, Any]:
         """Return the indices of that name or alias, with all their aliases."""
-        with translated(self._settings):
-            answer: dict[str, Any] = self._client.indices.get_alias(index=name, params={**_IF_THERE, "ignore": 404})
+        with self._connection.translated():
+            answer: dict[str, Any] = self._connection.client.indices.get_alias(
+                index=name, params={**_IF_THERE, "ignore": 404}
+            )
         return {index: body for index, body in answer.items() if isinstance(body, dict) and "aliases" in body}
 
     def _adopt(self, edition: int) -> None:
@@ -99,4 +109,4 @@ class OpenSearchEditions:
         )
 
     def _update(self, actions: list[dict[str, Any]]) -> None:
-        patiently(self._settings, lambda: self._client.indices.update_aliases(body={"actions": actions}))
+        self._connection.patiently(lambda: self._connection.client.indices.update_aliases(body={"actions": actions}))

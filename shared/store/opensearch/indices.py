@@ -6,7 +6,10 @@ from typing import Any
 from opensearchpy import OpenSearch
 from opensearchpy.exceptions import RequestError
 
-from codequarry.opensearch.bodies import (
+from codequarry.shared.errors import ModelMismatch
+from codequarry.shared.settings.config import OpenSearchSettings
+from codequarry.shared.store.opensearch.connection import ClusterConnection
+from codequarry.shared.store.opensearch.index_bodies import (
     CATALOG,
     CHUNKS,
     FILES,
@@ -18,9 +21,6 @@ from codequarry.opensearch.bodies import (
     index_body,
     index_of,
 )
-from codequarry.shared.errors import ModelMismatch
-from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.opensearch.connection import translated
 from codequarry.shared.store.opensearch.mapping_version import upgrade
 
 # A merge of a large index takes minutes.
@@ -31,11 +31,20 @@ EXPUNGE_SECONDS = 3600
 class Indices:
     """The names of one edition's indices, and whether they are known to exist."""
 
-    client: OpenSearch
-    settings: OpenSearchSettings
+    connection: ClusterConnection
     dimension: int
     edition: int = FIRST_EDITION
     checked: bool = False
+
+    @property
+    def client(self) -> OpenSearch:
+        """What sends the requests."""
+        return self.connection.client
+
+    @property
+    def settings(self) -> OpenSearchSettings:
+        """The settings of the cluster."""
+        return self.connection.settings
 
     @property
     def chunks(self) -> str:
@@ -64,9 +73,9 @@ class Indices:
         """
         if self.checked:
             return []
-        with translated(self.settings):
+        with self.connection.translated():
             made = [index_of(kind, self.settings, self.edition) for kind in KINDS if self._make(kind)]
-            upgrade(self.client, self.settings, self.edition)
+            upgrade(self.connection, self.edition)
             self._check_dimension()
         self.checked = True
         return made
@@ -107,7 +116,7 @@ class Indices:
         """Write the segments anew that hold something deleted, however little it is; the default leaves a tenth."""
         names, there = f"{self.chunks},{self.files},{self.vectors}", {"ignore_unavailable": "true"}
         setting = "index.merge.policy.expunge_deletes_allowed"
-        with translated(self.settings):
+        with self.connection.translated():
             self.client.indices.put_settings(index=names, body={setting: 0}, params=there)
             try:
                 params = {**there, "only_expunge_deletes": "true", "request_timeout": EXPUNGE_SECONDS}

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from heapq import merge
 
 from codequarry.shared.model import Snapshot
-from codequarry.shared.store.opensearch.clauses import Clause, all_of, any_of, snapshot_clause
-from codequarry.shared.store.opensearch.connection import translated
+from codequarry.shared.store.opensearch.clauses import EngineClause, all_of, any_of, snapshot_clause
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import WHOLE_ANSWERS, every_bucket, every_hit
 from codequarry.shared.store.opensearch.rows import record_of, row_of
-from codequarry.shared.store.port import StoredFile, StoredRow
+from codequarry.shared.store.records import StoredFile, StoredRow
 from codequarry.shared.versions.snapshots import OPEN
 
 # Rows with text, tokens and vector are some 5 kB each.
@@ -23,7 +22,7 @@ Ordered = tuple[int, int, StoredRow | StoredFile]
 
 def newest_number(indices: Indices) -> int:
     """Return the highest ``born`` or ``died`` of any row or record that is visible."""
-    dead: Clause = {"range": {"died": {"lt": OPEN}}}
+    dead: EngineClause = {"range": {"died": {"lt": OPEN}}}
     body = {
         "size": 0,
         "aggs": {
@@ -32,7 +31,7 @@ def newest_number(indices: Indices) -> int:
         },
     }
     params = {**WHOLE_ANSWERS, "allow_partial_search_results": "false"}
-    with translated(indices.settings):
+    with indices.connection.translated():
         answer = indices.client.search(index=f"{indices.chunks},{indices.files}", body=body, params=params)
     found = answer.get("aggregations")
     if not found:
@@ -48,8 +47,8 @@ def row_counts(indices: Indices, snapshot: Snapshot) -> dict[tuple[str, str], in
 
 def history(indices: Indices, timeline: int, after: int) -> Iterator[StoredRow | StoredFile]:
     """Yield the rows and records of a timeline by ``born``, the rows of each transaction first."""
-    born: Clause = {"range": {"born": {"gt": after}}}
-    died: Clause = {"range": {"died": {"gt": after, "lt": OPEN}}}
+    born: EngineClause = {"range": {"born": {"gt": after}}}
+    died: EngineClause = {"range": {"died": {"gt": after, "lt": OPEN}}}
     both = merge(
         _rows(indices, all_of([{"term": {"timeline": timeline}}, born])),
         _files(indices, all_of([{"term": {"timeline": timeline}}, any_of([born, died])])),
@@ -58,7 +57,7 @@ def history(indices: Indices, timeline: int, after: int) -> Iterator[StoredRow |
     return (stored for _, _, stored in both)
 
 
-def _rows(indices: Indices, query: Clause) -> Iterator[Ordered]:
+def _rows(indices: Indices, query: EngineClause) -> Iterator[Ordered]:
     body = {
         "query": query,
         "sort": ROW_ORDER,
@@ -68,7 +67,7 @@ def _rows(indices: Indices, query: Clause) -> Iterator[Ordered]:
         yield hit["_source"]["born"], 0, StoredRow(row_of(hit["_source"]), hit["_source"]["died"])
 
 
-def _files(indices: Indices, query: Clause) -> Iterator[Ordered]:
+def _files(indices: Indices, query: EngineClause) -> Iterator[Ordered]:
     body = {"query": query, "sort": FILE_ORDER}
     for hit in every_hit(indices, indices.files, body):
         yield hit["_source"]["born"], 1, StoredFile(record_of(hit["_source"]), hit["_source"]["died"])

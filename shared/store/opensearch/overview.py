@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from codequarry.opensearch.bodies import KINDS, alias_of
-from codequarry.shared.store.opensearch.connection import translated
+from codequarry.shared.store.opensearch.index_bodies import KINDS, alias_of
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 
 FLAT_WITH_DEFAULTS = {"include_defaults": "true", "flat_settings": "true"}
@@ -38,8 +37,8 @@ class IndexFacts:
 
 def read_cluster(store: OpenSearchStore) -> Cluster:
     """Ask the server who it is."""
-    with translated(store.settings):
-        answer = store.client.info()
+    with store.connection.translated():
+        answer = store.connection.client.info()
     version = answer["version"]
     return Cluster(answer["cluster_name"], version["number"], version.get("distribution", "elasticsearch"))
 
@@ -52,8 +51,8 @@ def read_indices(store: OpenSearchStore) -> list[IndexFacts]:
 
 def _behind(store: OpenSearchStore, alias: str) -> list[IndexFacts]:
     """Return the indices that an alias points to."""
-    client = store.client
-    with translated(store.settings):
+    client = store.connection.client
+    with store.connection.translated():
         if not client.indices.exists_alias(name=alias):
             return []
         # Counts are of what is visible, and some indices become so only every half minute.

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from codequarry.shared.store.opensearch.clauses import Clause
-from codequarry.shared.store.opensearch.connection import translated
+from codequarry.shared.store.opensearch.clauses import EngineClause
 from codequarry.shared.store.opensearch.indices import Indices
 
 # OpenSearch returns at most 10,000 hits a page.
@@ -26,7 +25,7 @@ def every_hit(
     after: list[Any] | None = None
     while True:
         asked = {**body, "size": page, "track_total_hits": False, **({"search_after": after} if after else {})}
-        with translated(indices.settings):
+        with indices.connection.translated():
             hits: list[dict[str, Any]] = indices.client.search(index=name, body=asked, params=params)["hits"]["hits"]
         yield from hits
         if len(hits) < page:
@@ -35,7 +34,7 @@ def every_hit(
 
 
 def every_bucket(
-    indices: Indices, name: str, query: Clause, fields: Sequence[str], *, page: int = PAGE_BUCKETS
+    indices: Indices, name: str, query: EngineClause, fields: Sequence[str], *, page: int = PAGE_BUCKETS
 ) -> Iterator[tuple[tuple[str, ...], int]]:
     """Yield each combination of the values that ``fields`` have in a query's hits, and how many hits have it."""
     params = {**WHOLE_ANSWERS, "allow_partial_search_results": "false"}
@@ -44,7 +43,7 @@ def every_bucket(
     while True:
         composite = {"sources": sources, "size": page, **({"after": after} if after else {})}
         body = {"size": 0, "track_total_hits": False, "query": query, "aggs": {"all": {"composite": composite}}}
-        with translated(indices.settings):
+        with indices.connection.translated():
             answer = indices.client.search(index=name, body=body, params=params)
         # An index that does not exist yet answers without aggregations.
         found: dict[str, Any] = answer.get("aggregations", {}).get("all", {"buckets": []})
@@ -55,10 +54,10 @@ def every_bucket(
             return
 
 
-def count_hits(indices: Indices, name: str, query: Clause) -> int:
+def count_hits(indices: Indices, name: str, query: EngineClause) -> int:
     """Return how many documents fit a query."""
     body = {"query": query, "size": 0, "track_total_hits": True}
     params = {**WHOLE_ANSWERS, "allow_partial_search_results": "false"}
-    with translated(indices.settings):
+    with indices.connection.translated():
         answer = indices.client.search(index=name, body=body, params=params)
     return int(answer["hits"]["total"]["value"])

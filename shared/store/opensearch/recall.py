@@ -1,25 +1,27 @@
 """One search as one multi-search request: what is asked, and how the answers become candidates. Pure functions."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from codequarry.shared.model import TOKEN_FIELDS, Candidate
+from codequarry.shared.arrays import Vector
+from codequarry.shared.filters import RECALL_WEIGHTS
+from codequarry.shared.model import TOKEN_FIELDS, Candidate, Tokens
 from codequarry.shared.store.opensearch.clauses import (
     FIRST_STRIDE,
-    Clause,
+    EngineClause,
     all_of,
     any_of,
     count_clauses,
     search_clause,
     snapshot_clause,
 )
-from codequarry.shared.store.opensearch.lexical import LiveCounts, best_first
 from codequarry.shared.store.opensearch.rows import ENGINE_FIELDS, LOOKUP_OF_RANK, chunk_of, similarities, tokens_of
-from codequarry.shared.store.port import Recall, RecallQuery, Vector
+from codequarry.shared.store.records import Recall, RecallQuery
 
-Search = dict[str, Any]
-Hit = Mapping[str, Any]
+EngineSearch = dict[str, Any]
+EngineHit = Mapping[str, Any]
 
 # OpenSearch refuses more than 1,024 clauses in one query, those of filters included; a word is one.
 MAX_QUERY_CLAUSES = 1000
@@ -30,7 +32,7 @@ MAX_HITS = 10_000
 HITS = {"_source": {"excludes": list(ENGINE_FIELDS)}, "track_total_hits": False}
 
 
-def searches(query: RecallQuery, ef_search: int) -> dict[str, Search]:
+def searches(query: RecallQuery, ef_search: int) -> dict[str, EngineSearch]:
     """Return the searches that answer ``query``, by channel; only what it asks for."""
     live_fit = search_clause(query.snapshot, query.filters)
     live_first = search_clause(query.snapshot, query.filters, FIRST_STRIDE)
@@ -48,7 +50,7 @@ def searches(query: RecallQuery, ef_search: int) -> dict[str, Search]:
     return {channel: search for channel, search in asked.items() if search is not None}
 
 
-def nearest(query: RecallQuery, limit: int, ef_search: int) -> Search:
+def nearest(query: RecallQuery, limit: int, ef_search: int) -> EngineSearch:
     """Return the k-NN search; the filter is inside, so that it returns ``limit`` rows where so many fit."""
     assert query.vector is not None
     knn = {
@@ -60,14 +62,14 @@ def nearest(query: RecallQuery, limit: int, ef_search: int) -> Search:
     return {**HITS, "size": limit, "query": {"knn": {"embedding": knn}}}
 
 
-def _lexical(terms: Sequence[str], limit: int, clause: Clause) -> Search:
+def _lexical(terms: Sequence[str], limit: int, clause: EngineClause) -> EngineSearch:
     # One field holds the tokens of all, each as often as its field weighs: its BM25 is that of the weighted counts.
     words = {"match": {"lookup.words": {"query": " ".join(terms)}}}
     return {**HITS, "size": limit, "query": {"bool": {"must": [words], "filter": [clause]}}}
 
 
-def _by_symbol(symbols: Sequence[str], limit: int, clause: Clause) -> Search:
-    ranked: list[Clause] = [
+def _by_symbol(symbols: Sequence[str], limit: int, clause: EngineClause) -> EngineSearch:
+    ranked: list[EngineClause] = [
         {"constant_score": {"filter": {"terms": {f"lookup.{name}": list(symbols)}}, "boost": rank}}
         for rank, name in LOOKUP_OF_RANK.items()
     ]
@@ -75,19 +77,19 @@ def _by_symbol(symbols: Sequence[str], limit: int, clause: Clause) -> Search:
     return {**HITS, "size": limit, "query": query, "sort": ["_score", "path", "ordinal"]}
 
 
-def _by_path(paths: Sequence[str], limit: int, clause: Clause) -> Search:
+def _by_path(paths: Sequence[str], limit: int, clause: EngineClause) -> EngineSearch:
     query = all_of([clause, {"terms": {"lookup.path": list(paths)}}])
     return {**HITS, "size": limit, "query": query, "sort": ["path", "ordinal"]}
 
 
-def _lengths(query: RecallQuery) -> Search:
+def _lengths(query: RecallQuery) -> EngineSearch:
     """Return what does not depend on the query's words: OpenSearch caches it until the index changes."""
     averages = {name: {"avg": {"field": f"lengths.{name}"}} for name in TOKEN_FIELDS}
     return {"size": 0, "track_total_hits": True, "query": _live_chunks(query), "aggs": averages}
 
 
-def _frequencies(query: RecallQuery, terms: Sequence[str]) -> Search:
-    filters: dict[str, Clause] = {
+def _frequencies(query: RecallQuery, terms: Sequence[str]) -> EngineSearch:
+    filters: dict[str, EngineClause] = {
         str(position): {"term": {"lookup.words": term}} for position, term in enumerate(terms)
     }
     return {
@@ -98,7 +100,7 @@ def _frequencies(query: RecallQuery, terms: Sequence[str]) -> Search:
     }
 
 
-def _live_chunks(query: RecallQuery) -> Clause:
+def _live_chunks(query: RecallQuery) -> EngineClause:
     return all_of([snapshot_clause(query.snapshot), FIRST_STRIDE])
 
 
@@ -108,12 +110,12 @@ class Answers:
 
     by_channel: Mapping[str, Mapping[str, Any]]
 
-    def hits(self, channel: str) -> Sequence[Hit]:
+    def hits(self, channel: str) -> Sequence[EngineHit]:
         """Return a channel's hits, best first."""
-        hits: Sequence[Hit] = self.by_channel[channel]["hits"]["hits"] if channel in self.by_channel else ()
+        hits: Sequence[EngineHit] = self.by_channel[channel]["hits"]["hits"] if channel in self.by_channel else ()
         return hits
 
-    def rows(self) -> dict[str, Hit]:
+    def rows(self) -> dict[str, EngineHit]:
         """Return every row that was found, once."""
         channels = (VECTOR, TERMS, SYMBOL, PATH)
         return {hit["_id"]: hit["_source"] for channel in channels for hit in self.hits(channel)}
@@ -135,7 +137,7 @@ class Answers:
         return tuple(dict.fromkeys(hit["_source"]["id"] for hit in self.hits(channel)))
 
 
-def recall_of(query: RecallQuery, answers: Answers, strides: Iterable[Hit]) -> Recall:
+def recall_of(query: RecallQuery, answers: Answers, strides: Iterable[EngineHit]) -> Recall:
     """Return what was found; ``strides`` are all rows of the strided chunks among it."""
     rows = answers.rows() | {hit["_id"]: hit["_source"] for hit in strides}
     candidates = {candidate.chunk.id: candidate for candidate in _candidates(list(rows.values()), query.vector)}
@@ -164,7 +166,7 @@ def _read_frequencies(query: RecallQuery, answers: Answers) -> dict[str, int]:
     return {term: int(bucket["doc_count"]) if bucket else 0 for term, bucket in counts.items()}
 
 
-def _candidates(sources: Sequence[Hit], vector: Vector | None) -> Iterator[Candidate]:
+def _candidates(sources: Sequence[EngineHit], vector: Vector | None) -> Iterator[Candidate]:
     """Yield one candidate a chunk: its best stride, or the first one where nothing is compared, with its tokens."""
     scores: list[float | None] = [None] * len(sources)
     if vector is not None:
@@ -179,5 +181,44 @@ def _candidates(sources: Sequence[Hit], vector: Vector | None) -> Iterator[Candi
         yield Candidate(chunk, tokens_of(sources[first]), scores[best], chunk.stride_info is not None)
 
 
-def _stride(source: Hit) -> int:
+def _stride(source: EngineHit) -> int:
     return int((source.get("stride_info") or {}).get("stride_index", 0))
+
+
+# BM25 as Lucene has it: how soon more of the same term stops counting, and how much long chunks are held against.
+SATURATION = 1.2
+LENGTH_SHARE = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCounts:
+    """Live chunks with each term, live chunks, and their average tokens a field."""
+
+    frequencies: Mapping[str, int]
+    chunks: int
+    averages: Mapping[str, float]
+
+    def rarity(self, term: str) -> float:
+        """Return the inverse document frequency of a term."""
+        frequency = self.frequencies[term]
+        return math.log1p((self.chunks - frequency + 0.5) / (frequency + 0.5))
+
+
+def best_first(candidates: Sequence[Candidate], counts: LiveCounts) -> list[Candidate]:
+    """Return candidates by their BM25 over the fields' weighted counts, the engine's order where equal."""
+    rarities = {term: counts.rarity(term) for term, frequency in counts.frequencies.items() if frequency}
+    average = sum(RECALL_WEIGHTS[name] * counts.averages[name] for name in TOKEN_FIELDS) or 1.0
+    return sorted(candidates, key=lambda candidate: -_score(candidate.tokens, rarities, average))
+
+
+def _score(tokens: Tokens, rarities: Mapping[str, float], average: float) -> float:
+    fields: list[tuple[int, list[str]]] = [
+        (RECALL_WEIGHTS[name], getattr(tokens, name).split()) for name in TOKEN_FIELDS
+    ]
+    length = sum(weight * len(words) for weight, words in fields)
+    penalty = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length / average)
+    score = 0.0
+    for term, rarity in rarities.items():
+        count = sum(weight * words.count(term) for weight, words in fields)
+        score += rarity * count / (count + penalty)
+    return score

@@ -9,15 +9,22 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from codequarry.opensearch.bodies import CHUNKS
 from codequarry.shared.errors import StoreError, UsageError
 from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.backups import OPENSEARCH, Manifest, Observe, Step, check_store, ignore, read_manifest
+from codequarry.shared.store.backups import (
+    OPENSEARCH,
+    Manifest,
+    ObserveBackup,
+    Step,
+    check_store,
+    ignore,
+    read_manifest,
+)
 from codequarry.shared.store.editions import FIRST
-from codequarry.shared.store.opensearch.backup import PARTS, Line, Part, read_lines, verify_backup
-from codequarry.shared.store.opensearch.bulk import Item, create_all, raise_if_rejected
-from codequarry.shared.store.opensearch.connection import translated
+from codequarry.shared.store.opensearch.backup import PARTS, BackupLine, BackupPart, read_lines, verify_backup
+from codequarry.shared.store.opensearch.bulk import BulkItem, create_all, raise_if_rejected
 from codequarry.shared.store.opensearch.editions import OpenSearchEditions
+from codequarry.shared.store.opensearch.index_bodies import CHUNKS
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.rows import decode_vector
 from codequarry.shared.store.opensearch.store import OpenSearchStore
@@ -27,7 +34,7 @@ _AT_ONCE = 1_000
 
 
 def restore_backup(
-    target: Path, settings: OpenSearchSettings, *, replace: bool = False, observe: Observe = ignore
+    target: Path, settings: OpenSearchSettings, *, replace: bool = False, observe: ObserveBackup = ignore
 ) -> Manifest:
     """Make the backup the active edition; UsageError if there is an index and ``replace`` is not set."""
     with closing(OpenSearchEditions(settings)) as editions:
@@ -68,14 +75,14 @@ def _remove_left(editions: OpenSearchEditions, settings: OpenSearchSettings, act
             editions.remove(edition)
 
 
-def _fill(store: OpenSearchStore, target: Path, manifest: Manifest, observe: Observe) -> None:
+def _fill(store: OpenSearchStore, target: Path, manifest: Manifest, observe: ObserveBackup) -> None:
     with closing(store):
         store.indices.ensure()
         done, total = 0, sum(manifest.documents.values())
         for part in PARTS:
             lines = read_lines(target, part)
             while items := [_item(part, store.indices, line) for line in islice(lines, _AT_ONCE)]:
-                raise_if_rejected(create_all(store.client, store.settings, items))
+                raise_if_rejected(create_all(store.connection, items))
                 done += len(items)
                 observe(Step(f"writing {part.kind}", done, total, "documents"))
         for name, part in ((part.index(store.indices), part) for part in PARTS):
@@ -84,14 +91,14 @@ def _fill(store: OpenSearchStore, target: Path, manifest: Manifest, observe: Obs
                 raise StoreError(f"{name} has {found} documents of {manifest.documents[part.file]}; restore once more")
 
 
-def _item(part: Part, indices: Indices, line: Line) -> Item:
+def _item(part: BackupPart, indices: Indices, line: BackupLine) -> BulkItem:
     source: dict[str, Any] = dict(line["source"])
     if part.kind == CHUNKS:
         source["embedding"] = decode_vector(source["vector"]).tolist()
-    return Item(part.index(indices), line["id"], source, line["routing"])
+    return BulkItem(part.index(indices), line["id"], source, line["routing"])
 
 
 def _count(indices: Indices, name: str) -> int:
-    with translated(indices.settings):
+    with indices.connection.translated():
         indices.client.indices.refresh(index=name)
         return int(indices.client.count(index=name)["count"])

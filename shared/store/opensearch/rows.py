@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from codequarry.shared.arrays import Vector
+from codequarry.shared.filters import path_tails, symbol_keys
 from codequarry.shared.model import TOKEN_FIELDS, Chunk, ChunkRow, FileRecord, StrideInfo, Tokens
-from codequarry.shared.store.filters import path_tails, symbol_keys
-from codequarry.shared.store.port import Vector
 from codequarry.shared.versions.snapshots import OPEN
 
-Source = Mapping[str, Any]
+StoredSource = Mapping[str, Any]
 
 # OpenSearch refuses longer ids.
 MAX_ID_BYTES = 512
 # Where each rank of `symbol_keys` is kept.
 LOOKUP_OF_RANK = {3: "symbol", 2: "qualified", 1: "defined"}
 # What a row holds for its engine alone; nobody above the port sees it.
-ENGINE_FIELDS = ("embedding", "lookup", "lengths", "acl", "vector_key", "born", "died")
+ENGINE_FIELDS = ("embedding", "lookup", "lengths", "vector_key", "born", "died")
 # Filters ask for these by value and sorts go by them, so that they are written even where they are the default.
-ALWAYS_WRITTEN = frozenset({"masked", "derived", "kind_of_file", "ordinal"})
+ALWAYS_WRITTEN = frozenset({"masked", "kind_of_file", "ordinal"})
 
 _CHUNK_DEFAULTS: dict[str, Any] = {
     field.name: field.default for field in fields(Chunk) if field.default is not MISSING and field.name != "stride_info"
@@ -49,7 +49,6 @@ def row_document(row: ChunkRow, vector: Vector) -> dict[str, Any]:
         "timeline": row.timeline,
         "born": row.born,
         "died": OPEN,
-        "acl": list(row.acl),
         "first_stride": stride is None or stride.stride_index == 0,
         "tokens": tokens,
         "lookup": _lookup(row.chunk),
@@ -78,7 +77,7 @@ def _lookup(chunk: Chunk) -> dict[str, list[str]]:
     return lookup
 
 
-def chunk_of(source: Source) -> Chunk:
+def chunk_of(source: StoredSource) -> Chunk:
     """Read a chunk from its row's document."""
     values = {name: source[name] for name in _CHUNK_FIELDS if name in source}
     for name in _LISTS:
@@ -88,19 +87,18 @@ def chunk_of(source: Source) -> Chunk:
     return Chunk(**values, stride_info=StrideInfo(**stride) if stride else None)
 
 
-def tokens_of(source: Source) -> Tokens:
+def tokens_of(source: StoredSource) -> Tokens:
     """Read the lexical fields from a row's document."""
     return Tokens(**source.get("tokens", {}))
 
 
-def row_of(source: Source) -> ChunkRow:
+def row_of(source: StoredSource) -> ChunkRow:
     """Read a whole row from its document."""
     return ChunkRow(
         chunk=chunk_of(source),
         tokens=tokens_of(source),
         timeline=source["timeline"],
         born=source["born"],
-        acl=tuple(source["acl"]),
         vector_key=source["vector_key"],
     )
 
@@ -110,7 +108,7 @@ def record_document(record: FileRecord) -> dict[str, Any]:
     return {**asdict(record), "died": OPEN}
 
 
-def record_of(source: Source) -> FileRecord:
+def record_of(source: StoredSource) -> FileRecord:
     """Read a file record from its document."""
     return FileRecord(**{name: source[name] for name in _RECORD_FIELDS})
 

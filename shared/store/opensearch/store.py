@@ -1,39 +1,42 @@
 """The OpenSearch store: the port's methods, each one or a few requests."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
-from codequarry.shared.errors import UsageError
+from opensearchpy import OpenSearch
+
+from codequarry.shared.arrays import Vector
+from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
 from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.editions import FIRST
 from codequarry.shared.store.opensearch import inventory
-from codequarry.shared.store.opensearch.bulk import Item, create_all, raise_if_rejected
-from codequarry.shared.store.opensearch.cache import VectorCache
+from codequarry.shared.store.opensearch.bulk import BulkItem, create_all, raise_if_rejected
+from codequarry.shared.store.opensearch.cache import OpenSearchVectorCache
 from codequarry.shared.store.opensearch.clauses import (
     FIRST_STRIDE,
     all_of,
     any_value,
     collectable_clause,
+    paths_per_request,
     retirable_clause,
     retired_clause,
     search_clause,
     snapshot_clause,
     written_clause,
 )
-from codequarry.shared.store.opensearch.connection import check_answer, connect, translated
-from codequarry.shared.store.opensearch.documents import Catalog
+from codequarry.shared.store.opensearch.connection import connect
+from codequarry.shared.store.opensearch.documents import CatalogDocuments
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import count_hits, every_hit
 from codequarry.shared.store.opensearch.recall import HITS, MAX_HITS, VECTOR, Answers, nearest, recall_of, searches
 from codequarry.shared.store.opensearch.rows import chunk_of, record_document, record_of, row_document
 from codequarry.shared.store.opensearch.sweeps import Sweeper
-from codequarry.shared.store.port import Damage, Document, Recall, RecallQuery, StoredFile, StoredRow, Tally, Vector
-from codequarry.shared.store.vectors import check_dimension, unusable
+from codequarry.shared.store.records import Damage, Document, Recall, RecallQuery, StoredFile, StoredRow, Tally
+from codequarry.shared.store.vectors import check_dimension, check_query_vector, unusable
 
-# Paths in one request: OpenSearch takes more, but a request that is lost is asked again whole.
-PATHS_PER_REQUEST = 1_000
 # Rows with text and tokens are some 5 kB each.
 CHUNKS_PER_PAGE = 500
 # Where a chunk lies in its file; no two rows of a file have all of these in common.
@@ -48,11 +51,26 @@ class OpenSearchStore:
     def __init__(self, settings: OpenSearchSettings, dimension: int, edition: int = FIRST) -> None:
         """Prepare to talk to the cluster; nothing is sent and nothing made before it is needed."""
         self.settings = settings
-        self.client = connect(settings)
-        self.indices = Indices(self.client, settings, dimension, edition)
-        self._sweeper = Sweeper(self.client, settings)
-        self._catalog = Catalog(self.indices, self._sweeper)
-        self._cache = VectorCache(self.indices, self._sweeper)
+        self.connection = connect(settings)
+        self.indices = Indices(self.connection, dimension, edition)
+        self._sweeper = Sweeper(self.connection)
+        self._catalog = CatalogDocuments(self.indices, self._sweeper)
+        self._cache = OpenSearchVectorCache(self.indices, self._sweeper)
+
+    def within(self, deadline: Deadline | None) -> "OpenSearchStore":
+        """Return the same store for a request that must be answered by ``deadline``; None waits as a run does."""
+        bound = copy(self)
+        bound.connection = self.connection.within(deadline)
+        bound.indices = replace(self.indices, connection=bound.connection)
+        bound._sweeper = Sweeper(bound.connection)
+        bound._catalog = replace(self._catalog, indices=bound.indices, sweeper=bound._sweeper)
+        bound._cache = replace(self._cache, indices=bound.indices, sweeper=bound._sweeper)
+        return bound
+
+    @property
+    def client(self) -> OpenSearch:
+        """What sends the requests."""
+        return self.connection.client
 
     @property
     def _versioned(self) -> tuple[str, str]:
@@ -87,25 +105,25 @@ class OpenSearchStore:
         accepted = [row for row in rows if row.id not in rejected]
         rejected |= self._cache.write({row.vector_key: vectors[row.vector_key] for row in accepted})
         rejected |= self._create(
-            Item(self.indices.chunks, row.id, row_document(row, vectors[row.vector_key]), row.chunk.repo)
+            BulkItem(self.indices.chunks, row.id, row_document(row, vectors[row.vector_key]), row.chunk.repo)
             for row in accepted
         )
-        broken = {_file_of(row) for row in rows if row.id in rejected}
+        broken = {(row.chunk.repo, row.chunk.path, row.timeline, row.born) for row in rows if row.id in rejected}
         rejected |= self._create(
-            Item(self.indices.files, record.id, record_document(record), record.repo)
+            BulkItem(self.indices.files, record.id, record_document(record), record.repo)
             for record in files
             if (record.repo, record.path, record.timeline, record.born) not in broken
         )
         raise_if_rejected(rejected)
 
-    def _create(self, items: Iterable[Item]) -> dict[str, str]:
-        return create_all(self.client, self.settings, list(items))
+    def _create(self, items: Iterable[BulkItem]) -> dict[str, str]:
+        return create_all(self.connection, list(items))
 
     def retire(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> int:
         """Set ``died = number`` on the rows and records of ``paths``, and return how many (rule 3)."""
         return sum(
             self._sweeper.retire(self._versioned, retirable_clause(timeline, number, part, aborted), number, aborted)
-            for part in _parts(paths)
+            for part in paths_per_request(paths)
         )
 
     def undo(self, timeline: int, number: int) -> None:
@@ -125,7 +143,7 @@ class OpenSearchStore:
         written = written_clause(timeline, number)
         retirable = sum(
             count_hits(self.indices, name, retirable_clause(timeline, number, part, aborted))
-            for part in _parts(paths)
+            for part in paths_per_request(paths)
             for name in self._versioned
         )
         rows, files = (count_hits(self.indices, name, written) for name in self._versioned)
@@ -168,7 +186,7 @@ class OpenSearchStore:
         live = snapshot_clause(snapshot)
         if paths is None:
             return self._records(live)
-        clauses = (all_of([live, any_value("path", part)]) for part in _parts(paths))
+        clauses = (all_of([live, any_value("path", part)]) for part in paths_per_request(paths))
         return (record for clause in clauses for record in self._records(clause))
 
     def written_files(self, timeline: int, number: int) -> Iterator[FileRecord]:
@@ -201,10 +219,7 @@ class OpenSearchStore:
 
     def recall(self, query: RecallQuery) -> Recall:
         """Return the candidates of every channel under the snapshot filter and the field filters."""
-        if query.vector is not None:
-            check_dimension([query.vector], self.indices.dimension)
-            if why := unusable(query.vector):
-                raise UsageError(f"the query can't be searched: {why}")
+        check_query_vector(query.vector, self.indices.dimension)
         answers = Answers(self._search_all(searches(query, self.settings.ef_search)))
         # One round trip is enough unless chunks have strides: then many rows may be few chunks.
         wanted = query.vector_limit
@@ -219,10 +234,10 @@ class OpenSearchStore:
         """Send the searches as one request and return their answers by name."""
         header = {"index": self.indices.chunks, "ignore_unavailable": True, "allow_no_indices": True}
         lines = [line for search in asked.values() for line in (header, search)]
-        with translated(self.settings):
-            responses = self.client.msearch(body=lines)["responses"]
+        with self.connection.translated():
+            responses = self.connection.client.msearch(body=lines)["responses"]
         for response in responses:
-            check_answer(response, self.settings)
+            self.connection.check_answer(response)
         return dict(zip(asked, responses, strict=True))
 
     def _strides(self, query: RecallQuery, chunk_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -259,16 +274,4 @@ class OpenSearchStore:
 
     def close(self) -> None:
         """Give back the connections."""
-        self.client.close()
-
-
-def _file_of(row: ChunkRow) -> tuple[str, str, int, int]:
-    """Return what names the file record of a row."""
-    return row.chunk.repo, row.chunk.path, row.timeline, row.born
-
-
-def _parts(paths: Collection[str]) -> Iterator[list[str]]:
-    """Yield the paths in order, as many at a time as one request takes."""
-    rest = iter(sorted(set(paths)))
-    while part := list(islice(rest, PATHS_PER_REQUEST)):
-        yield part
+        self.connection.close()

@@ -4,12 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opensearchpy import OpenSearch
-
 from codequarry.shared.errors import StoreFull, StoreUnavailable
-from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.opensearch.clauses import Clause
-from codequarry.shared.store.opensearch.connection import is_disk_full, patiently, reason_of
+from codequarry.shared.store.opensearch.clauses import EngineClause
+from codequarry.shared.store.opensearch.connection import ClusterConnection, is_disk_full, reason_of
 from codequarry.shared.versions.snapshots import OPEN
 
 # A row takes about a millisecond, since it is written anew: a step stays far below any time limit.
@@ -33,12 +30,13 @@ REVIVE = "if (ctx._source.died == params.number) { ctx._source.died = params.ope
 class Sweeper:
     """Sweeps over some indices."""
 
-    client: OpenSearch
-    settings: OpenSearchSettings
+    connection: ClusterConnection
 
     def refresh(self, *names: str) -> None:
         """Make what was written to the indices visible; StoreUnavailable if a shard failed."""
-        answer = patiently(self.settings, lambda: self.client.indices.refresh(index=",".join(names), params=IF_THERE))
+        answer = self.connection.patiently(
+            lambda: self.connection.client.indices.refresh(index=",".join(names), params=IF_THERE)
+        )
         shards = answer["_shards"]
         if shards["failed"]:
             raise StoreUnavailable(
@@ -46,17 +44,17 @@ class Sweeper:
                 "see `codequarry doctor`"
             )
 
-    def retire(self, names: Sequence[str], query: Clause, number: int, aborted: Collection[int]) -> int:
+    def retire(self, names: Sequence[str], query: EngineClause, number: int, aborted: Collection[int]) -> int:
         """Set ``died`` where the script agrees, and return how often."""
         script = {"source": RETIRE, "params": {"number": number, "open": OPEN, "aborted": sorted(aborted)}}
         return self._until_done(names, {"query": query, "script": {"lang": "painless", **script}}, deleting=False)
 
-    def revive(self, names: Sequence[str], query: Clause, number: int) -> int:
+    def revive(self, names: Sequence[str], query: EngineClause, number: int) -> int:
         """Set ``died`` back to OPEN where ``number`` had set it, and return how often."""
         script = {"source": REVIVE, "params": {"number": number, "open": OPEN}}
         return self._until_done(names, {"query": query, "script": {"lang": "painless", **script}}, deleting=False)
 
-    def delete(self, names: Sequence[str], query: Clause) -> int:
+    def delete(self, names: Sequence[str], query: EngineClause) -> int:
         """Delete what the query finds, and return how many."""
         return self._until_done(names, {"query": query}, deleting=True)
 
@@ -74,14 +72,17 @@ class Sweeper:
         raise StoreUnavailable(f"others kept changing the same rows of {', '.join(names)}; run the command again")
 
     def _step(self, names: Sequence[str], body: dict[str, Any], *, deleting: bool) -> dict[str, Any]:
-        run = self.client.delete_by_query if deleting else self.client.update_by_query
+        client = self.connection.client
+        run = client.delete_by_query if deleting else client.update_by_query
         params = {
             **IF_THERE,
             "conflicts": "proceed",
-            "request_timeout": max(STEP_SECONDS, self.settings.timeout_seconds),
+            "request_timeout": max(STEP_SECONDS, self.connection.settings.timeout_seconds),
         }
         asked = {**body, "max_docs": ROWS_PER_STEP}
-        answer: dict[str, Any] = patiently(self.settings, lambda: run(index=",".join(names), body=asked, params=params))
+        answer: dict[str, Any] = self.connection.patiently(
+            lambda: run(index=",".join(names), body=asked, params=params)
+        )
         if answer["failures"] or answer["timed_out"]:
             reason = next(iter(map(_reason, answer["failures"])), "it took too long")
             kind = StoreFull if is_disk_full(reason) else StoreUnavailable

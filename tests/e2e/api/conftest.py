@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
-from codequarry.search_api.app import create_app
+from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.search_api.http.app import create_app
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.settings.config import SettingsModel

@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from codequarry.search_api import auth
-from codequarry.search_api.app import create_app
-from codequarry.search_api.audit import Access, AuditLog
+from codequarry.search_api.access import authentication as auth
+from codequarry.search_api.http.app import create_app
+from codequarry.search_api.http.audit_log import AuditedAccess, AuditLog
 from codequarry.shared.access.grants import Grant
 from codequarry.shared.access.key_list import add_key
 from codequarry.shared.access.keys import new_key
@@ -132,12 +132,12 @@ def test_a_file_that_can_not_be_written_keeps_the_service_from_starting(tmp_path
 def test_after_a_rotation_the_next_line_is_in_the_new_file(tmp_path):
     file = tmp_path / "audit.jsonl"
     log = AuditLog(file, False)
-    log.add("one", "GET /repos", 200, "1", Access())
+    log.add("one", "GET /repos", 200, "1", AuditedAccess())
     file.rename(tmp_path / "audit.jsonl.1")
-    log.add("two", "GET /repos", 200, "2", Access())
+    log.add("two", "GET /repos", 200, "2", AuditedAccess())
     assert [line["principal"] for line in lines(file)] == ["two"]
     os.truncate(file, 0)
-    log.add("three", "GET /repos", 200, "3", Access())
+    log.add("three", "GET /repos", 200, "3", AuditedAccess())
     assert [line["principal"] for line in lines(file)] == ["three"]
     assert file.stat().st_mode & 0o777 == 0o600
 
@@ -149,7 +149,7 @@ def test_lines_of_many_writers_do_not_mix(tmp_path):
     def write(number):
         log = AuditLog(file, False)
         for _ in range(20):
-            log.add(f"writer {number}", "GET /repos", 200, "x", Access(repositories, 200))
+            log.add(f"writer {number}", "GET /repos", 200, "x", AuditedAccess(repositories, 200))
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
     for thread in threads:

@@ -9,10 +9,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
-from codequarry.search_api import engine
-from codequarry.search_api.app import create_app
-from codequarry.shared.embedding import patience
+from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.search_api.http.app import create_app
+from codequarry.search_api.search import engine
+from codequarry.shared.embedding import retries
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store
@@ -138,7 +138,7 @@ def test_a_service_that_is_started_without_its_model_finds_it_when_it_comes(clie
 
 
 def test_a_model_that_hangs_keeps_no_search_waiting(client, embeddings, monkeypatch):
-    monkeypatch.setattr(patience, "QUERY_TIMEOUT_SECONDS", 600)
+    monkeypatch.setattr(retries, "QUERY_TIMEOUT_SECONDS", 600)
     assert search(client)["degraded"] == []
     embeddings.talks.clear()
     for _ in range(2):

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from codequarry.search_api.app import create_app
-from codequarry.search_api.routes.search import parse_json
+from codequarry.search_api.http.app import create_app
+from codequarry.search_api.http.routes.search import parse_json
 from codequarry.shared.errors import EmbedderUnavailable, UsageError
 from codequarry.shared.settings.config import SettingsModel
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("indexed")
     [
         ({"query": ""}, "empty"),
         ({"query": "   "}, "empty"),
-        ({}, "'query' must be a string"),
+        ({}, "'query' is missing; it must be a string"),
         ({"query": "x" * 10_001}, "10001 characters"),
         ({"query": "x", "top_k": 0}, "1 to 200"),
         ({"query": "x", "rerank": True}, "'rerank' needs a second stage, and none is set up here"),
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("indexed")
         ({"query": "x", "repos": [{"checkoutPath": "/tmp"}]}, "local paths are off"),
         ({"query": "x", "repos": [{"name": "core"}], "filters": {"repo": "core"}}, "not in both"),
         ({"query": "x", "filters": {"since": "2020-01-01"}}, "'since' is not available yet"),
-        ({"query": "x -ref:main"}, "'-ref:' can't be searched"),
+        ({"query": "x -ref:main"}, "'-ref:' can't exclude versions"),
         ({"query": "/re[gx]/"}, "regular expressions are not available yet"),
         ({"query": "x", "filters": {"path": "!"}}, "glob"),
         ({"query": "x", "filters": {"commit": "abc"}}, "7 to 64"),

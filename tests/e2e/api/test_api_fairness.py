@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from codequarry.cli.indexer import LocalIndexer
-from codequarry.search_api import auth
-from codequarry.search_api.app import create_app
+from codequarry.cli.session.embedded_worker import LocalIndexer
+from codequarry.search_api.access import authentication as auth
+from codequarry.search_api.http.app import create_app
 from codequarry.shared.access.grants import Grant
 from codequarry.shared.access.key_list import add_key
 from codequarry.shared.access.keys import new_key

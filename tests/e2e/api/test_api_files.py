@@ -2,8 +2,8 @@
 
 import pytest
 
-from codequarry.search_api.catalog import Catalog
-from codequarry.search_api.files import near_paths, read_file
+from codequarry.search_api.search.files import near_paths, read_file
+from codequarry.search_api.versions.catalog import Catalog
 from codequarry.shared.errors import NotIndexed, UsageError
 
 pytestmark = pytest.mark.usefixtures("indexed")

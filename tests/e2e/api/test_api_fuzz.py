@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from codequarry.search_api.app import create_app
+from codequarry.search_api.http.app import create_app
 from codequarry.shared.access.grants import SCOPES, Grant
 from codequarry.shared.access.key_list import add_key
 from codequarry.shared.access.keys import new_key

@@ -5,17 +5,17 @@ import time
 
 import pytest
 
-from codequarry.cli import indexer
-from codequarry.cli.indexer import LocalIndexer
-from codequarry.ingest import job_runner
+from codequarry.cli.session import embedded_worker
+from codequarry.cli.session.embedded_worker import LocalIndexer
 from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.search_api.app import create_app
-from codequarry.search_api.routes import EXTENSION
+from codequarry.ingest.workers import running_job
+from codequarry.search_api.http.app import create_app
+from codequarry.search_api.http.request_context import EXTENSION
+from codequarry.shared.catalog.repositories import Repository, save_repository
 from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.jobs import lifecycle
 from codequarry.shared.jobs.job_list import read_job
-from codequarry.shared.repositories.catalog import Repository, save_repository
 
 pytestmark = pytest.mark.usefixtures("indexed")
 
@@ -128,7 +128,7 @@ def test_a_job_that_waits_for_its_turn_is_done_after_the_one_before_it(
     worker, branches, indexed, settings, monkeypatch
 ):
     """The one before it waits for a fetch that hangs, and shows all the time that it lives."""
-    monkeypatch.setattr(job_runner, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(running_job, "BEAT_SECONDS", 0.05)
     indexed["site"].git("branch", "beta")
     with open_access(parse_origin(str(branches.folder)), settings.git, settings.home).locked():
         running = ask(worker, filters={"repo": "core", "branch": "fourth"}, wait_ms=0).get_json()["job_id"]
@@ -183,16 +183,16 @@ def test_an_unknown_job_is_a_404(client):
 def test_a_job_whose_end_could_not_be_written_is_done_again(worker, branches, monkeypatch):
     """It would run for ever to whoever asks for the same version: its holder lives."""
     for name, value in (("TIDY_SECONDS", 0.0), ("LOOK_SECONDS", 0.02)):
-        monkeypatch.setattr(indexer, name, value)
+        monkeypatch.setattr(embedded_worker, name, value)
     monkeypatch.setattr(lifecycle, "RETRY_SECONDS", 0.0)
-    change, failures = job_runner.change_job, [StoreUnavailable("it restarts")]
+    change, failures = running_job.change_job, [StoreUnavailable("it restarts")]
 
     def at_first_unavailable(store, job_id, rule):
         if failures and threading.current_thread().name == "indexer":
             raise failures.pop()
         return change(store, job_id, rule)
 
-    monkeypatch.setattr(job_runner, "change_job", at_first_unavailable)
+    monkeypatch.setattr(running_job, "change_job", at_first_unavailable)
     lost = ask(worker, filters={"repo": "core", "branch": "fifth"}, wait_ms=0).get_json()["job_id"]
     body = follow(worker, lost, lambda body: body["state"] in ("done", "failed"))
     assert (body["state"], body["attempts"], failures) == ("done", 2, [])

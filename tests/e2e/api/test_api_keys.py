@@ -3,9 +3,9 @@
 import pytest
 from flask import Flask
 
-from codequarry.search_api import auth
-from codequarry.search_api.admission import NEEDS, check_declared
-from codequarry.search_api.app import create_app
+from codequarry.search_api.access import authentication as auth
+from codequarry.search_api.http.admission import NEEDS, check_declared
+from codequarry.search_api.http.app import create_app
 from codequarry.shared.access.grants import ALL_PATHS, Grant
 from codequarry.shared.access.key_list import add_key
 from codequarry.shared.access.keys import new_key
@@ -136,14 +136,16 @@ def test_the_description_says_which_scope_an_operation_needs(service):
 
 
 def test_a_route_that_declares_no_need_keeps_the_service_from_starting(settings, store, embedder, monkeypatch):
-    from codequarry.search_api.routes import repos
+    from codequarry.search_api.http.routes import repos
 
     app = Flask("x", static_folder=None)
     app.register_blueprint(repos.blueprint)
     app.add_url_rule("/new", view_func=lambda: "", methods=["POST"], endpoint="new")
     with pytest.raises(ValueError, match="POST /new"):
         check_declared(app)
-    monkeypatch.setattr("codequarry.search_api.admission.NEEDS", {one: "open" for one in NEEDS if "/repos" not in one})
+    monkeypatch.setattr(
+        "codequarry.search_api.http.admission.NEEDS", {one: "open" for one in NEEDS if "/repos" not in one}
+    )
     with pytest.raises(ValueError, match="DELETE /repos/<name>"):
         create_app(settings, store, embedder)
 

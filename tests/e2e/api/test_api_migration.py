@@ -6,17 +6,17 @@ from contextlib import closing
 
 import pytest
 
-from codequarry.cli.indexer import LocalIndexer
+from codequarry.cli.session.embedded_worker import LocalIndexer
 from codequarry.ingest.migration import switch
 from codequarry.ingest.migration.migrate import migrate
-from codequarry.ingest.pipeline import index_repository
-from codequarry.ingest.report import IndexRequest, Workshop
-from codequarry.search_api.app import create_app
-from codequarry.search_api.routes import followed
+from codequarry.ingest.request.index_request import IndexRequest, Workshop
+from codequarry.ingest.run.pipeline import index_repository
+from codequarry.search_api.http.app import create_app
+from codequarry.search_api.http.request_context import followed
 from codequarry.shared.errors import IndexMoved
+from codequarry.shared.index.opened_index import open_index_to_write
 from codequarry.shared.jobs.job import JobRequest
 from codequarry.shared.jobs.job_list import claim, submit
-from codequarry.shared.opening import open_index_to_write
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import editions_of
 
@@ -64,7 +64,7 @@ def test_what_is_asked_for_while_the_index_moves_is_done_where_it_is_then(
 
 
 def test_a_view_is_not_run_again_for_ever(monkeypatch):
-    monkeypatch.setattr("codequarry.search_api.routes.FOLLOW_SECONDS", 0.1)
+    monkeypatch.setattr("codequarry.search_api.http.request_context.FOLLOW_SECONDS", 0.1)
     runs = []
 
     @followed

@@ -4,9 +4,10 @@ import re
 
 import pytest
 
-from codequarry.search_api.admission import NEEDS
-from codequarry.search_api.request import FIELDS, FILTERS
-from codequarry.shared.repositories.catalog import Progress, Repository, clear_progress, save_progress, save_repository
+from codequarry.search_api.http.admission import NEEDS
+from codequarry.search_api.query.filters import FILTERS
+from codequarry.search_api.query.request import FIELDS
+from codequarry.shared.catalog.repositories import Progress, Repository, clear_progress, save_progress, save_repository
 from codequarry.shared.telemetry.instruments import METRICS
 
 

@@ -6,8 +6,8 @@ from unittest.mock import patch
 import pytest
 from celery import Celery
 
-from codequarry.search_api.app import create_app
-from codequarry.search_api.dispatch import QueueIndexer
+from codequarry.search_api.http.app import create_app
+from codequarry.search_api.jobs.dispatch import QueueIndexer
 from codequarry.shared.jobs.job_list import read_job
 from codequarry.shared.settings.config import SettingsModel
 

@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.cli.indexer import LocalIndexer
-from codequarry.ingest import polling
+from codequarry.cli.session.embedded_worker import LocalIndexer
 from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.search_api.app import create_app
+from codequarry.ingest.remotes import polling
+from codequarry.search_api.http.app import create_app
+from codequarry.shared.catalog.polls import change_poll
 from codequarry.shared.jobs.job import JobRequest
 from codequarry.shared.jobs.job_list import change_job, claim, submit
 from codequarry.shared.jobs.lifecycle import MAX_ATTEMPTS, failed_once
-from codequarry.shared.triggers.polls import change_poll, moment
+from codequarry.shared.timestamps import from_now
 
 FINAL = ("done", "failed", "cancelled")
 
@@ -109,7 +110,7 @@ def test_a_service_notices_by_itself_what_changed_at_an_origin(settings, store, 
     repository = place.repository("quiet", {"a.py": "x = 1\n"})
     ended(client, add(client, origin=str(repository.folder))["job_id"])
     commit = repository.commit({"a.py": "x = 2\n"})
-    change_poll(store, "quiet", lambda poll: replace(poll, next_at=moment(-1)))
+    change_poll(store, "quiet", lambda poll: replace(poll, next_at=from_now(-1)))
     deadline = time.monotonic() + 60
     while not (jobs := [one for one in client.get("/jobs?repo=quiet").get_json()["jobs"] if one["trigger"] == "poll"]):
         assert time.monotonic() < deadline
@@ -130,7 +131,7 @@ def test_a_service_notices_by_itself_what_changed_at_an_origin(settings, store, 
         ({"origin": "gopher://git.example/a/b"}, "gopher"),
         ({"origin": "https://git.example/a/b", "ref": "a..b"}, "not the name of a branch"),
         ({"origin": "https://git.example/a/b", "ref": "workspace:/etc"}, "working tree"),
-        ({"origin": 3}, "'origin' must be a text"),
+        ({"origin": 3}, "'origin' must be a string"),
     ],
 )
 def test_what_can_not_be_added_is_refused_at_once(service, body, says):

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from codequarry.search_api.app import create_app
-from codequarry.search_api.backend import Backend
-from codequarry.search_api.engine import SearchEngine, parse_request
-from codequarry.search_api.routes import EXTENSION
-from codequarry.search_api.second import SecondStage
+from codequarry.search_api.answers.json import to_json
+from codequarry.search_api.http.app import create_app
+from codequarry.search_api.http.request_context import EXTENSION
+from codequarry.search_api.ranking.second_stage import SecondStage
+from codequarry.search_api.search.backend import Backend
+from codequarry.search_api.search.engine import SearchEngine, parse_request
 from codequarry.shared.access.grants import Grant, Principal
 from codequarry.shared.access.key_list import ids_by_name
 from codequarry.shared.errors import EmbedderUnavailable
@@ -80,7 +81,7 @@ def engine_with(store: Any, embedder: Any, indexed: Any, model: Upside) -> Calla
 
 
 def ask(engine: SearchEngine, query: str = QUERY, settings: RerankingSettings = ON, **fields: Any) -> dict[str, Any]:
-    return engine.search(parse_request({"query": query, **fields}, reranking=settings)).to_json()
+    return to_json(engine.search(parse_request({"query": query, **fields}, reranking=settings)))
 
 
 def ids(answer: dict[str, Any]) -> list[str]:

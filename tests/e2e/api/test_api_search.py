@@ -44,7 +44,7 @@ def test_a_hit_is_what_git_has_at_those_lines(search, indexed):
     assert hit["ref"] == hit["branch"] == "main"
     assert hit["url"] is None
     assert hit["is_stride"] is False and hit["stride_info"] is None
-    assert not {"timeline", "born", "died", "acl"} & set(hit)
+    assert not {"timeline", "born", "died", "vector_key"} & set(hit)
 
 
 def test_scores_fall_with_rank_between_zero_and_one(search):

@@ -258,7 +258,7 @@ def test_beyond_loopback_it_refuses_without_keys(place, host):
 def test_any_wsgi_server_can_have_the_application(place, indexed):
     trusting = {"CODEQUARRY_API__TRUST_LOOPBACK": "true"}
     asked = "app.test_client().get('/repos').get_json()['repos'][0]['name']"
-    code = f"from codequarry.search_api.wsgi import app; print({asked})"
+    code = f"from codequarry.search_api.http.wsgi import app; print({asked})"
     done = subprocess.run(
         [sys.executable, "-c", code], env=place.environment | trusting, capture_output=True, text=True, check=True
     )

@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from codequarry.search_api.app import create_app
+from codequarry.search_api.http.app import create_app
 from codequarry.shared.versions.refs import Ref
 
 
@@ -136,8 +136,8 @@ def test_a_comparison_tells_what_became_of_the_hits(client, core):
 @pytest.mark.parametrize(
     ("body", "status", "says"),
     [
-        ({"query": "x", "from": "v1"}, 400, "'to' must name a version"),
-        ({"query": "x", "from": "v" * 2_000, "to": "v1"}, 400, "'from' must name a version"),
+        ({"query": "x", "from": "v1"}, 400, "'to' is missing"),
+        ({"query": "x", "from": "v" * 2_000, "to": "v1"}, 400, "'from' must be a string of 1 to 1,000"),
         ({"query": "x", "from": "v1", "to": "dev", "cursor": "abc"}, 400, "no meaning in a comparison"),
         ({"query": "x ref:v1", "from": "v1", "to": "dev"}, 400, "not in the filters"),
         ({"query": "x", "from": "v1", "to": "nope"}, 404, "'nope' is not indexed"),

@@ -14,9 +14,9 @@ from threading import Thread
 import pytest
 from werkzeug.serving import make_server
 
-from codequarry.cli.indexer import LocalIndexer
-from codequarry.ingest import job_runner
-from codequarry.search_api.app import create_app
+from codequarry.cli.session.embedded_worker import LocalIndexer
+from codequarry.ingest.workers import job_runner
+from codequarry.search_api.http.app import create_app
 from codequarry.shared.jobs.job_list import list_jobs
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.service import AuditSettings, LimitSettings

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from codequarry.shared.catalog.repositories import RefHead, list_repositories, save_ref_head
 from codequarry.shared.jobs.job import JobRequest
 from codequarry.shared.jobs.job_list import read_job, submit
-from codequarry.shared.repositories.catalog import RefHead, list_repositories, save_ref_head
 from codequarry.shared.telemetry.instruments import METRICS
 from tests.e2e.deploy.installation import DEPLOY, free_port, until
 

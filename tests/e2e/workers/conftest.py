@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from codequarry.ingest.report import Workshop
-from codequarry.search_api.backend import Backend
-from codequarry.search_api.dispatch import QueueIndexer
+from codequarry.ingest.request.index_request import Workshop
+from codequarry.search_api.jobs.dispatch import QueueIndexer
+from codequarry.search_api.search.backend import Backend
 from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.index.opened_index import open_index
 from codequarry.shared.jobs.job import Job, JobRequest
 from codequarry.shared.jobs.job_list import list_jobs, read_job
-from codequarry.shared.opening import open_index
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.sources import variable_of
 from codequarry.shared.store.factory import editions_of

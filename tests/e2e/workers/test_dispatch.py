@@ -10,12 +10,12 @@ from contextlib import closing, suppress
 import pytest
 import trustme
 
-from codequarry.search_api.backend import Backend
-from codequarry.search_api.dispatch import QueueIndexer
+from codequarry.search_api.jobs.dispatch import QueueIndexer
+from codequarry.search_api.search.backend import Backend
 from codequarry.shared.errors import QueueUnavailable
 from codequarry.shared.jobs.job import PRIORITIES, JobRequest
-from codequarry.shared.jobs.messages import RUN_JOB, celery_options
-from codequarry.shared.jobs.queue_probe import QueueProbe
+from codequarry.shared.queue.messages import RUN_JOB, celery_options
+from codequarry.shared.queue.probe import QueueProbe
 from codequarry.shared.settings.queue import QueueSettings
 
 

@@ -7,8 +7,8 @@ import redis
 
 from codequarry.shared.jobs.job import JobRequest
 from codequarry.shared.jobs.job_list import ENDED_PREFIX, JOB_PREFIX
-from codequarry.shared.jobs.messages import CONTROL, RUN_JOB, SCAN
-from codequarry.shared.jobs.queue_keys import ASIDE_PREFIX
+from codequarry.shared.queue.keys import ASIDE_PREFIX
+from codequarry.shared.queue.messages import CONTROL, RUN_JOB, SCAN
 
 EMPTY = "W1tdLCB7fSwge31d"  # [[], {}, {}]
 

@@ -8,10 +8,10 @@ import pytest
 
 from bench.acceptance.processes import tree
 from codequarry.ingest.fsck.versions import check_version
-from codequarry.ingest.pipeline import IndexRequest, index_repository
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.shared.catalog.ledger import read_head, read_transaction
 from codequarry.shared.jobs.job import JobRequest
 from codequarry.shared.jobs.job_list import read_job
-from codequarry.shared.versions.ledger import read_head, read_transaction
 
 FILES = {
     f"src/d{at % 17}/f{at}.py": f'"""Step {at}."""\n\n\ndef step_{at}(x):\n    return x + {at}\n' for at in range(500)

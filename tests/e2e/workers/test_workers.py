@@ -10,14 +10,14 @@ from contextlib import closing
 
 import pytest
 
-from codequarry.ingest.app import MOST_REMINDERS
 from codequarry.ingest.fsck.versions import check_version
-from codequarry.ingest.tasks import LOOK_SECONDS
+from codequarry.ingest.workers.app import MOST_REMINDERS
+from codequarry.ingest.workers.tasks import LOOK_SECONDS
+from codequarry.shared.catalog.ledger import read_head, read_transaction
+from codequarry.shared.catalog.repositories import Repository, claim_repository
 from codequarry.shared.jobs.job import PRIORITIES, JobRequest
 from codequarry.shared.jobs.job_list import change_job, list_jobs, read_job, submit
 from codequarry.shared.jobs.lifecycle import cancelled
-from codequarry.shared.repositories.catalog import Repository, claim_repository
-from codequarry.shared.versions.ledger import read_head, read_transaction
 
 FILES = {f"src/d{number % 7}/f{number}.py": f"def step_{number}(x):\n    return x + {number}\n" for number in range(40)}
 # Long enough to be met in the middle: many batches of few files.

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codequarry.shared.embedding.port import Matrix, Vector, Window
+from codequarry.shared.arrays import Matrix, Vector
+from codequarry.shared.embedding.port import Window
 
 DIMENSION = 8
 
@@ -17,6 +18,7 @@ class TinyEmbedder:
     dimension = DIMENSION
     leaves_machine = False
     max_tokens = None
+    preferred_batch = 256
 
     def windows(self, text: str) -> list[Window]:
         return [Window(0, 0, text)]

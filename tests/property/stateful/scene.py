@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codequarry.ingest.report import Workshop
+from codequarry.ingest.request.index_request import Workshop
 from codequarry.shared.settings.config import OpenSearchSettings, PathRule, SettingsModel
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.port import Store

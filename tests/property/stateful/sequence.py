@@ -7,14 +7,14 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from codequarry.ingest.collecting.collector import collect_history
 from codequarry.ingest.fsck.versions import check_version as fsck_version
-from codequarry.ingest.pipeline import IndexReport, IndexRequest, index_repository
-from codequarry.ingest.removal import remove_repository, remove_version
+from codequarry.ingest.garbage_collection.collector import collect_history
+from codequarry.ingest.removal.removal import remove_repository, remove_version
+from codequarry.ingest.run.pipeline import IndexReport, IndexRequest, index_repository
 from codequarry.ingest.transaction.placement import current_timeline
+from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.errors import GitError, NotIndexed, StoreUnavailable
 from codequarry.shared.versions.head import Place
-from codequarry.shared.versions.ledger import read_head
 from codequarry.shared.versions.refs import Ref
 from tests.property.conftest import DyingStore
 from tests.property.stateful.changes import files_of, first

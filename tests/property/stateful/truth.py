@@ -5,10 +5,11 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from codequarry.shared.catalog.ledger import published_transactions, read_head
 from codequarry.shared.model import INDEXED
-from codequarry.shared.store.port import Store, StoredRow
+from codequarry.shared.store.port import Store
+from codequarry.shared.store.records import StoredRow
 from codequarry.shared.versions.head import Head, Place
-from codequarry.shared.versions.ledger import published_transactions, read_head
 from codequarry.shared.versions.snapshots import OPEN, version_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord
 from tests.property.stateful.origin import EXECUTABLE, LINK, REGULAR, SUBMODULE, BareOrigin

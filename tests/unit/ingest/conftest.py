@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from codequarry.ingest.git.fetching import Fetched
-from codequarry.ingest.git.fetching import fetch as fetch_version
+from codequarry.ingest.git.fetch import Fetched
+from codequarry.ingest.git.fetch import fetch as fetch_version
 from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.shared.settings.config import GitSettings
+from codequarry.shared.settings.git import GitSettings
 from codequarry.shared.versions.refs import Ref
 
 

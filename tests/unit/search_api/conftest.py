@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from codequarry.search_api.plan import Plan, make_plan
-from codequarry.search_api.request import SearchRequest
+from codequarry.search_api.query.plan import QueryPlan, make_plan
+from codequarry.search_api.query.request import SearchRequest
 from codequarry.shared.identifiers import tokenize
 from codequarry.shared.model import Candidate, Chunk, Tokens
-from codequarry.shared.store.port import Recall
+from codequarry.shared.store.records import Recall
 
 
 @pytest.fixture
@@ -78,10 +78,10 @@ def make_recall() -> Callable[..., Recall]:
 
 
 @pytest.fixture
-def plan() -> Callable[..., Plan]:
+def plan() -> Callable[..., QueryPlan]:
     """Give a function that plans a query."""
 
-    def make(query: str, **fields: object) -> Plan:
+    def make(query: str, **fields: object) -> QueryPlan:
         return make_plan(SearchRequest(query, **fields))
 
     return make

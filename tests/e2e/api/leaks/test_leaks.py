@@ -6,20 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.search_api import auth
-from codequarry.search_api.admission import NEEDS
-from codequarry.search_api.catalog import Catalog
-from codequarry.search_api.files import read_file
-from codequarry.search_api.locate import locate
-from codequarry.search_api.request import SearchRequest
-from codequarry.search_api.routes import EXTENSION
-from codequarry.search_api.selection import Selection
+from codequarry.search_api.access import authentication as auth
+from codequarry.search_api.http.admission import NEEDS
+from codequarry.search_api.http.request_context import EXTENSION
+from codequarry.search_api.query.request import SearchRequest
+from codequarry.search_api.query.selection import Selection
+from codequarry.search_api.search.files import read_file
+from codequarry.search_api.versions.catalog import Catalog
+from codequarry.search_api.versions.resolution import locate
 from codequarry.shared.access.grants import OWNER, Grant, Principal
 from codequarry.shared.access.key_list import add_key, ids_by_name
 from codequarry.shared.access.keys import new_key
+from codequarry.shared.catalog.repositories import Repository, save_repository
 from codequarry.shared.errors import NotIndexed
 from codequarry.shared.model import PathGlobs
-from codequarry.shared.repositories.catalog import Repository, save_repository
 from tests.e2e.api.leaks.examples import EXAMPLES, Example
 from tests.e2e.api.leaks.worlds import GRANTS, PLANTED, ask, make_key, make_repositories, open_world
 
@@ -130,7 +130,7 @@ def test_the_suite_would_notice(worlds, query):
     full, alone = (
         world.client.application.extensions[EXTENSION].search(SearchRequest(query), OWNER).results for world in worlds
     )
-    assert [hit["path"] for hit in full] != [hit["path"] for hit in alone]
+    assert [hit.path for hit in full] != [hit.path for hit in alone]
 
 
 TEMPLATES = (

@@ -8,21 +8,22 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
-from codequarry.search_api.app import create_app
-from codequarry.search_api.indexing import Indexer
+from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
+from codequarry.search_api.http.app import create_app
+from codequarry.search_api.jobs.queue import Indexer
 from codequarry.shared.access.grants import Grant
 from codequarry.shared.access.key_list import add_key, ids_by_name
 from codequarry.shared.access.keys import ApiKey, new_key
+from codequarry.shared.catalog.deliveries import Delivery
+from codequarry.shared.catalog.ledger import change_head, published_transactions, read_head
+from codequarry.shared.catalog.repositories import Progress, Repository, put_document, save_progress, save_repository
 from codequarry.shared.jobs.job import Job, JobRequest
 from codequarry.shared.jobs.job_list import JOB_PREFIX, submit
+from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.model import PathGlobs
-from codequarry.shared.repositories.catalog import Progress, Repository, put_document, save_progress, save_repository
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.port import Store
-from codequarry.shared.triggers.deliveries import Delivery
-from codequarry.shared.versions.ledger import change_head, published_transactions, read_head
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.transactions import begin
 
@@ -69,7 +70,7 @@ class Waiting:
         """Keep jobs in ``store``."""
         self._store = store
 
-    def submit(self, request: JobRequest) -> Job:
+    def submit(self, request: JobRequest, deadline: Deadline | None = None) -> Job:
         """Write the job down."""
         return submit(self._store, request)[0]
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from codequarry.ingest.chunking.core import chunk_file
-from codequarry.ingest.chunking.packing import Sizes
-from codequarry.ingest.files.languages import language_of
-from codequarry.ingest.files.source import SourceFile
+from codequarry.ingest.chunking.chunker import chunk_file
+from codequarry.ingest.chunking.languages import language_of
+from codequarry.ingest.chunking.pieces import Sizes
+from codequarry.ingest.chunking.source_file import SourceFile
 from codequarry.shared.model import Chunk
 from codequarry.shared.settings.config import ChunkingSettings
 

@@ -5,7 +5,7 @@ import pytest
 from codequarry.ingest.chunking import grammar
 from codequarry.ingest.chunking.grammar import MAX_PARSED_BYTES, SPECS, load_grammar, spec_for
 from codequarry.ingest.chunking.grammars.ecmascript import TSX
-from codequarry.ingest.files.languages import GRAMMAR_LANGUAGES
+from codequarry.ingest.chunking.languages import GRAMMAR_LANGUAGES
 
 ROWS = {**SPECS, "tsx": TSX}
 # JavaScript and TypeScript share rules; each grammar has one of the two names.

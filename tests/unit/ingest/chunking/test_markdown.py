@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from codequarry.ingest.chunking.packing import Sizes
+from codequarry.ingest.chunking.pieces import Sizes
 
 SMALL = Sizes(60, 200, 10)
 

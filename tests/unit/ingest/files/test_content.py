@@ -2,14 +2,14 @@ import os
 
 import pytest
 
-from codequarry.ingest.files.content import NotText, Text, decode, generated_marker, is_minified
+from codequarry.ingest.files.content import DecodedText, NotText, decode, generated_marker, is_minified
 
 
 @pytest.mark.parametrize(
     "text", ["", "plain\n", "größe, 日本, \N{GRINNING FACE}\r\n", "form\ffeed", "\ufeffnot at the start"[1:]]
 )
 def test_utf8_is_taken_as_it_is(text):
-    assert decode(text.encode()) == Text(text)
+    assert decode(text.encode()) == DecodedText(text)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_utf8_is_taken_as_it_is(text):
 )
 def test_a_byte_order_mark_tells_the_encoding(data, encoding):
     decoded = decode(data)
-    assert isinstance(decoded, Text)
+    assert isinstance(decoded, DecodedText)
     assert decoded.encoding == encoding
     assert decoded.text == data.decode(encoding)
 
@@ -46,7 +46,7 @@ def test_a_byte_order_mark_tells_the_encoding(data, encoding):
 def test_other_encodings_are_told_from_the_lines_that_are_not_ascii(text, encoding):
     ascii_lines = "int main(void) { return 0; }\n" * 2000
     decoded = decode((ascii_lines + text + ascii_lines).encode(encoding))
-    assert isinstance(decoded, Text)
+    assert isinstance(decoded, DecodedText)
     assert decoded.text == ascii_lines + text + ascii_lines
     assert decoded.encoding == encoding
 

@@ -1,7 +1,7 @@
 import pytest
 
+from codequarry.ingest.chunking.languages import language_of
 from codequarry.ingest.files.kinds import kind_of_path
-from codequarry.ingest.files.languages import language_of
 
 KINDS = {
     "source": ["src/app.py", "lib/testimony.rb", "contest.go", "Attestation.java", "latest.js", "index.html", "data"],

@@ -16,7 +16,7 @@ from codequarry.ingest.git.trees import SUBMODULE, TreeEntry, file_at
 from codequarry.shared.errors import GitError, LimitExceeded, Stopped
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.index import IndexingSettings
-from codequarry.shared.stopping import stoppable
+from codequarry.shared.stop_request import stoppable
 
 FILES = {"src/a.py": "a = 1\n", "vendor/b.go": "package b\n", "logs/c.log": "c\n", ".codequarryignore": "*.log\n"}
 SLOW = tuple(f"*{number}*a*" for number in range(100_000, 109_000))

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from codequarry.ingest.files.reading import ReadingRules, judge
+from codequarry.ingest.chunking.source_file import PathLabels
+from codequarry.ingest.files.reader import ReadingRules, judge
 from codequarry.ingest.files.scan import SKIP_REASONS, PathRules
-from codequarry.ingest.files.source import PathLabels
 from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry
 from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.shared.errors import UsageError

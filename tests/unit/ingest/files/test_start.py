@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from codequarry.ingest.files.lister import ListingOrder
-from codequarry.ingest.files.reading import ReadingRules
+from codequarry.ingest.files.reader import ReadingRules
+from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import PathRules
-from codequarry.ingest.files.worker import Assignment
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.shared.settings.config import SettingsModel
@@ -19,14 +19,18 @@ SLOW = ("pydantic", "codequarry.shared.settings.config", "numpy", "opensearchpy"
 SLOW_FOR_LISTER = (*SLOW, "git", "tree_sitter", "codequarry.ingest.git.process")
 
 SETTINGS = SettingsModel(languages={"map": {".x": "python"}, "only": ("python",)}, path_rules=({"glob": "*.py"},))
-SECRETS = SecretRules.of(SETTINGS.secrets)
+RULES = ReadingRules.of("r", SETTINGS, SecretRules.of(SETTINGS.secrets))
 
 
 @pytest.mark.parametrize(
     ("module", "received", "slow"),
     [
         ("lister", lambda folder: ListingOrder(folder, {}, "c", PathRules(SETTINGS, ("*.log",)), 1), SLOW_FOR_LISTER),
-        ("worker", lambda folder: Assignment(Mirror(folder, {}), ReadingRules.of("r", SETTINGS, SECRETS)), SLOW),
+        (
+            "reading_process",
+            lambda folder: ReadingOrder(Mirror(folder, {}), RULES),
+            SLOW,
+        ),
     ],
 )
 def test_they_load_nothing_that_is_slow_neither_at_the_start_nor_with_what_they_get(module, received, slow, tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from codequarry.ingest.files.scan import FileTask
-from codequarry.ingest.fsck.files import KINDS, Problem, check_files
+from codequarry.ingest.fsck.files import KINDS, Inconsistency, check_files
 from codequarry.ingest.fsck.texts import check_text
 from codequarry.shared.model import INDEXED, Chunk, FileRecord
 
@@ -22,7 +22,7 @@ def record(path: str, blob: str = "b" * 40, **fields) -> FileRecord:
 def test_what_a_path_decides_must_be_the_verdict():
     tasks = [task("v/a.py", skip="vendored")]
     (problem,) = check_files(tasks, [record("v/a.py")], {}, same_rules=True)
-    assert problem == Problem("verdict", "v/a.py", "the index says indexed, the rules say vendored")
+    assert problem == Inconsistency("verdict", "v/a.py", "the index says indexed, the rules say vendored")
     assert check_files(tasks, [record("v/a.py")], {}, same_rules=False) == []
 
 
@@ -56,7 +56,6 @@ DATA = b"one\ntwo\nthree\r\n\nlast"
         ([chunk("One\ntwo\n", 1, 2), chunk("three\r\n\nlast", 3, 5)], ["lines 1 to 2: another text"]),
         ([chunk("***\ntwo\n", 1, 2, masked=True), chunk("three\r\n\nlast", 3, 5)], []),
         ([chunk("one\ntwo\nthree\r\n\nlast", 1, 5), chunk("", 6, 6)], ["lines 6 to 6 of 5"]),
-        ([chunk("made of cells", 1, 1, derived=True)], []),
         (
             [replace(chunk("one\ntwo\nthree\r\n\nlast", 1, 5), start_char=1)],
             ["lines 1 to 5: characters 1 to 20 are others"],

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from codequarry.ingest.git.mirror_cache import mirror_in_use, trim_mirrors
-from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.ingest.removal import remove_repository
+from codequarry.ingest.removal.removal import remove_repository
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
 
 SIZE = 1000
 

@@ -2,7 +2,7 @@ import pytest
 
 from codequarry.ingest.git.origins import fit_name, origin_of_record, parse_origin
 from codequarry.shared.errors import CodequarryError, GitError, UsageError
-from codequarry.shared.repositories.origins import NAME, origin_identity
+from codequarry.shared.origins import NAME, origin_identity
 
 SPELLINGS = [
     "https://github.com/owner/project",

@@ -10,7 +10,7 @@ from codequarry.ingest.git.environment import account_of, git_environment
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.ingest.git.process import explain, run_git
 from codequarry.shared.errors import GitError
-from codequarry.shared.settings.config import GitSettings
+from codequarry.shared.settings.git import GitSettings
 
 SECRET = "s3cr3t-t0ken"
 

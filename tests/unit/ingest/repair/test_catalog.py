@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from codequarry.ingest.entries import note_entry, noted_entries
 from codequarry.ingest.repair.catalog import Anew, Lost, MendedCatalog, mend_catalog
-from codequarry.ingest.repair.note import Note, read_note, state_of, write_note
-from codequarry.shared.repositories.catalog import (
+from codequarry.ingest.repair.note import RepairNote, read_note, state_of, write_note
+from codequarry.ingest.run.mirror_entry import note_entry, noted_entries
+from codequarry.shared.catalog.ledger import read_head, record_transaction
+from codequarry.shared.catalog.repositories import (
     RefHead,
     Repository,
     list_repositories,
@@ -21,8 +22,7 @@ from codequarry.shared.repositories.catalog import (
 from codequarry.shared.store.embedded.salvage import Salvage
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.port import Store
-from codequarry.shared.versions.head import Head, Lease, Timeline
-from codequarry.shared.versions.ledger import HEAD_KEY, read_head, record_transaction
+from codequarry.shared.versions.head import HEAD_KEY, Head, Lease, Timeline
 from codequarry.shared.versions.transactions import TransactionRecord
 
 # The default branch of "one" (2) with an overlay (7) on its older state, and a run (9) that is under way.
@@ -138,7 +138,7 @@ def test_a_note_is_read_as_it_was_written(tmp_path: Path) -> None:
     found = Salvage(**fields, **flags, lost_documents=("head",), incomplete=((2, "a.py"),), written=((2, 3),))
     mended = MendedCatalog((Anew("one", "", full=True),), (Lost("files", "one", "gone", ("a.py",)),), ((2, 3),))
     (tmp_path / "index.sqlite3").write_bytes(b"x")
-    note = Note(state_of(tmp_path), found, mended)
+    note = RepairNote(state_of(tmp_path), found, mended)
     assert read_note(tmp_path) is None
     write_note(tmp_path, note)
     assert read_note(tmp_path) == note

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from codequarry.ingest.secrets.allowing import Allowed, parse_allow_file
+from codequarry.ingest.secrets.allow_list import Allowed, parse_allow_file
 from codequarry.ingest.secrets.masking import mask
 from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.shared.errors import UsageError

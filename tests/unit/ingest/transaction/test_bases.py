@@ -2,11 +2,11 @@
 
 import pytest
 
-from codequarry.ingest.pipeline import IndexRequest, index_repository
-from codequarry.ingest.sources import fetch_source
+from codequarry.ingest.request.wanted_version import understand
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.ingest.source.source import fetch_source
 from codequarry.ingest.transaction.bases import choose_base
-from codequarry.ingest.wanted import understand
-from codequarry.shared.versions.ledger import published_transactions, read_head
+from codequarry.shared.catalog.ledger import published_transactions, read_head
 from codequarry.shared.versions.refs import Ref
 
 

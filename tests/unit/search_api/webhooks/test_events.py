@@ -1,14 +1,16 @@
 """What deliveries say, in the shapes that code hosts document."""
 
 import pytest
+from werkzeug.datastructures import Headers
 
 from codequarry.search_api.webhooks.events import Event, Unconcerned
 from codequarry.search_api.webhooks.generic import read_generic
 from codequarry.search_api.webhooks.gitlab import read_gitlab
-from codequarry.search_api.webhooks.hub import read_hub
+from codequarry.search_api.webhooks.hub_events import read_hub_event
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.versions.refs import Ref
 
+NO_HEADERS = Headers()
 C1, GONE = "1" * 40, "0" * 40
 REPOSITORY = {
     "clone_url": "https://host/owner/core.git",
@@ -24,11 +26,11 @@ PROJECT = {
 
 
 def hub(event, **fields):
-    return read_hub(event, {"repository": REPOSITORY, **fields})
+    return read_hub_event(event, {"repository": REPOSITORY, **fields})
 
 
 def lab(kind, **fields):
-    return read_gitlab({"object_kind": kind, "project": PROJECT, **fields})
+    return read_gitlab(NO_HEADERS, {"object_kind": kind, "project": PROJECT, **fields})
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ def test_a_version_that_changed(parsed, ref, change, commit):
 
 def test_a_system_hook_of_gitlab_is_read_like_that_of_a_project():
     body = {"event_name": "push", "project": PROJECT, "ref": "refs/heads/main", "after": C1}
-    assert read_gitlab(body) == lab("push", ref="refs/heads/main", after=C1)
+    assert read_gitlab(NO_HEADERS, body) == lab("push", ref="refs/heads/main", after=C1)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ def test_what_does_not_concern_the_index_has_a_reason(parsed, says):
         lambda: hub("pull_request", action="opened", pull_request={"number": True}),
         lambda: hub("pull_request", action="opened", pull_request=[]),
         lambda: hub("pull_request", action="closed", pull_request={"number": -1}),
-        lambda: read_gitlab({}),
+        lambda: read_gitlab(NO_HEADERS, {}),
         lambda: lab("push"),
         lambda: lab("merge_request", object_attributes={"iid": "7", "action": "open"}),
     ],
@@ -124,12 +126,12 @@ def test_junk_is_a_clear_refusal(read):
 
 
 def test_anybody_can_say_that_a_version_moved():
-    event = read_generic({"repo": "core", "ref": "main", "commit": C1.upper()})
+    event = read_generic(NO_HEADERS, {"repo": "core", "ref": "main", "commit": C1.upper()})
     assert (event.place.name, event.ref, event.alternatives) == ("core", Ref("branch", "main"), (Ref("tag", "main"),))
     assert (event.commit, event.asked) == (C1, True)
-    assert read_generic({"originUri": "https://host/a/b"}).ref is None
-    assert read_generic({"repo": "core", "ref": "refs/tags/v1"}).ref == Ref("tag", "v1")
-    assert read_generic({"repo": "core", "ref": "pull/12"}).ref == Ref("pull", "12")
+    assert read_generic(NO_HEADERS, {"originUri": "https://host/a/b"}).ref is None
+    assert read_generic(NO_HEADERS, {"repo": "core", "ref": "refs/tags/v1"}).ref == Ref("tag", "v1")
+    assert read_generic(NO_HEADERS, {"repo": "core", "ref": "pull/12"}).ref == Ref("pull", "12")
 
 
 @pytest.mark.parametrize(
@@ -147,9 +149,9 @@ def test_anybody_can_say_that_a_version_moved():
 )
 def test_a_wrong_generic_body_is_refused(body):
     with pytest.raises(UsageError):
-        read_generic(body)
+        read_generic(NO_HEADERS, body)
 
 
 def test_an_unknown_field_is_named():
     with pytest.raises(UnknownName, match="branch"):
-        read_generic({"repo": "core", "branch": "main"})
+        read_generic(NO_HEADERS, {"repo": "core", "branch": "main"})

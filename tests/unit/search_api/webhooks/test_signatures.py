@@ -7,7 +7,10 @@ from hashlib import sha256
 import pytest
 from werkzeug.datastructures import Headers
 
-from codequarry.search_api.webhooks import signatures
+from codequarry.search_api.webhooks import generic as generic_provider
+from codequarry.search_api.webhooks import gitea, github
+from codequarry.search_api.webhooks import gitlab as gitlab_provider
+from codequarry.search_api.webhooks.provider import SignedDelivery
 from codequarry.shared.errors import Unauthorized
 
 BODY = b'{"ref": "refs/heads/main"}'
@@ -16,12 +19,14 @@ NOW = 1_700_000_000
 
 
 def with_headers(check):
-    """Return a check that takes its headers as a dictionary."""
-    return lambda headers, *rest: check(Headers(headers), *rest)
+    """Return a check that takes headers, body and secrets, and the time where that is signed."""
+    return lambda headers, body, secrets, now=NOW, tolerance=300: check(
+        SignedDelivery(Headers(headers), body, secrets, now, tolerance)
+    )
 
 
-check_github, check_gitea = with_headers(signatures.check_github), with_headers(signatures.check_gitea)
-check_gitlab, check_generic = with_headers(signatures.check_gitlab), with_headers(signatures.check_generic)
+check_github, check_gitea = with_headers(github.check_github), with_headers(gitea.check_gitea)
+check_gitlab, check_generic = with_headers(gitlab_provider.check_gitlab), with_headers(generic_provider.check_generic)
 
 
 def hexadecimal(secret, signed=BODY):

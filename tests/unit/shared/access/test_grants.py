@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from codequarry.shared.access.grants import LOST, OWNER, PENDING, Grant, Principal, permitted_catalog, permitted_head
+from codequarry.shared.catalog.repositories import Repository
 from codequarry.shared.errors import Forbidden
 from codequarry.shared.model import PathGlobs
-from codequarry.shared.repositories.catalog import Repository
 from codequarry.shared.versions.head import Head, Timeline
 
 DOCS = PathGlobs(("docs/",))

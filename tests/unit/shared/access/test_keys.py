@@ -33,12 +33,12 @@ from codequarry.shared.access.keys import (
     used,
     withdrawn,
 )
+from codequarry.shared.catalog.ledger import change_head, read_head
+from codequarry.shared.catalog.repositories import Repository, claim_repository, read_repository
 from codequarry.shared.errors import IndexMoved, NotIndexed, UnknownName, UsageError
 from codequarry.shared.model import PathGlobs
-from codequarry.shared.repositories.catalog import Repository, claim_repository, read_repository
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.versions.head import Move
-from codequarry.shared.versions.ledger import change_head, read_head
 from codequarry.shared.versions.transactions import new_timeline
 
 CORE = Repository("core", "https://example.org/core", "main", id="a" * 16)

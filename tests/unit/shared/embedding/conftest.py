@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from codequarry.shared.embedding.known import find_model
 from codequarry.shared.embedding.openai_compatible import OpenAICompatibleEmbedder
-from codequarry.shared.embedding.patience import Patience
+from codequarry.shared.embedding.retries import Patience
+from codequarry.shared.known_models import find_model
 from codequarry.shared.settings.config import EmbeddingSettings
 
 DIMENSION = 8
@@ -155,10 +155,10 @@ def connect(server: EmbeddingServer) -> Iterator[Connect]:
     """Return a function that opens an embedder on the server; its waits are short, its settings are given."""
     opened: list[OpenAICompatibleEmbedder] = []
 
-    def connect(patience: Patience | None = None, **settings: Any) -> OpenAICompatibleEmbedder:
+    def connect(patience: Patience | None = None, prompt: bool = False, **settings: Any) -> OpenAICompatibleEmbedder:
         given = EmbeddingSettings(**{"model": "some-model", "base_url": server.url, "api_key": "sk-secret"} | settings)
         quick = Patience(given.max_retries, given.timeout_seconds, first_wait=0.01, longest_wait=0.05, jitter=0.0)
-        opened.append(OpenAICompatibleEmbedder(given, find_model(given.model), patience or quick))
+        opened.append(OpenAICompatibleEmbedder(given, find_model(given.model), patience or quick, prompt=prompt))
         return opened[-1]
 
     yield connect

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codequarry.shared.embedding.built_in import open_built_in
 from codequarry.shared.embedding.cache import embed_with_cache, vector_key
+from codequarry.shared.embedding.factory import open_built_in
 from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.errors import EmbeddingError, TextsRefused
 from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codequarry.shared import pulse
-from codequarry.shared.embedding import patience, prompt
-from codequarry.shared.embedding.patience import Patience
+from codequarry.shared.embedding import prompt, retries
+from codequarry.shared.embedding.retries import Patience
 from codequarry.shared.errors import EmbedderUnavailable
-from codequarry.shared.haste import hurried
+from codequarry.shared.liveness import pulse
 
 SOON = 60
 # Longer than any test run: who waits for it never comes back.
@@ -23,7 +22,7 @@ def _only_signs_end_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulse, "PATIENCE_SECONDS", 0.02)
     monkeypatch.setattr(pulse, "AGAIN_SECONDS", 0.02)
     monkeypatch.setattr(pulse, "LEFT_ALONE_SECONDS", FOR_EVER)
-    monkeypatch.setattr(patience, "QUERY_TIMEOUT_SECONDS", SOON)
+    monkeypatch.setattr(retries, "QUERY_TIMEOUT_SECONDS", SOON)
 
 
 @pytest.fixture
@@ -79,5 +78,5 @@ def test_a_query_ends_at_its_limit_also_where_there_is_life_and_is_not_repeated(
 @pytest.mark.usefixtures("_quick_signs")
 def test_a_dimension_that_somebody_waits_for_is_not_waited_for_longer_than_a_query(server: Any, connect: Any) -> None:
     server.talks.clear()
-    with hurried(), pytest.raises(EmbedderUnavailable, match="shows no sign of life"):
-        connect(max_retries=6, timeout_seconds=FOR_EVER).dimension  # noqa: B018 - it asks the server
+    with pytest.raises(EmbedderUnavailable, match="shows no sign of life"):
+        connect(max_retries=6, timeout_seconds=FOR_EVER, prompt=True).dimension  # noqa: B018 - it asks the server

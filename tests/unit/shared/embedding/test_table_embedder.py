@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from codequarry.shared.embedding.comparison import explains
-from codequarry.shared.embedding.known import TABLE_FILES
 from codequarry.shared.embedding.table_embedder import TableEmbedder, is_table_folder
 from codequarry.shared.embedding.token_table import SCALES, TokenTable
 from codequarry.shared.embedding.vocabulary import Vocabulary
 from codequarry.shared.errors import EmbeddingError, UsageError
+from codequarry.shared.known_models import TABLE_FILES
 from codequarry.shared.settings.config import EmbeddingSettings
 
 TOKENS = ["get", "user", "by", "id", "query", "text", *(f"##{one}" for one in "abcdefghijklmnopqrstuvwxyz"), "##quux"]

@@ -1,6 +1,6 @@
 import pytest
 
-from codequarry.shared.embedding.built_in import open_built_in
+from codequarry.shared.embedding.factory import open_built_in
 from codequarry.shared.embedding.tokens import count_tokens, estimate_tokens, pieces
 from codequarry.shared.settings.config import EmbeddingSettings
 

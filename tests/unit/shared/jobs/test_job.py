@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from codequarry.shared.errors import Conflict, WrongState
-from codequarry.shared.jobs.job import MAX_RETRY_SECONDS, Job, JobRequest, new_job, now
+from codequarry.shared.jobs.job import MAX_RETRY_SECONDS, Job, JobRequest, new_job
 from codequarry.shared.jobs.lifecycle import (
     MAX_ATTEMPTS,
     MAX_BUSY_SECONDS,
@@ -22,6 +22,7 @@ from codequarry.shared.jobs.lifecycle import (
     put_off,
     retried,
 )
+from codequarry.shared.timestamps import now
 from codequarry.shared.versions.refs import Ref
 
 REQUEST = JobRequest("core", "https://example.org/core", "dev", (Ref("branch", "dev"), Ref("tag", "dev")), priority=6)

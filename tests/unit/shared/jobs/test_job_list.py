@@ -6,7 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from codequarry.shared.catalog.deliveries import end_delivery, new_delivery
+from codequarry.shared.catalog.ledger import change_head
 from codequarry.shared.errors import IndexMoved, NotIndexed, StoreUnavailable, WrongState
+from codequarry.shared.jobs.housekeeping import forget_old, tidy
 from codequarry.shared.jobs.job import PRIORITIES, JobRequest
 from codequarry.shared.jobs.job_list import (
     change_job,
@@ -19,10 +22,7 @@ from codequarry.shared.jobs.job_list import (
     submit_within,
 )
 from codequarry.shared.jobs.lifecycle import beaten, cancelled, ended, failed_once, retried
-from codequarry.shared.jobs.tidying import forget_old, tidy
-from codequarry.shared.triggers.deliveries import end_delivery, new_delivery
-from codequarry.shared.versions.ledger import change_head
-from codequarry.shared.versions.moving import hold_still, leave, let_go
+from codequarry.shared.versions.moves import hold_still, leave, let_go
 
 
 @pytest.fixture

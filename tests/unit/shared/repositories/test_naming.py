@@ -1,8 +1,8 @@
 import pytest
 
 from codequarry.ingest.git.origins import parse_origin
+from codequarry.shared.catalog.repositories import list_repositories
 from codequarry.shared.errors import UsageError
-from codequarry.shared.repositories.catalog import access_labels, list_repositories
 from codequarry.shared.repositories.naming import check_name, claim, find_repository
 
 
@@ -54,8 +54,3 @@ def test_the_catalog_never_holds_a_secret(store):
     claim(store, parse_origin("https://me:secret@host/one/project"), None, "main")
     assert find_repository(store, parse_origin("https://host/one/project")) is not None
     assert "secret" not in repr(list_repositories(store))
-
-
-def test_a_grant_can_name_the_repository_or_any_folder_above_a_file():
-    assert access_labels("r", "a.py") == ("r",)
-    assert access_labels("r", "src/deep/a.py") == ("r", "r/src", "r/src/deep")

@@ -6,7 +6,8 @@ import pytest
 
 from codequarry.shared.errors import UsageError
 from codequarry.shared.repositories.origin_rules import accepted_origin, allowed_addresses
-from codequarry.shared.settings.config import ApiSettings, GitSettings, SettingsModel
+from codequarry.shared.settings.config import ApiSettings, SettingsModel
+from codequarry.shared.settings.git import GitSettings
 
 PUBLIC = "93.184.216.34"
 

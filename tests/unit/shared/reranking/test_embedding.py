@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from codequarry.shared.arrays import Matrix, Vector
 from codequarry.shared.embedding.factory import open_embedder
-from codequarry.shared.embedding.port import Embedder, Matrix, Vector
+from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.reranking.embedding import EmbeddingReranker, RecentVectors
 from codequarry.shared.settings.config import EmbeddingSettings
 

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from codequarry.shared.embedding.known import DEFAULT, TABLE_FILES
 from codequarry.shared.errors import CodequarryError, EmbeddingError, UnknownName, UsageError
+from codequarry.shared.known_models import DEFAULT, TABLE_FILES
 from codequarry.shared.reranking.factory import open_reranker
 from codequarry.shared.settings.reranking import RerankingSettings
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from codequarry.shared.embedding.known import ONNX_FILES, TABLE_FILES
 from codequarry.shared.errors import UnknownName, UsageError
+from codequarry.shared.known_models import ONNX_FILES, TABLE_FILES
 from codequarry.shared.settings.config import LEAVES, LoadedSettings, SettingsModel, load_settings
 from codequarry.shared.settings.sources import variable_of, without_accounts
 

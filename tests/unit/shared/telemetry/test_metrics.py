@@ -8,19 +8,19 @@ from urllib.error import HTTPError
 
 import pytest
 
-from codequarry.shared.errors import EmbedderUnavailable, StoreUnavailable, UsageError
-from codequarry.shared.jobs.job import PRIORITIES, JobRequest
-from codequarry.shared.jobs.job_list import change_job, claim, submit
-from codequarry.shared.jobs.lifecycle import cancelled, ended
-from codequarry.shared.repositories.catalog import RefHead, read_ref_head, save_ref_head
-from codequarry.shared.telemetry import metrics
-from codequarry.shared.telemetry.catalog_metrics import (
+from codequarry.search_api.http.catalog_metrics import (
     ENDED_KEPT_SECONDS,
     KEPT_SECONDS,
     CatalogMetrics,
     behind,
     behind_samples,
 )
+from codequarry.shared.catalog.repositories import RefHead, read_ref_head, save_ref_head
+from codequarry.shared.errors import EmbedderUnavailable, StoreUnavailable, UsageError
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest
+from codequarry.shared.jobs.job_list import change_job, claim, submit
+from codequarry.shared.jobs.lifecycle import cancelled, ended
+from codequarry.shared.telemetry import metrics
 from codequarry.shared.telemetry.instruments import METRICS
 from codequarry.shared.telemetry.metrics_server import MetricsServer
 from codequarry.shared.versions.head import Head, Timeline

@@ -70,7 +70,7 @@ def make_row() -> Callable[..., ChunkRow]:
             ordinal=ordinal,
             symbol_name=f"name{ordinal}",
         )
-        return ChunkRow(chunk, Tokens(path="py", body=body), timeline, born, ("quarry",), key)
+        return ChunkRow(chunk, Tokens(path="py", body=body), timeline, born, key)
 
     return make
 

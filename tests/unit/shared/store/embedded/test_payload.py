@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codequarry.shared.model import Chunk, ChunkRow, StrideInfo, Tokens
-from codequarry.shared.repositories.catalog import access_labels
-from codequarry.shared.store.embedded.payload import decode, decode_labelled, encode
+from codequarry.shared.store.embedded.payload import decode, encode
 
 # Lone surrogates too: a file that is not quite UTF-8 may leave them in its text.
 TEXT = st.text(st.characters(), max_size=40)
@@ -30,17 +29,15 @@ TOKENS = st.builds(Tokens, WORDS, WORDS, WORDS, WORDS, WORDS)
 
 
 @settings(deadline=None)
-@given(CHUNKS, TOKENS, st.none() | st.lists(TEXT, max_size=3).map(tuple))
-def test_every_field_comes_back(chunk, tokens, labels):
-    labels = access_labels(chunk.repo, chunk.path) if labels is None else labels
-    body = encode(ChunkRow(chunk, tokens, 1, 2, labels, "key"))
+@given(CHUNKS, TOKENS)
+def test_every_field_comes_back(chunk, tokens):
+    body = encode(ChunkRow(chunk, tokens, 1, 2, "key"))
     assert decode(body) == (chunk, tokens)
-    assert decode_labelled(body) == (chunk, tokens, labels)
 
 
 def test_a_typical_chunk_takes_less_than_half_of_its_text_and_tokens():
     text = "def total(items):\n    return sum(item.price * item.count for item in items if item.valid)\n" * 12
     words = "def total items return sum item price item count for item in items if item valid " * 12
     chunk = Chunk("id", "repo", "a.py", "b" * 40, "python", "function", 1, 24, 0, len(text), text, "h" * 64)
-    row = ChunkRow(chunk, Tokens(body=words.strip()), 1, 2, ("repo",), "key")
+    row = ChunkRow(chunk, Tokens(body=words.strip()), 1, 2, "key")
     assert len(encode(row)) < (len(text) + len(words)) / 2

@@ -13,7 +13,7 @@ import pytest
 
 from codequarry.shared.model import Layer, Snapshot
 from codequarry.shared.store.embedded.store import EmbeddedStore
-from codequarry.shared.store.port import RecallQuery
+from codequarry.shared.store.records import RecallQuery
 
 WORKER = Path(__file__).parent / "worker.py"
 DIMENSION = 64

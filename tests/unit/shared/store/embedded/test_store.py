@@ -10,9 +10,9 @@ import pytest
 
 from codequarry.shared.errors import ModelMismatch, StoreUnavailable, UsageError
 from codequarry.shared.model import Filters, Layer, PathGlobs, Snapshot
-from codequarry.shared.store.embedded import collecting, columns
+from codequarry.shared.store.embedded import columns, deletion
 from codequarry.shared.store.embedded.store import EmbeddedStore
-from codequarry.shared.store.port import RecallQuery, StoredRow
+from codequarry.shared.store.records import RecallQuery, StoredRow
 
 HEAD = Snapshot((Layer((1,), 1000),))
 DIMENSION = 8
@@ -295,7 +295,7 @@ class TestRoom:
         assert store.cached_vectors([make_row("7.py").vector_key]) == {}
 
     def test_many_rows_are_collected_in_several_transactions(self, store, make_row, put, monkeypatch):
-        monkeypatch.setattr(collecting, "_DELETED_AT_ONCE", 3)
+        monkeypatch.setattr(deletion, "_DELETED_AT_ONCE", 3)
         put(store, *(make_row(f"{number}.py") for number in range(20)))
         store.retire(1, 3, [f"{number}.py" for number in range(19)], [])
         assert store.collect(1, -1, 3, []) == 38

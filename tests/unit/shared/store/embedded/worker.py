@@ -28,7 +28,7 @@ def make_row(timeline: int, number: int, path: str, ordinal: int) -> ChunkRow:
     chunk = Chunk(
         key, "quarry", path, f"blob {number}", "python", "function", 1, 2, 0, len(text), text, "hash", ordinal=ordinal
     )
-    return ChunkRow(chunk, Tokens(body=text.replace("/", " ")), timeline, number, ("quarry",), key)
+    return ChunkRow(chunk, Tokens(body=text.replace("/", " ")), timeline, number, key)
 
 
 def create(store: EmbeddedStore, timeline: int, number: int, paths: tuple[str, ...]) -> None:

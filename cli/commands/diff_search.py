@@ -1,0 +1,116 @@
+"""`codequarry diff-search`: what became of the answers to a question between two versions."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from difflib import unified_diff
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from codequarry.cli.options.search_options import Repos
+from codequarry.cli.session.session import Json, load, workplace
+from codequarry.cli.terminal.console import note, safe_line, write, write_answer
+from codequarry.cli.terminal.hits import headline
+from codequarry.shared.control_characters import visible
+
+if TYPE_CHECKING:
+    from codequarry.search_api.answers.comparison import ComparisonAnswer, Difference
+    from codequarry.search_api.answers.hits import CodeChunk
+
+DEFAULT_LINES = 8
+RESULTS_FOR_A_PERSON = 10
+# What stands at the top of a unified diff.
+HEADER_LINES = 2
+_COLOURS = {"added": "green", "removed": "red", "moved": "blue", "changed": "yellow"}
+
+
+def diff_search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, a name; repo: lang: path: symbol: filter.")],
+    before: Annotated[str, typer.Option("--from", metavar="A", help="A branch, tag, pull/12 or commit.")],
+    after: Annotated[str, typer.Option("--to", metavar="B", help="The version that it is compared with.")],
+    repo: Repos = None,
+    top_k: Annotated[
+        int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="How many results; 10, with --json 20.")
+    ] = None,
+    max_per_file: Annotated[int | None, typer.Option(metavar="N", help="Most results from one file.")] = None,
+    no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave test code out.")] = False,
+    show_all: Annotated[bool, typer.Option("--all", help="Show also what is the same in both.")] = False,
+    lines: Annotated[
+        int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code to show for each result.")
+    ] = DEFAULT_LINES,
+    as_json: Json = False,
+) -> None:
+    """Compare two indexed versions by a question.
+
+    Tells what was added, removed, moved or changed among the code that answers it.
+    """
+    options = {
+        "top_k": RESULTS_FOR_A_PERSON if top_k is None and not as_json else top_k,
+        "max_per_file": max_per_file,
+        "filters": {"repo": repo} if repo else None,
+        "include_tests": False if no_tests else None,
+        "all": show_all or None,
+    }
+    body = {"query": query, "from": before, "to": after}
+    answer = _ask(context, body | {name: value for name, value in options.items() if value is not None})
+    if as_json:
+        write_answer(answer)
+        return
+    several = len({one.repo for one in answer.freshness}) > 1
+    for index, one in enumerate(answer.results):
+        if index:
+            write()
+        _show(one, lines, several)
+    for remark in _remarks(answer):
+        note(remark)
+
+
+def _ask(context: typer.Context, body: Mapping[str, Any]) -> "ComparisonAnswer":
+    from codequarry.search_api.query.diff_request import parse_diff
+    from codequarry.search_api.search.comparison import compare
+    from codequarry.search_api.search.engine import SearchEngine
+
+    request = parse_diff(body)
+    with workplace(load(context).settings) as place:
+        engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded)
+        return compare(engine, request)
+
+
+def _show(one: "Difference", lines: int, several: bool) -> None:
+    old, new = one.before, one.after
+    shown = new or old
+    assert shown is not None, "it is in one of the versions"
+    place, symbol, kind = headline(shown)
+    if old and one.change == "moved":
+        place = f"{headline(old)[0]} -> {place}"
+    fields = [one.change, place, symbol, kind, f"{one.score:.2f}", safe_line(one.repo) if several else ""]
+    head = "  ".join(field for field in fields if field)
+    if sys.stdout.isatty():
+        typer.secho(visible(head), fg=_COLOURS.get(one.change))
+    else:
+        write(head)
+    for line in changed_lines(old, new, lines):
+        write(f"    {line}".rstrip())
+
+
+def changed_lines(old: "CodeChunk | None", new: "CodeChunk | None", most: int) -> Iterator[str]:
+    """Yield lines of code, with a sign before them: - was, + is."""
+    was, is_now = (one.text.splitlines() if one else [] for one in (old, new))
+    # The names of two files come first; a line of code has a sign before it, so that it never looks like a border.
+    unified = islice(unified_diff(was, is_now, lineterm="", n=1), HEADER_LINES, None)
+    found = [line for line in unified if not line.startswith("@@")]
+    yield from found[:most]
+    if most and len(found) > most:
+        yield f"… {len(found) - most} more lines"
+
+
+def _remarks(answer: "ComparisonAnswer") -> Iterator[str]:
+    if answer.reason:
+        yield f"no results: {answer.reason}"
+    counts = ", ".join(f"{number} {change}" for change, number in answer.counts.items() if number)
+    if counts:
+        yield f"among the hits: {counts}"
+    if answer.degraded:
+        yield f"note: answered without {', '.join(answer.degraded)}; codequarry doctor says why"

@@ -1,0 +1,132 @@
+"""`codequarry repos`: the repositories of the index."""
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from codequarry.cli.commands import repos_add, repos_collect
+from codequarry.cli.options.version_options import asked_ref
+from codequarry.cli.session.session import Json, examples, load, workplace
+from codequarry.cli.terminal.console import count, note, write_answer, write_json, write_table
+from codequarry.shared.errors import UsageError
+
+if TYPE_CHECKING:
+    from codequarry.search_api.answers.repositories import IndexedRepository, IndexedVersion
+    from codequarry.shared.versions.refs import Ref
+
+app = typer.Typer(
+    help="Add, list, rename and remove repositories, give up old commits.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.command("list", epilog=examples("repos list", "repos list --json"))
+def list_repos(context: typer.Context, as_json: Json = False) -> None:
+    """List the repositories, their versions and their state."""
+    from codequarry.search_api.answers.repositories import Repositories
+    from codequarry.search_api.versions.catalog import Catalog
+    from codequarry.search_api.versions.repositories import describe
+
+    with workplace(load(context).settings) as place:
+        described = describe(Catalog(place.store))
+    if as_json:
+        write_answer(Repositories(described))
+        return
+    if not described:
+        note("nothing is indexed yet: codequarry index PATH_OR_URL")
+        return
+    write_table([row for one in described for row in _rows(one)], right=(3, 4))
+
+
+@app.command("rm", epilog=examples("repos rm flask --yes", "repos rm flask --branch experiment"))
+def remove(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of an indexed repository.")],
+    branch: Annotated[str | None, typer.Option(metavar="B", help="Only this branch.")] = None,
+    tag: Annotated[str | None, typer.Option(metavar="T", help="Only this tag.")] = None,
+    commit: Annotated[str | None, typer.Option(metavar="SHA", help="Only what was indexed as this commit.")] = None,
+    pull: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only this pull request.")] = None,
+    workspace: Annotated[str | None, typer.Option(metavar="PATH", help="Only this working tree.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Remove a repository, or one version of it.
+
+    A repository goes with its chunks, its mirror, and the vectors that no other one uses. A version is a layer that
+    `codequarry index` can make again at any time: removing it asks nothing.
+    """
+    ref = asked_ref(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
+    if ref is not None:
+        _remove_version(context, name, ref, as_json)
+        return
+    if not yes and not sys.stdin.isatty():
+        raise UsageError(f"removing {name} cannot be undone; say --yes where nobody can be asked")
+    with workplace(load(context).settings) as place:
+        if not yes and not typer.confirm(f"Remove {name} and all its chunks from the index?", err=True):
+            raise typer.Abort
+        from codequarry.ingest.removal.removal import remove_repository
+        from codequarry.shared.jobs.job_list import cancel_jobs_of
+
+        cancel_jobs_of(place.store, name)
+        remove_repository(name, place.store, place.settings)
+    if as_json:
+        write_json({"removed": name})
+    else:
+        note(f"removed {name}")
+
+
+def _remove_version(context: typer.Context, name: str, ref: "Ref", as_json: bool) -> None:
+    with workplace(load(context).settings) as place:
+        from codequarry.ingest.removal.removal import remove_version
+
+        removed = remove_version(name, ref, place.store, place.settings)
+    if as_json:
+        write_json({"removed": name, "ref": removed.name})
+    else:
+        note(f"removed {removed.name} of {name}")
+
+
+_ADD = examples(
+    "repos add https://github.com/pallets/flask --tag 3.0.0",
+    "repos add --github-org pallets --exclude '*-sphinx-*' --dry-run",
+    "repos add --gitlab-group team/backend --api-url https://git.example/api/v4",
+)
+app.command("add", epilog=_ADD)(repos_add.add)
+app.command("rename", epilog=examples("repos rename flask web-flask"))(repos_add.rename)
+_COLLECT = examples("repos collect", "repos collect flask --dry-run", "repos collect --gone")
+app.command("collect", epilog=_COLLECT)(repos_collect.collect)
+
+
+def _rows(repository: "IndexedRepository") -> Iterator[tuple[object, ...]]:
+    """Yield a line for the repository, which is its default branch, and one for each other version."""
+    state = repository.state if repository.percent is None else f"{repository.state} {repository.percent} %"
+    failed = {failure.ref: f"failed: {failure.reason}" for failure in repository.failures}
+    how = failed.pop(repository.branch, "") or _behind(repository) or state
+    yield (repository.name, repository.branch, *_extent(repository), how, repository.origin)
+    for version in repository.versions:
+        if (version.kind, version.ref) != ("branch", repository.branch):
+            why = failed.pop(version.ref, "") or _gone(version)
+            yield ("", version.ref, *_extent(version), why or _behind(version) or version.kind, "")
+    for ref, why in failed.items():
+        yield ("", ref, "-", "", "", why, "")
+
+
+def _gone(version: "IndexedVersion") -> str:
+    from codequarry.ingest.garbage_collection.deleted_workspaces import is_gone
+    from codequarry.shared.versions.refs import Ref
+
+    if version.kind != "workspace":
+        return ""
+    return "no such folder here" if is_gone(Ref("workspace", version.ref.removeprefix("workspace:"))) else ""
+
+
+def _extent(shown: "IndexedRepository | IndexedVersion") -> tuple[str, str, str]:
+    # The command line is the owner's, who sees all counts.
+    return (shown.indexed_commit or "-")[:12], count(shown.files or 0, "file"), count(shown.chunks or 0, "chunk")
+
+
+def _behind(shown: "IndexedRepository | IndexedVersion") -> str:
+    return f"{count(shown.commits_behind, 'commit')} behind" if shown.commits_behind else ""

@@ -1,0 +1,134 @@
+"""`codequarry search`: a question, and the places in the code that answer it."""
+
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from codequarry.cli.options.search_options import (
+    Branch,
+    Commit,
+    Languages,
+    Names,
+    Paths,
+    Pull,
+    Repos,
+    Tag,
+    Workspace,
+    version_filter,
+)
+from codequarry.cli.session.session import Json, load, log_warnings, workplace
+from codequarry.cli.terminal.console import note, write_answer
+from codequarry.shared.errors import UsageError
+
+if TYPE_CHECKING:
+    from codequarry.search_api.answers.hits import SearchAnswer
+
+DEFAULT_LINES = 6
+# Fewer than the API's 20: the best hit shall not be scrolled off the screen.
+RESULTS_FOR_A_PERSON = 10
+
+
+def search(  # one parameter a flag: the signature is the documentation
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, a name; repo: lang: path: symbol: filter.")],
+    repo: Repos = None,
+    language: Languages = None,
+    path: Paths = None,
+    symbol_type: Annotated[
+        Names, typer.Option("--type", metavar="TYPE", help="Only function, method, class, documentation, …")
+    ] = None,
+    branch: Branch = None,
+    tag: Tag = None,
+    commit: Commit = None,
+    pull: Pull = None,
+    workspace: Workspace = None,
+    top_k: Annotated[
+        int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="How many results; 10, with --json 20.")
+    ] = None,
+    other: Annotated[
+        Names, typer.Option("--filter", metavar="FIELD=VALUE", help="Only chunks with this value (repeatable).")
+    ] = None,
+    max_per_file: Annotated[int | None, typer.Option(metavar="N", help="Most results from one file.")] = None,
+    no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave test code out.")] = False,
+    cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where an answer ended.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")] = False,
+    rerank: Annotated[
+        bool | None,
+        typer.Option("--rerank/--no-rerank", help="Score the best candidates once more with [reranking] model."),
+    ] = None,
+    lines: Annotated[
+        int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code to show for each result.")
+    ] = DEFAULT_LINES,
+    as_json: Json = False,
+) -> None:
+    """Search the indexed repositories.
+
+    At the default branch of each, or at the version that is named.
+    """
+    filters: dict[str, Names] = {"repo": repo, "language": language, "path": path, "symbol_type": symbol_type}
+    filters |= {name: [value] for name, value in version_filter(branch, tag, commit, pull, workspace).items()}
+    options = {
+        "top_k": top_k,
+        "max_per_file": max_per_file,
+        "cursor": cursor,
+        "explain": True if explain else None,
+        "rerank": rerank,
+    }
+    body: dict[str, Any] = {"query": query}
+    body |= {name: value for name, value in options.items() if value is not None}
+    if no_tests:
+        body["include_tests"] = False
+    if given := _filters(filters, other or ()):
+        body["filters"] = given
+    answer = _ask(context, body, for_person=not as_json)
+    if as_json:
+        write_answer(answer)
+        return
+    from codequarry.cli.terminal.hits import remarks, show
+
+    show(answer, query, lines)
+    for remark in remarks(answer, sys.stderr.isatty()):
+        note(remark)
+
+
+def _filters(flags: Mapping[str, Names], pairs: Sequence[str]) -> dict[str, list[str]]:
+    """Return the filters of the flags and of ``FIELD=VALUE`` pairs; the API says which fields there are."""
+    given = {name: list(values) for name, values in flags.items() if values}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not separator:
+            raise UsageError(f"--filter '{pair}': write FIELD=VALUE, as in kind_of_file=source")
+        given.setdefault(name, []).append(value)
+    return given
+
+
+def _ask(context: typer.Context, body: dict[str, Any], *, for_person: bool) -> "SearchAnswer":
+    """Return what the API would answer."""
+    from codequarry.search_api.query.request import parse_request
+    from codequarry.search_api.ranking.second_stage import second_stage
+    from codequarry.search_api.search.engine import SearchEngine
+
+    # Who asks for it here may also switch it on here.
+    settings = load(context, {"reranking.enabled": body.get("rerank") or None}).settings
+    if for_person and not body.get("rerank", settings.reranking.enabled):
+        body = {"top_k": RESULTS_FOR_A_PERSON, **body}
+    request = parse_request(body, reranking=settings.reranking)
+    with workplace(settings) as place, ExitStack() as stack:
+        second = second_stage(settings)
+        if second is not None:
+            stack.callback(second.close)
+            _log_nothing_twice()
+        engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded, second)
+        return engine.search(request)
+
+
+def _log_nothing_twice() -> None:
+    """Log warnings, but not what a second stage could not do: the answer says so; only what nobody foresaw."""
+    from codequarry.search_api.ranking.second_stage import LOGGER
+
+    log_warnings()
+    logging.getLogger(LOGGER).setLevel(logging.ERROR)

@@ -1,0 +1,78 @@
+"""Doing jobs that a command has just asked for, where no service or worker is to do them."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from codequarry.cli.terminal import progress
+from codequarry.cli.terminal.console import count, note, safe_line
+from codequarry.shared.errors import QueueUnavailable
+
+if TYPE_CHECKING:
+    from codequarry.cli.session.session import Workplace
+    from codequarry.shared.jobs.job import Job
+    from codequarry.shared.settings.config import SettingsModel
+
+
+def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> tuple[list["Job"], bool]:
+    """Do jobs one after the other; return them as they are then, and whether all went well that was done here.
+
+    With ``detach``, or where a queue wakes workers, they are left to these; one that a running service has taken is
+    left to it.
+    """
+    if detach or place.settings.queue.url:
+        tell_workers(jobs, place.settings)
+        note(f"{count(len(jobs), 'job')} left to the service or the workers: codequarry jobs list")
+        return list(jobs), True
+    from codequarry.ingest.transaction.holder import is_gone
+    from codequarry.shared.jobs.housekeeping import tidy
+    from codequarry.shared.telemetry.logs import configure_logs
+
+    configure_logs("error", as_json=False)
+    tidy(place.store, lambda job: is_gone(job.holder))
+    with progress.shown() as observe:
+        done = [_do(job, place, lambda _, shown: observe(shown)) for job in jobs]
+    # One that waits with an error is left to a service that need not be there.
+    return done, not any(job.state == "failed" or (job.state == "queued" and job.error) for job in done)
+
+
+def tell_workers(jobs: Sequence["Job"], settings: "SettingsModel") -> None:
+    """Tell workers of jobs, where a queue wakes them; if it does not answer, ``codequarry beat`` tells them later."""
+    if settings.queue.url is None:
+        return
+    from codequarry.ingest.workers.app import CeleryMessages, make_app
+
+    app, _ = make_app(settings)
+    messages = CeleryMessages(app, settings)
+    with suppress(QueueUnavailable):
+        for job in jobs:
+            messages.tell(job)
+
+
+def _do(job: "Job", place: "Workplace", attend: "Callable[..., None]") -> "Job":
+    from codequarry.ingest.request.index_request import Workshop
+    from codequarry.ingest.transaction.holder import new_holder, retire_holder
+    from codequarry.ingest.workers.job_runner import run_job
+    from codequarry.shared.jobs.job_list import claim, read_job
+
+    holder = new_holder()
+    try:
+        taken = claim(place.store, job.id, holder)
+        if taken:
+            workshop = Workshop(place.store, place.embedder, place.settings)
+            run_job(taken, holder, lambda: workshop, attend)
+    finally:
+        retire_holder(holder)
+    done = read_job(place.store, job.id) or job
+    _tell(done)
+    return done
+
+
+def _tell(job: "Job") -> None:
+    what = safe_line(f"{job.repo} {job.ref}".rstrip())
+    if job.state == "done":
+        note(f"{what}: {'removed' if job.kind == 'remove' else f'indexed at {job.commit[:12]}'}")
+    else:
+        why = f": {safe_line(job.error)}" if job.error else ""
+        later = "; codequarry serve or a worker tries again" if job.state == "queued" else ""
+        note(f"{what}: {job.state}{why}{later}")

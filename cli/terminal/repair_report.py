@@ -1,0 +1,51 @@
+"""What `codequarry fsck --repair` does with a damaged database, and what it says of that."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from codequarry.cli.terminal import progress
+from codequarry.cli.terminal.console import count, note, safe_line, write
+
+if TYPE_CHECKING:
+    from codequarry.ingest.repair.report import RepairReport
+    from codequarry.shared.settings.config import SettingsModel
+
+
+def rebuild(settings: "SettingsModel") -> "RepairReport":
+    """Make the damaged index of the data folder whole again."""
+    from codequarry.ingest.repair.repair import repair_index
+
+    with progress.shown() as observe:
+        return repair_index(settings, lambda text: note(f"repair: {text}"), observe)
+
+
+def drop_unfinished(settings: "SettingsModel") -> None:
+    """Delete what an interrupted repair left of an index that is whole."""
+    from codequarry.ingest.repair.repair import drop_unfinished
+
+    drop_unfinished(settings)
+
+
+def body(done: "RepairReport | None") -> dict[str, Any]:
+    """Return what --json says of a rebuilt index; nothing where none was rebuilt."""
+    return {"rebuilt": asdict(done)} if done else {}
+
+
+def show(done: "RepairReport") -> None:
+    """Say what was brought over and made again, and everything that is lost."""
+    write(
+        f"index rebuilt: {done.damaged_pages:,} of {count(done.pages, 'page')} were damaged; "
+        f"{count(done.files, 'file version')} and {count(done.vectors, 'vector')} brought over, "
+        f"{count(done.files_again, 'file version')} read from git again, {count(done.embedded, 'text')} embedded"
+    )
+    for name in done.versions_again:
+        write(f"  indexed again: {safe_line(name)}")
+    for one in done.lost:
+        paths = f" ({', '.join(one.paths)})" if one.paths else ""
+        write(safe_line(f"  lost: {one.kind} {one.name}: {one.detail}{paths}"))
+    if done.kept_folder:
+        note(
+            f"the damaged index is kept in {safe_line(done.kept_folder)}; delete it when nothing more is wanted from it"
+        )
+    else:
+        write("  nothing is lost")

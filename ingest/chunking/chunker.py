@@ -1,0 +1,117 @@
+"""One file version to chunks: the only door of this package for the pipeline."""
+
+import hashlib
+
+from codequarry.ingest.chunking.code import code_pieces
+from codequarry.ingest.chunking.grammar import spec_for
+from codequarry.ingest.chunking.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES
+from codequarry.ingest.chunking.markdown import markdown_pieces
+from codequarry.ingest.chunking.pieces import Piece, Sizes, cut_rows
+from codequarry.ingest.chunking.source_file import SourceFile
+from codequarry.ingest.chunking.text import SourceText
+from codequarry.ingest.chunking.version import CHUNKER_VERSION
+from codequarry.shared.model import Chunk, SymbolType
+
+# A part never begins with a blank row while another border is in reach.
+_BLANK = 1_000
+# A row that closes what others opened belongs to them.
+_CLOSING = 40
+_CLOSERS = ("}", "]", ")", "</", "end", "fi", "done", "esac", "else", "elif")
+_MAX_INDENT = 40
+_TAB_WIDTH = 4
+
+
+def chunk_file(source: SourceFile, sizes: Sizes) -> list[Chunk]:
+    """Cut a file into chunks that hold every row of it, in file order; none for an empty file.
+
+    Never raises for any text: what a grammar can't read is cut by lines. A chunk has at most ``sizes.maximum`` tokens;
+    the one exception is a single row longer than that, which stays whole.
+    """
+    if not source.text:
+        return []
+    text = SourceText.of(source.text)
+    pieces = _pieces(source, text, sizes)
+    return [_chunk(source, text, piece, ordinal) for ordinal, piece in enumerate(pieces)]
+
+
+def _pieces(source: SourceFile, text: SourceText, sizes: Sizes) -> list[Piece]:
+    """Choose the cutter by language."""
+    if source.language == "markdown":
+        return markdown_pieces(text, sizes)
+    spec = spec_for(source.language, source.path, source.text)
+    found = code_pieces(spec, source.path, text, sizes) if spec is not None else None
+    return found if found is not None else plain_pieces(source.language, text, sizes)
+
+
+def _chunk(source: SourceFile, text: SourceText, piece: Piece, ordinal: int) -> Chunk:
+    body = text.between(piece.start, piece.end)
+    identity = (source.repo, source.path, source.blob, str(ordinal), piece.part or "", CHUNKER_VERSION)
+    return Chunk(
+        id=_digest("\0".join(identity))[:32],
+        repo=source.repo,
+        path=source.path,
+        blob=source.blob,
+        language=source.language,
+        symbol_type=piece.type,
+        start_line=piece.start + 1,
+        end_line=piece.end,
+        start_char=text.char_starts[piece.start],
+        end_char=text.char_starts[piece.end],
+        text=body,
+        content_hash=_digest(body),
+        ordinal=ordinal,
+        symbol_kind=piece.kind,
+        symbol_name=piece.name,
+        qualified_name=piece.qualified,
+        signature=piece.signature,
+        exported=piece.exported,
+        body_start_char=text.char_at(piece.body_byte) if piece.body_byte is not None else None,
+        symbol_part=piece.part,
+        context=piece.context,
+        doc=piece.doc,
+        microservice=source.labels.microservice,
+        package=piece.package,
+        aggregate=source.labels.aggregate,
+        tags=source.labels.tags,
+        defines=piece.defines,
+        references=piece.references,
+        imports=piece.imports,
+        exports=piece.exports,
+        calls=piece.calls,
+        dependencies=piece.dependencies,
+        kind_of_file=source.kind_of_file,
+        complexity_score=piece.complexity,
+        encoding=source.encoding,
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def plain_pieces(language: str, text: SourceText, sizes: Sizes) -> list[Piece]:
+    """Cut any text into pieces near the target size."""
+    symbol = _symbol_type(language)
+    if text.tokens(0, text.rows) <= sizes.target:
+        return [Piece(0, text.rows, "file" if symbol == "block" else symbol)]
+    costs = [_cost(text, row) for row in range(text.rows)]
+    smaller = Sizes(sizes.target, max(sizes.target, (sizes.target + sizes.maximum) // 2), 0)
+    cuts = cut_rows(text, 0, text.rows, smaller, costs.__getitem__, overlap=False)
+    return [Piece(start, end, symbol) for start, end in cuts]
+
+
+def _symbol_type(language: str) -> SymbolType:
+    if language in CONFIG_LANGUAGES:
+        return "config"
+    return "documentation" if language in PROSE_LANGUAGES else "block"
+
+
+def _cost(text: SourceText, row: int) -> int:
+    """Say how bad it is to begin a piece at a row."""
+    line = text.lines[row].expandtabs(_TAB_WIDTH)
+    stripped = line.strip()
+    if not stripped:
+        return _BLANK
+    indent = min(len(line) - len(line.lstrip()), _MAX_INDENT)
+    after_blank = row == 0 or text.is_blank(row - 1)
+    return 2 * indent + (not after_blank) + _CLOSING * stripped.startswith(_CLOSERS)

@@ -1,0 +1,166 @@
+"""From a blob's bytes to a file's verdict and its chunks, ready to be embedded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from codequarry.ingest.chunking.chunker import chunk_file
+from codequarry.ingest.chunking.languages import language_of
+from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
+from codequarry.ingest.chunking.pieces import Sizes
+from codequarry.ingest.chunking.source_file import SourceFile
+from codequarry.ingest.files.content import DecodedText, NotText, decode, generated_marker, is_minified
+from codequarry.ingest.files.scan import FileTask
+from codequarry.ingest.git.objects import BlobReader, Mirror
+from codequarry.ingest.secrets.masked_text import MaskedText
+from codequarry.ingest.secrets.policy import SecretRules
+from codequarry.shared.model import INDEXED, Chunk, Tokens
+
+if TYPE_CHECKING:
+    from codequarry.shared.settings.config import SettingsModel
+
+# The language of text whose name and first line tell none.
+PLAIN_TEXT = "text"
+# A first line that names an interpreter is short.
+FIRST_LINE_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPiece:
+    """A chunk on its way to the store; ``text`` is what is embedded."""
+
+    chunk: Chunk
+    tokens: Tokens
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file that was looked at: ``verdict`` is ``indexed`` or the reason of the skip."""
+
+    task: FileTask
+    verdict: str
+    detail: str = ""
+    language: str | None = None
+    lines: int = 0
+    pieces: tuple[ReadPiece, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingRules:
+    """What a file's content is judged and cut by.
+
+    It holds nothing of the settings' own classes: the process that reads files gets it, and loads little else.
+    ``language_map`` and ``languages_on`` are ``[languages] map`` and ``only``.
+    """
+
+    repo: str
+    sizes: Sizes
+    skip_generated: bool
+    skip_minified: bool
+    language_map: Mapping[str, str]
+    languages_on: tuple[str, ...]
+    secrets: SecretRules
+
+    @classmethod
+    def of(cls, repo: str, settings: "SettingsModel", secrets: SecretRules) -> "ReadingRules":
+        """Take what reading needs from the settings; ``secrets`` also knows what the repository itself allows."""
+        scan, languages = settings.scan, settings.languages
+        sizes = Sizes.of(settings.chunking)
+        return cls(repo, sizes, scan.skip_generated, scan.skip_minified, dict(languages.map), languages.only, secrets)
+
+
+def skipped(task: FileTask) -> ReadFile:
+    """Return the outcome for a file that its path alone left out."""
+    assert task.skip is not None
+    return ReadFile(task, task.skip, task.detail, task.language)
+
+
+def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
+    """Decide by the content, and cut the file into chunks if it counts."""
+    decoded = decode(data)
+    if isinstance(decoded, NotText):
+        return ReadFile(task, decoded.reason, decoded.detail, task.language)
+    found = _find_secrets(decoded.text, task, rules.secrets)
+    decoded = replace(decoded, text=found.text)
+    first_line = decoded.text[:FIRST_LINE_CHARACTERS].partition("\n")[0]
+    language = task.language or language_of(task.path, first_line, rules.language_map) or PLAIN_TEXT
+    lines = decoded.text.count("\n") + (not decoded.text.endswith("\n") and bool(decoded.text))
+    marker = generated_marker(decoded.text)
+    reason, detail = _reason(task, decoded, language, marker, rules)
+    if reason:
+        return ReadFile(task, reason, detail, language, lines)
+    if found.secrets and rules.secrets.action == "skip":
+        return ReadFile(task, "secrets", found.counts.detail, language, lines)
+    kind = "generated" if marker and not task.wanted else task.kind
+    source = SourceFile(
+        repo=rules.repo,
+        path=task.path,
+        blob=task.blob,
+        language=language,
+        text=decoded.text,
+        kind_of_file=kind,
+        labels=task.labels,
+        encoding=decoded.encoding,
+    )
+    pieces = tuple(_piece(_marked(chunk, found)) for chunk in chunk_file(source, rules.sizes))
+    return ReadFile(task, INDEXED, found.counts.detail, language, lines, pieces)
+
+
+def _find_secrets(text: str, task: FileTask, rules: SecretRules) -> MaskedText:
+    """Mask a whole file before it is cut: a private key is longer than a chunk, and names come from the text too."""
+    if not rules.is_on:
+        return MaskedText(text)
+    from codequarry.ingest.secrets.masking import mask
+
+    return mask(text, task.path, rules.allowed)
+
+
+def _marked(chunk: Chunk, found: MaskedText) -> Chunk:
+    """Mark a chunk that holds a masked character."""
+    return replace(chunk, masked=True) if found.touches(chunk.start_char, chunk.end_char) else chunk
+
+
+def _piece(chunk: Chunk) -> ReadPiece:
+    return ReadPiece(chunk, lexical_tokens(chunk), embedded_text(chunk))
+
+
+def _reason(
+    task: FileTask, decoded: DecodedText, language: str, marker: str | None, rules: ReadingRules
+) -> tuple[str | None, str]:
+    if rules.languages_on and language not in rules.languages_on:
+        return "language-off", language
+    if task.wanted:
+        return None, ""
+    if marker and rules.skip_generated:
+        return "generated", marker
+    if rules.skip_minified and is_minified(decoded.text, language):
+        return "minified", ""
+    return None, ""
+
+
+class FileReader:
+    """Reads files of one mirror, in this process."""
+
+    def __init__(self, mirror: Mirror, rules: ReadingRules) -> None:
+        self._blobs = BlobReader(mirror)
+        self._rules = rules
+
+    def read(self, task: FileTask) -> ReadFile:
+        """Read one file; what goes wrong in cutting it is its verdict, what goes wrong in git is a GitError."""
+        if task.skip:
+            return skipped(task)
+        data = self._blobs.read(task.blob)
+        try:
+            return judge(task, data, self._rules)
+        except Exception as error:
+            return failed(task, f"{type(error).__name__}: {error}")
+
+    def close(self) -> None:
+        """End the git process."""
+        self._blobs.close()
+
+
+def failed(task: FileTask, detail: str) -> ReadFile:
+    """Return the outcome for a file on which the chunker failed."""
+    return ReadFile(replace(task, skip="chunker-failed"), "chunker-failed", detail[:500], task.language)

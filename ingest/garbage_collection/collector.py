@@ -1,0 +1,238 @@
+"""The collector: gives up history beyond the limits, and deletes its rows when nobody can be reading them any more.
+
+Giving up is one write to the head document. What then may go is compared with what went already, timeline by timeline,
+noted with the time, and deleted by whoever runs when readers have had their time: a crash anywhere leaves what the
+next run finds again.
+"""
+
+import socket
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from codequarry.ingest.transaction.chores import PURGE, purge_timeline
+from codequarry.ingest.transaction.retention import (
+    SWEEP,
+    HistoryCut,
+    RetentionLimits,
+    TimelineExtent,
+    cut_history,
+    families,
+    sweep_key,
+    swept_key,
+)
+from codequarry.shared.catalog.documents import put_document
+from codequarry.shared.catalog.ledger import change_head, published_transactions, read_head
+from codequarry.shared.errors import Conflict
+from codequarry.shared.settings.index import RetentionSettings
+from codequarry.shared.store.port import DocumentStore, Store
+from codequarry.shared.store.records import Document
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.transactions import drop_timeline, raise_floor
+
+_DROP = ":drop"
+# A time that another machine wrote down counts only when it is older by this much more: clocks differ by less.
+CLOCK_ALLOWANCE = timedelta(hours=1)
+# How many other versions a run looks at, in turn, so that a branch which nobody indexes any more is collected too.
+OTHERS_PER_RUN = 5
+
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """Return the time of this machine's clock."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What a collection gave up, how many rows and records it deleted, and the timelines whose rows wait."""
+
+    cuts: tuple[HistoryCut, ...]
+    deleted: int
+    waiting: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sweep:
+    """A note: rows of a timeline that go when readers have had their time; all of them where it was dropped."""
+
+    timeline: int
+    extent: TimelineExtent
+    noted_at: str
+    noted_by: str
+    drop: bool
+
+    @property
+    def key(self) -> str:
+        return sweep_key(self.timeline) + (_DROP if self.drop else "")
+
+    @classmethod
+    def of(cls, document: Document) -> "_Sweep":
+        def read(floor: int, pins: list[int], noted_at: str, noted_by: str) -> "_Sweep":
+            timeline = int(document.key.split(":")[1])
+            extent = TimelineExtent(floor, tuple(pins))
+            return cls(timeline, extent, noted_at, noted_by, drop=document.key.endswith(_DROP))
+
+        return document.decode(read)
+
+    def body(self) -> dict[str, Any]:
+        return {**_extent_body(self.extent), "noted_at": self.noted_at, "noted_by": self.noted_by}
+
+    def is_due(self, now: datetime, grace_seconds: float) -> bool:
+        wait = timedelta(seconds=grace_seconds)
+        if self.noted_by != _clock_name():
+            wait += CLOCK_ALLOWANCE
+        return now - datetime.fromisoformat(self.noted_at) >= wait
+
+
+def collect_history(
+    store: Store, settings: RetentionSettings, repos: Iterable[str], *, clock: Clock = utc_now
+) -> Collected:
+    """Collect all versions of ``repos``; sweeps that are due are finished whatever they belong to."""
+    head = read_head(store)
+    looked_at = {repo: [key for family in families(head, repo) for key in family] for repo in repos}
+    return _collect(store, settings, looked_at, clock)
+
+
+def collect_after_run(
+    store: Store, settings: RetentionSettings, repo: str, key: str, *, clock: Clock = utc_now
+) -> Collected:
+    """Collect the version that a run has published, by its key, and a few others of the repository in turn."""
+    head = read_head(store)
+    own, others = _own_and_others(head, repo, key)
+    start = head.counter % len(others) if others else 0
+    turn = (others[start:] + others[:start])[:OTHERS_PER_RUN]
+    return _collect(store, settings, {repo: [*own, *turn]}, clock)
+
+
+def plan_cuts(
+    store: DocumentStore, head: Head, settings: RetentionSettings, repo: str, timelines: Collection[int], now: datetime
+) -> list[HistoryCut]:
+    """Return what the histories of a repository that have one of ``timelines`` give up."""
+    limits = RetentionLimits.of(settings, repo)
+    leaving = [int(document.key.removeprefix(PURGE)) for document in store.list_documents(PURGE)]
+    cuts: list[HistoryCut] = []
+    for family in families(head, repo, leaving):
+        if set(family).isdisjoint(timelines):
+            continue
+        records = {key: published_transactions(store, head, key) for key in family}
+        cuts += cut_history(head, family, records, limits, now)
+    return cuts
+
+
+def apply_cut(head: Head, cut: HistoryCut) -> Head:
+    """Make what is cut off impossible to ask for; Conflict where somebody has moved the timeline meanwhile."""
+    if not cut.dropped:
+        return raise_floor(head, cut.timeline, cut.published, cut.floor, cut.pins)
+    state = head.timelines.get(cut.timeline)
+    if state is None or state.published != cut.published or state.lease is not None:
+        raise Conflict(f"timeline {cut.timeline} has moved on")
+    return drop_timeline(head, cut.timeline)
+
+
+def _own_and_others(head: Head, repo: str, key: str) -> tuple[list[int], list[int]]:
+    published = [one for family in families(head, repo) for one in family]
+    own = [one for one in published if head.timelines[one].ref == key]
+    return own, [one for one in published if head.timelines[one].ref != key]
+
+
+def _collect(
+    store: Store, settings: RetentionSettings, looked_at: Mapping[str, Collection[int]], clock: Clock
+) -> Collected:
+    deleted = _finish_sweeps(store, settings.grace_seconds, clock)
+    head, now = read_head(store), clock()
+    cuts = [cut for repo, keys in looked_at.items() for cut in plan_cuts(store, head, settings, repo, keys, now)]
+    done = tuple(cut for cut in cuts if _give_up(store, cut, clock))
+    for repo, keys in looked_at.items():
+        _note_sweeps(store, repo, keys, clock)
+    deleted += _finish_sweeps(store, settings.grace_seconds, clock)
+    waiting = tuple(_Sweep.of(document).timeline for document in store.list_documents(SWEEP))
+    return Collected(done, deleted, waiting)
+
+
+def _give_up(store: DocumentStore, cut: HistoryCut, clock: Clock) -> bool:
+    if cut.dropped:
+        # Once it is dropped nothing else tells that it was there. The time of an earlier attempt counts no more.
+        sweep = _Sweep(cut.timeline, TimelineExtent(cut.floor, ()), *_stamp(clock), drop=True)
+        put_document(store, sweep.key, sweep.body())
+    try:
+        change_head(store, lambda head: (apply_cut(head, cut), None))
+    except Conflict:
+        return False
+    return True
+
+
+def _note_sweeps(store: DocumentStore, repo: str, timelines: Collection[int], clock: Clock) -> None:
+    """Note the timelines of which more may be deleted than was; any full one may have lost a pin."""
+    head = read_head(store)
+    for key in head.of_repo(repo):
+        state = head.timelines[key]
+        if not state.floor or (state.pins and key not in timelines):
+            continue
+        extent = TimelineExtent.of(head, key)
+        known = store.read_document(swept_key(key))
+        if known is None or known.body != _extent_body(extent):
+            sweep = _Sweep(key, extent, *_stamp(clock), drop=False)
+            with suppress(Conflict):  # an older note is finished first
+                store.write_document(sweep.key, sweep.body(), None)
+
+
+def _finish_sweeps(store: Store, grace_seconds: float, clock: Clock) -> int:
+    """Delete what readers have had their time for, and return how much that was.
+
+    The head is read before the notes: a timeline that it lacks was dropped after its newest note was written.
+    """
+    head = read_head(store)
+    notes = [_Sweep.of(document) for document in store.list_documents(SWEEP)]
+    due = [sweep for sweep in notes if sweep.is_due(clock(), grace_seconds)]
+    return sum(_purge(store, head, sweep) if sweep.drop else _sweep(store, head, sweep) for sweep in due)
+
+
+def _sweep(store: Store, head: Head, sweep: _Sweep) -> int:
+    """Delete the rows that nobody sees, then the records of the transactions that nobody can ask for.
+
+    Pins below a floor only ever go, so what was free when the note was written is free now.
+    """
+    deleted = 0
+    if sweep.timeline in head.timelines:
+        for after, until in sweep.extent.gaps():
+            deleted += store.collect(sweep.timeline, after, until, head.aborted)
+        _forget_records(store, sweep)
+        put_document(store, swept_key(sweep.timeline), _extent_body(sweep.extent))
+    store.delete_document(sweep.key)
+    return deleted
+
+
+def _forget_records(store: DocumentStore, sweep: _Sweep) -> None:
+    for kind in ("summary", "transaction"):
+        prefix = f"{kind}:{sweep.timeline:010d}:"
+        for document in store.list_documents(prefix):
+            if sweep.extent.covers(int(document.key.removeprefix(prefix))):
+                store.delete_document(document.key)
+
+
+def _purge(store: Store, head: Head, sweep: _Sweep) -> int:
+    """Purge a timeline that was dropped. One that is still there was needed again, or its collector died."""
+    if sweep.timeline not in head.timelines:
+        purge_timeline(store, sweep.timeline)
+    return 0
+
+
+def _extent_body(extent: TimelineExtent) -> dict[str, Any]:
+    return {"floor": extent.floor, "pins": list(extent.pins)}
+
+
+def _stamp(clock: Clock) -> tuple[str, str]:
+    return clock().isoformat(), _clock_name()
+
+
+def _clock_name() -> str:
+    """Return what tells this machine's clock from others: the boot of its kernel, which containers share."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return socket.gethostname()

@@ -1,0 +1,180 @@
+"""Bringing a version of an origin into its mirror: a branch, a tag, a pull request, or a commit."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from codequarry.ingest.git.local import LocalRepository
+from codequarry.ingest.git.mirrors import SHA256_HEX, RemoteAccess
+from codequarry.ingest.git.objects import Mirror
+from codequarry.ingest.git.process import run_git
+from codequarry.ingest.git.remote import (
+    HEAD,
+    HEADS,
+    Listing,
+    ask,
+    complain,
+    default_branch,
+    git_name,
+    pulls_at,
+)
+from codequarry.ingest.git.view import served_view
+from codequarry.shared.errors import AmbiguousCommit, GitError, NotAtOrigin
+from codequarry.shared.versions.refs import Ref, check_ref, commit_digits
+
+# Where the mirror keeps what it fetched. Flat names: the origin may replace a branch `a` by one called `a/b`.
+VERSIONS = "refs/codequarry/versions/"
+# Where the mirror keeps a head that is on no branch.
+DETACHED_REF = "refs/codequarry/head"
+# All branches and tags, fetched where a commit is on none that is known here.
+ALL_REFSPECS = ("+refs/heads/*:refs/codequarry/all/heads/*", "+refs/tags/*:refs/codequarry/all/tags/*")
+SHA1_HEX = 40
+FETCH_OPTIONS = (
+    "--quiet",
+    "--force",
+    "--no-tags",
+    "--no-recurse-submodules",
+    "--no-write-fetch-head",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A mirror that has a commit of a version; a branch HEAD means that the origin's head is on none.
+
+    ``listing`` is what the origin said of this version and of the others that it was asked for.
+    """
+
+    mirror: Mirror
+    ref: Ref
+    commit: str
+    listing: Listing = field(default_factory=Listing)
+
+    @property
+    def branch(self) -> str:
+        """The version in words: a branch's own name."""
+        return self.ref.name
+
+
+def synchronise(access: RemoteAccess, ref: Ref | None, others: Sequence[Ref] = ()) -> Fetched | None:
+    """Bring the mirror up to the newest commit of ``ref`` (None: the branch that the origin's HEAD names).
+
+    The same call asks after ``others``. None where the origin has no such version; UsageError where the name can't be
+    one, AmbiguousCommit for a short commit that fits several.
+    """
+    if ref:
+        check_ref(ref)
+    if ref and ref.kind == "commit":
+        digits = commit_digits(ref.value)
+        listing = ask(access, others)
+        commit = _fetch_commit(access, digits)
+        return Fetched(access.mirror, Ref("commit", commit), commit, listing)
+    listing = ask(access, [*([ref] if ref else []), *others])
+    if ref is None:
+        branch = default_branch(access, listing)
+        detached = branch == HEAD
+        source, target = (HEAD, DETACHED_REF) if detached else (HEADS + branch, _place(Ref("branch", branch)))
+        return _fetch_tip(access, Ref("branch", branch), listing.tips[HEAD], (source, target), listing)
+    tip = listing.tip_of(ref)
+    if tip is None:
+        return None
+    return _fetch_tip(access, ref, tip, (listing.source_of(ref), _place(ref)), listing)
+
+
+def fetch(access: RemoteAccess, ref: Ref | None) -> Fetched:
+    """Bring the mirror up to the newest commit of ``ref``; GitError names those there are, where it is none."""
+    return synchronise(access, ref) or complain(access, ref)
+
+
+def keep_head(access: RemoteAccess, lock: int, checkout: LocalRepository, ref: Ref) -> None:
+    """Bring the commit that a checkout is at into the mirror, so that its history can be compared.
+
+    If it can't be had (of a shallow clone, whose border the mirror must not get), the version does without.
+    """
+    timeout, what = access.settings.clone_timeout_seconds, f"cannot read {checkout.shown}"
+    command = (f"--git-dir={access.mirror.folder}", "fetch", *FETCH_OPTIONS, "--end-of-options")
+    with suppress(GitError), served_view(checkout, access.settings.alternates) as view:
+        refspec = f"+{HEAD}:{_place(ref)}"
+        run_git((*command, str(view), refspec), access.mirror.environment, timeout, what=what, keep_open=(lock,))
+
+
+def _place(ref: Ref) -> str:
+    return VERSIONS + sha256(ref.key.encode()).hexdigest()[:SHA1_HEX]
+
+
+def _fetch_tip(access: RemoteAccess, ref: Ref, tip: str, names: tuple[str, str], listing: Listing) -> Fetched:
+    source, target = names
+    mirror = access.mirror
+    with access.locked() as lock:
+        commit = mirror.commit_of(target)
+        if commit != tip:
+            access.make(tip)
+            _fetch(access, lock, f"+{git_name(source)}:{target}", "--update-shallow")
+            commit = mirror.commit_of(target)
+    if commit is None:
+        raise NotAtOrigin(f"{ref.kind} {ref.value} of {access.origin.url} does not name a commit")
+    return Fetched(mirror, ref, commit, listing)
+
+
+def _fetch(access: RemoteAccess, lock: int, *arguments: str) -> None:
+    refspecs = [one for one in arguments if not one.startswith("--")]
+    options = [one for one in arguments if one.startswith("--")]
+    url, timeout = access.origin.url, access.settings.clone_timeout_seconds
+    command = (f"--git-dir={access.mirror.folder}", "fetch", *FETCH_OPTIONS, *options, "--end-of-options")
+    with access.address() as address:
+        access.git(*command, address, *refspecs, what=f"cannot fetch {url}", timeout=timeout, keep_open=(lock,))
+
+
+def _fetch_commit(access: RemoteAccess, digits: str) -> str:
+    """Return the full commit that begins with ``digits``, fetched if the mirror lacks it."""
+    with access.locked() as lock:
+        commit = _find(access.mirror, digits)
+        if commit is None and len(digits) in (SHA1_HEX, SHA256_HEX):
+            commit = _fetch_directly(access, lock, digits)
+        if commit is None:
+            access.make(digits if len(digits) == SHA256_HEX else "")
+            _fetch(access, lock, *ALL_REFSPECS, "--prune", "--update-shallow")
+            commit = _find(access.mirror, digits)
+        if commit is None:
+            commit = _fetch_pull(access, lock, digits)
+        if commit is None:
+            whole = "" if len(digits) in (SHA1_HEX, SHA256_HEX) else " or give the commit in full"
+            raise NotAtOrigin(
+                f"{access.origin.url} has no commit {digits} on any branch or tag, and no pull request stands at it; "
+                f"if one has it inside, index that first (--pull N){whole}"
+            )
+        # What is asked for by its commit stays in the mirror, wherever the branches go.
+        access.mirror.run("update-ref", _place(Ref("commit", commit)), commit, what=f"cannot keep commit {commit}")
+    return commit
+
+
+def _fetch_directly(access: RemoteAccess, lock: int, commit: str) -> str | None:
+    """Ask for a commit by its full name, which most servers allow."""
+    access.make(commit)
+    try:
+        _fetch(access, lock, f"+{commit}:{_place(Ref('commit', commit))}", "--update-shallow")
+    except GitError:
+        return None
+    return _find(access.mirror, commit)
+
+
+def _fetch_pull(access: RemoteAccess, lock: int, digits: str) -> str | None:
+    """Fetch the pull request that stands at a commit: that costs one look at the names, not all that lies there."""
+    found = pulls_at(access, digits)
+    if len(found) > 1:
+        raise AmbiguousCommit(digits, sorted(found))
+    for commit, name in found.items():
+        _fetch(access, lock, f"+{git_name(name)}:{_place(Ref('commit', commit))}", "--update-shallow")
+    return _find(access.mirror, digits)
+
+
+def _find(mirror: Mirror, digits: str) -> str | None:
+    """Return the one commit of the mirror that begins with ``digits``; AmbiguousCommit where there are several."""
+    if len(digits) in (SHA1_HEX, SHA256_HEX) or not (mirror.folder / "HEAD").exists():
+        return mirror.commit_of(digits)
+    listed = mirror.run("rev-parse", f"--disambiguate={digits}", what=f"cannot look for commit {digits}").decode()
+    found = [name for name in listed.split() if mirror.commit_of(name) == name]
+    if len(found) > 1:
+        raise AmbiguousCommit(digits, sorted(found))
+    return found[0] if found else None

@@ -1,0 +1,266 @@
+"""Copying an index into an edition of another model: rows as they were born, then what was retired, in order.
+
+The text of every chunk is in the index, so nothing is cloned or cut anew; what is embedded is made again from it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+from codequarry.ingest.chunking.lexical import embedded_text
+from codequarry.ingest.transaction.writer import stride_rows
+from codequarry.shared.embedding.cache import CachedEmbeddings, embed_with_cache
+from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.errors import StoreError, TextsRefused
+from codequarry.shared.model import ChunkRow, FileRecord, Filters, Layer, Snapshot
+from codequarry.shared.store.port import RowReader, Store
+from codequarry.shared.store.records import StoredFile, StoredRow
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.moves import published
+from codequarry.shared.versions.snapshots import OPEN
+
+# Chunks and records written at once; a batch ends with a file.
+BATCH_CHUNKS = 1_000
+BATCH_FILES = 1_000
+REFUSED = "embedder-refused"
+# Copying a timeline anew is for rare accidents; so many of them mean that something is wrong.
+MAX_ATTEMPTS = 20
+
+
+@dataclass
+class Copied:
+    """What was copied so far; ``refused`` has a reason by (timeline, born, path)."""
+
+    files: int = 0
+    chunks: int = 0
+    rows: int = 0
+    embedded: int = 0
+    reused: int = 0
+    tokens: int = 0
+    refused: dict[tuple[int, int, str], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyExtent:
+    """Which rows of a timeline some reader may still ask for, of those born after ``after`` (rules 10 and 16)."""
+
+    timeline: int
+    after: int
+    published: int
+    floor: int
+    pins: frozenset[int]
+    hidden: frozenset[int]
+
+    @classmethod
+    def of(cls, head: Head, timeline: int, after: int) -> "CopyExtent":
+        """Take it from the head document."""
+        state = head.timelines[timeline]
+        return cls(timeline, after, state.published, state.floor, head.pinned(timeline), head.hidden)
+
+    def death(self, died: int) -> int:
+        """Return what readers make of ``died``: who retires in a number that nobody sees has not retired."""
+        return OPEN if died > self.published or died in self.hidden else died
+
+    def has(self, born: int, died: int) -> bool:
+        """Tell whether a row is to be copied."""
+        if not self.after < born <= self.published or born in self.hidden:
+            return False
+        end = self.death(died)
+        return end > self.floor or any(born <= pin < end for pin in self.pins)
+
+
+CopyProgress = Callable[[int, int], None]
+
+
+class Copier:
+    """Brings one edition to what another one has published, as often as it is asked to."""
+
+    def __init__(
+        self,
+        old: RowReader,
+        new: Store,
+        embedder: Embedder,
+        until: dict[int, int],
+        advance: CopyProgress,
+        permit: Callable[[], None],
+    ) -> None:
+        """Go on from ``until``, the transaction up to which each timeline is there; ``advance`` is told every batch.
+
+        ``permit`` raises where the embedder must not have what there is: it may have come while others were copied.
+        """
+        self.copied = Copied()
+        self.until = until
+        self._permit = permit
+        self._old, self._new, self._embedder, self._advance = old, new, embedder, advance
+        self._attempts = 0
+
+    def catch_up(self, head: Head) -> int:
+        """Copy what ``head`` has published and the edition lacks; return how many rows and records that was."""
+        self._permit()
+        before = self.copied.rows + self.copied.files
+        for timeline, state in published(head).items():
+            if self.until.get(timeline, -1) < state.published:
+                self._copy_timeline(CopyExtent.of(head, timeline, self.until.get(timeline, -1)))
+                self.until[timeline] = state.published
+        return self.copied.rows + self.copied.files - before
+
+    def vanished(self, head: Head) -> list[int]:
+        """Return the timelines that were copied and are no more."""
+        return [timeline for timeline in self.until if timeline not in head.timelines]
+
+    def _copy_timeline(self, extent: CopyExtent) -> None:
+        deaths: dict[int, set[str]] = defaultdict(set)
+        batches = _Batches(extent, self.copied.refused)
+        for stored in self._old.history(extent.timeline, extent.after):
+            if isinstance(stored, StoredFile):
+                died = extent.death(stored.died)
+                if extent.after < died < OPEN:
+                    deaths[died].add(stored.record.path)
+            for rows, records in batches.add(stored):
+                self._write(batches, rows, records)
+        for rows, records in batches.rest():
+            self._write(batches, rows, records)
+        if batches.spoilt:
+            self._begin_again(extent, batches.spoilt)
+            return
+        self._new.refresh()
+        self._check(extent, batches)
+        # In ascending order: each number retires what lived until then, and nothing that came later (rule 3).
+        for number in sorted(deaths):
+            self._new.retire(extent.timeline, number, deaths[number], ())
+        self._new.refresh()
+        if not self._agrees(extent):
+            held = {_born(stored) for stored in self._new.history(extent.timeline)}
+            self._begin_again(replace(extent, after=-1), held)
+
+    def _write(self, batches: "_Batches", rows: list[ChunkRow], records: list[FileRecord]) -> None:
+        made, embeddings = self._embed(batches, rows)
+        keyed = [replace(row, vector_key=key) for row, key in zip(made, embeddings.keys, strict=True)]
+        finished = [batches.finished(record) for record in records]
+        self._new.create(keyed, finished, embeddings.vectors)
+        copied = self.copied
+        copied.files += len(records)
+        copied.chunks += len({row.chunk.id for row in made})
+        copied.rows += len(made)
+        copied.embedded += embeddings.embedded
+        copied.reused += embeddings.reused
+        copied.tokens += embeddings.tokens
+        # A file is told of with its rows, which may be long before its record; one without any, with its record.
+        self._advance(len({row.chunk.path for row in rows}) + sum(not record.rows for record in finished), len(rows))
+
+    def _embed(self, batches: "_Batches", rows: list[ChunkRow]) -> tuple[list[ChunkRow], CachedEmbeddings]:
+        """Embed whole chunks as rows of the new model; a file with a text that it refuses for good is left out."""
+        texts = self._texts(rows)
+        try:
+            embeddings = embed_with_cache([text for _, text in texts], self._embedder, self._new)
+        except TextsRefused as error:
+            for index, reason in error.reasons.items():
+                batches.refuse(texts[index][0], reason)
+            texts = self._texts([row for row in rows if not batches.is_refused(row)])
+            embeddings = embed_with_cache([text for _, text in texts], self._embedder, self._new)
+        made = [row for row, _ in texts]
+        batches.count(made)
+        return made, embeddings
+
+    def _texts(self, rows: list[ChunkRow]) -> list[tuple[ChunkRow, str]]:
+        return [one for row in rows for one in stride_rows(row, embedded_text(row.chunk), self._embedder)]
+
+    def _begin_again(self, extent: CopyExtent, numbers: Collection[int]) -> None:
+        """Copy a timeline anew without what it has of ``numbers``; the vectors are in the cache."""
+        self._attempts += 1
+        if self._attempts > MAX_ATTEMPTS:
+            raise StoreError(f"timeline {extent.timeline} can't be copied: it changes all the time; run again later")
+        for number in numbers:
+            self._new.undo(extent.timeline, number)
+        self._copy_timeline(extent)
+
+    def _agrees(self, extent: CopyExtent) -> bool:
+        """Tell whether the edition shows as much of a timeline as the old one does.
+
+        It shows more where a row was collected there before its retirement could be copied: then nothing tells when
+        it died. What it lacks ``_check`` has found already, so that equal numbers mean equal rows.
+        """
+        snapshot = Snapshot((Layer((extent.timeline,), extent.published, extent.hidden),))
+        if self._refuses_any(extent):
+            shown, expected = (dict(store.row_counts(snapshot)) for store in (self._new, self._old))
+            return shown.keys() <= expected.keys()
+        return self._new.count(snapshot, Filters()) == self._old.count(snapshot, Filters())
+
+    def _refuses_any(self, extent: CopyExtent) -> bool:
+        return any(timeline == extent.timeline for timeline, _, _ in self.copied.refused)
+
+    def _check(self, extent: CopyExtent, batches: "_Batches") -> None:
+        """See that the edition holds what was copied (rule 6); it may hold more, which was collected meanwhile."""
+        for number, (rows, files) in batches.written.items():
+            tally = self._new.tally(extent.timeline, number, (), ())
+            if tally.rows < rows or tally.files < files:
+                raise StoreError(
+                    f"the copy of transaction {number} has {tally.rows} rows of {tally.files} files, {rows} of {files} "
+                    "were written; run the command again"
+                )
+
+
+def _born(stored: StoredRow | StoredFile) -> int:
+    return stored.row.born if isinstance(stored, StoredRow) else stored.record.born
+
+
+class _Batches:
+    """Puts rows and records of one timeline together to batches that end with a file, rows before their records."""
+
+    def __init__(self, extent: CopyExtent, refused: dict[tuple[int, int, str], str]) -> None:
+        self.spoilt: set[int] = set()
+        self._extent, self._refused = extent, refused
+        self._rows: list[ChunkRow] = []
+        self._records: list[FileRecord] = []
+        self._counts: Counter[tuple[int, str]] = Counter()
+        self._rows_of: Counter[int] = Counter()
+        self._files_of: Counter[int] = Counter()
+
+    @property
+    def written(self) -> dict[int, tuple[int, int]]:
+        """Rows and records of each transaction."""
+        return {number: (self._rows_of[number], self._files_of[number]) for number in self._rows_of | self._files_of}
+
+    def add(self, stored: StoredRow | StoredFile) -> Iterator[tuple[list[ChunkRow], list[FileRecord]]]:
+        """Take a row or record, and yield what is due then."""
+        if isinstance(stored, StoredFile):
+            if self._extent.has(stored.record.born, stored.died):
+                # A record says that its file is complete: its rows are written first.
+                if self._rows or len(self._records) >= BATCH_FILES:
+                    yield from self.rest()
+                self._records.append(stored.record)
+            return
+        row, stride = stored.row, stored.row.chunk.stride_info
+        if (stride and stride.stride_index) or not self._extent.has(row.born, stored.died) or self.is_refused(row):
+            return
+        if self._records or (len(self._rows) >= BATCH_CHUNKS and self._rows[-1].chunk.path != row.chunk.path):
+            yield from self.rest()
+        self._rows.append(replace(row, chunk=replace(row.chunk, stride_info=None)))
+
+    def rest(self) -> Iterator[tuple[list[ChunkRow], list[FileRecord]]]:
+        """Yield what is left."""
+        if self._rows or self._records:
+            rows, records, self._rows, self._records = self._rows, self._records, [], []
+            yield rows, records
+
+    def is_refused(self, row: ChunkRow) -> bool:
+        """Tell whether the model refuses the file of a row."""
+        return (row.timeline, row.born, row.chunk.path) in self._refused
+
+    def refuse(self, row: ChunkRow, reason: str) -> None:
+        """Leave the file of a row out."""
+        self._refused[(row.timeline, row.born, row.chunk.path)] = reason
+        if self._counts[(row.born, row.chunk.path)]:
+            self.spoilt.add(row.born)
+
+    def count(self, rows: list[ChunkRow]) -> None:
+        """Count rows that are about to be written."""
+        self._counts.update((row.born, row.chunk.path) for row in rows)
+        self._rows_of.update(row.born for row in rows)
+
+    def finished(self, record: FileRecord) -> FileRecord:
+        """Return a record with the rows that its file has now, or why it has none."""
+        self._files_of[record.born] += 1
+        if reason := self._refused.get((record.timeline, record.born, record.path)):
+            return replace(record, rows=0, verdict=REFUSED, detail=reason[:500])
+        return replace(record, rows=self._counts.pop((record.born, record.path), 0))

@@ -1,0 +1,171 @@
+"""Asking origins from time to time what has changed, for those of which no webhook tells."""
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+from codequarry.ingest.remotes.survey import ChangedVersion, survey
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.catalog.polls import Poll, change_poll, forget_poll, list_polls
+from codequarry.shared.catalog.repositories import Repository, list_repositories
+from codequarry.shared.errors import CodequarryError, GitError, StoreError
+from codequarry.shared.jobs.job import PRIORITIES, JobRequest
+from codequarry.shared.repositories.followed_versions import rules_of, version_request
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.triggers import RepositorySettings
+from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.telemetry.logs import logger
+from codequarry.shared.timestamps import from_now, later, now
+from codequarry.shared.versions.head import Head
+
+# How often it is worth while to look which origins are due.
+LOOK_SECONDS = 15.0
+# So many origins are asked at once: nearly all of the time goes into waiting for an answer.
+AT_ONCE = 8
+# A call begins no new question after so long: what is left is due at the next one.
+BUDGET_SECONDS = 20.0
+# The share of an interval by which the next question may come sooner or later: many repositories spread out.
+JITTER = 0.1
+# An origin that fails is asked again after intervals that double, but at least this often.
+MAX_PAUSE_SECONDS = 6 * 3600.0
+# A webhook that was not heard of for so long may be gone.
+HOOKED_SECONDS = 24 * 3600.0
+
+Submit = Callable[[JobRequest], object]
+
+log = logger("codequarry.polling")
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """What came of asking one origin: what was asked for, or why the origin did not answer."""
+
+    repo: str
+    changed: tuple[ChangedVersion, ...] = ()
+    error: str = ""
+
+
+def poll_due(
+    store: DocumentStore,
+    settings: SettingsModel,
+    submit: Submit,
+    *,
+    budget_seconds: float = BUDGET_SECONDS,
+    draw: Callable[[], float] = random.random,
+) -> list[Polled]:
+    """Ask the origins that are due and have indexed what has changed; any number of processes may do so.
+
+    ``submit`` asks for a job. ``draw`` gives a random number from 0 to 1. StoreUnavailable where the store does not
+    answer.
+    """
+    head = read_head(store)
+    repositories = {one.name: one for one in list_repositories(store)}
+    polls = list_polls(store)
+    for name in polls.keys() - repositories.keys():
+        forget_poll(store, name)
+    due = due_repositories(list(repositories.values()), head, polls, settings)
+    until = time.monotonic() + budget_seconds
+
+    def ask(repository: Repository) -> Polled | None:
+        if time.monotonic() > until:
+            return None
+        return _ask(store, settings, submit, repository, draw)
+
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="poll") as pool:
+        return [polled for polled in pool.map(ask, due) if polled]
+
+
+def due_repositories(
+    repositories: Sequence[Repository], head: Head, polls: Mapping[str, Poll], settings: SettingsModel
+) -> list[Repository]:
+    """Return the indexed repositories that are to be asked now, those that have waited longest first."""
+    found = []
+    for repository in repositories:
+        poll = polls.get(repository.name) or Poll(repository.name)
+        seconds = interval(repository, poll, settings)
+        if not seconds or repository.name not in head.defaults:
+            continue
+        fetched = repository.fetched_at
+        next_at = poll.next_at or (later(fetched, seconds) if fetched else "")
+        if _is_due(replace(poll, next_at=next_at), seconds, settings):
+            found.append((next_at, repository))
+    return [repository for _, repository in sorted(found, key=lambda pair: pair[0])]
+
+
+def _is_due(poll: Poll, seconds: float, settings: SettingsModel) -> bool:
+    """Tell whether a repository with an interval of so many ``seconds`` is to be asked.
+
+    A time that is later than any that is written now comes from longer intervals in the settings, or from a clock that
+    was ahead, and counts for nothing.
+    """
+    longest = max(seconds * (1 + JITTER), _claim_seconds(settings), MAX_PAUSE_SECONDS if poll.failures else 0.0)
+    return not now() < poll.next_at <= from_now(longest)
+
+
+def _claim_seconds(settings: SettingsModel) -> float:
+    return 2 * settings.polling.timeout_seconds
+
+
+def interval(repository: Repository, poll: Poll, settings: SettingsModel) -> float:
+    """Return after how many seconds an origin is asked again, 0 for never."""
+    rules = rules_of(settings, repository.origin)
+    seconds = settings.polling.interval_seconds
+    if isinstance(rules, RepositorySettings) and rules.poll_seconds is not None:
+        return rules.poll_seconds
+    if seconds and poll.hooked_at > from_now(-HOOKED_SECONDS):
+        return max(seconds, settings.polling.with_webhooks_seconds)
+    return seconds
+
+
+def _ask(
+    store: DocumentStore, settings: SettingsModel, submit: Submit, repository: Repository, draw: Callable[[], float]
+) -> Polled | None:
+    """Ask one origin, unless another process does that already."""
+    claimed = change_poll(store, repository.name, lambda poll: _claimed(poll, repository, settings))
+    if claimed is None:
+        return None
+    seconds = interval(repository, claimed, settings) * (1 + JITTER * (2 * draw() - 1))
+    try:
+        changed = survey(repository, read_head(store), settings)
+        asked_for = _submit(submit, repository, changed, claimed)
+    except GitError as error:
+        pause = min(MAX_PAUSE_SECONDS, seconds * 2 ** min(claimed.failures, 20))
+        failed = replace(claimed, next_at=from_now(pause), failures=claimed.failures + 1, error=str(error))
+        change_poll(store, repository.name, partial(_settled, failed))
+        log.warning("origin does not answer", repo=repository.name, failures=failed.failures, detail=str(error))
+        return Polled(repository.name, error=str(error))
+    except CodequarryError as error:
+        # The claim runs out by itself, and then the origin is asked again.
+        log.warning("polling waits", repo=repository.name, detail=str(error))
+        return Polled(repository.name, error=str(error))
+    done = Poll(repository.name, from_now(seconds), asked_for, repo_id=repository.id)
+    with suppress(StoreError):
+        change_poll(store, repository.name, partial(_settled, done))
+    new = tuple(one for one in changed if claimed.asked_for.get(one.key) != one.commit)
+    return Polled(repository.name, new)
+
+
+def _claimed(poll: Poll, repository: Repository, settings: SettingsModel) -> Poll | None:
+    """Return a poll that somebody asks for just now; None where another one has begun to."""
+    if poll.repo_id not in ("", repository.id):
+        poll = Poll(repository.name)  # of a repository that had this name before
+    if not _is_due(poll, interval(repository, poll, settings), settings):
+        return None
+    return replace(poll, next_at=from_now(_claim_seconds(settings)), repo_id=repository.id)
+
+
+def _settled(outcome: Poll, poll: Poll) -> Poll | None:
+    """Return how a repository is polled after its origin was asked; None if another repository has its name by now."""
+    return replace(outcome, hooked_at=poll.hooked_at) if poll.repo_id == outcome.repo_id else None
+
+
+def _submit(submit: Submit, repository: Repository, changed: Sequence[ChangedVersion], poll: Poll) -> Mapping[str, str]:
+    """Ask for what has changed, each commit once, and return what is asked for now."""
+    for one in changed:
+        if poll.asked_for.get(one.key) != one.commit:
+            submit(version_request(repository, one.ref, "poll", PRIORITIES["background"], one.commit))
+    return {one.key: one.commit for one in changed}

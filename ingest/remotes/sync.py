@@ -1,0 +1,205 @@
+"""What has to be done so that the index holds what the settings name: a plan first, then jobs."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from typing import Literal
+
+from codequarry.ingest.git.origins import origin_of_record, parse_origin
+from codequarry.ingest.remotes.hosting.groups import Hosted, list_group
+from codequarry.ingest.remotes.survey import ChangedVersion, survey
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.catalog.repositories import Repository, list_repositories, read_repository
+from codequarry.shared.errors import CodequarryError, UsageError
+from codequarry.shared.jobs.job import PRIORITIES, Job
+from codequarry.shared.jobs.job_list import cancel_jobs_of, submit
+from codequarry.shared.origins import Origin
+from codequarry.shared.repositories.followed_versions import (
+    Rules,
+    host_of_group,
+    in_group,
+    indexed_refs,
+    is_named,
+    version_request,
+)
+from codequarry.shared.repositories.naming import check_name, claim, find_repository
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.sources import without_accounts
+from codequarry.shared.settings.triggers import RepositoryGroup
+from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import Ref
+
+ActionKind = Literal["add", "rename", "index", "remove"]
+ListGroup = Callable[[RepositoryGroup, SettingsModel], Sequence[Hosted]]
+# So many origins are asked at once: nearly all of the time goes into waiting for an answer.
+AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One step: ``ref`` is the key of a version, "" the default branch; of "remove" it is all of the repository.
+
+    ``repo`` is what an "add" would be called if nobody else has that name; ``new_name`` is the name that the settings
+    give it, and what a "rename" makes of it.
+    """
+
+    action: ActionKind
+    repo: str
+    origin: str
+    ref: str = ""
+    commit: str = ""
+    new_name: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        """Return what `codequarry sync --json` says of it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class SyncProblem:
+    """A repository or group of which nothing is known: its host does not answer, or does not have it."""
+
+    where: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class SyncPlan:
+    """The steps in their order. With ``problems`` none removes a repository: it may be one that could not be listed."""
+
+    actions: tuple[Action, ...]
+    problems: tuple[SyncProblem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRepository:
+    """A repository that the settings name, by itself or in a group."""
+
+    origin: Origin
+    name: str | None
+    rules: Rules
+
+
+@dataclass(slots=True)
+class _Found:
+    wanted: dict[str, WantedRepository] = field(default_factory=dict)
+    problems: list[SyncProblem] = field(default_factory=list)
+    empty: list[RepositoryGroup] = field(default_factory=list)
+
+
+def plan_sync(
+    store: DocumentStore, settings: SettingsModel, *, prune: bool = False, list_hosted: ListGroup = list_group
+) -> SyncPlan:
+    """Compare the settings, the origins and the index; nothing is changed.
+
+    ``prune`` takes away what the settings name no more: repositories, and branches, tags and pull requests of those
+    that they do name.
+    """
+    found = _wanted(settings, list_hosted)
+    head, catalog = read_head(store), list_repositories(store)
+    if prune:
+        found.problems.extend(_emptied(catalog, found.empty))
+
+    def look(one: WantedRepository) -> list[Action] | SyncProblem:
+        try:
+            return list(_actions(store, head, settings, one, prune))
+        except CodequarryError as error:
+            return SyncProblem(one.origin.url, str(error))
+
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="sync") as pool:
+        looked = list(pool.map(look, found.wanted.values()))
+    actions = [action for one in looked if not isinstance(one, SyncProblem) for action in one]
+    problems = [*found.problems, *(one for one in looked if isinstance(one, SyncProblem))]
+    if prune and not found.problems:
+        actions += _removals(catalog, found.wanted)
+    return SyncPlan(tuple(actions), tuple(problems))
+
+
+def _emptied(catalog: Sequence[Repository], groups: Sequence[RepositoryGroup]) -> Iterator[SyncProblem]:
+    """Yield the groups of which nothing is listed although some of it is indexed: perhaps their token has expired."""
+    places = [_identity(one).partition("/") for one in catalog]
+    for group in groups:
+        host = host_of_group(group)
+        if any(place == host and in_group(path, group) for place, _, path in places):
+            where = group.github_org or group.gitlab_group or ""
+            yield SyncProblem(where, "it lists no repository, though some are indexed: see whether the token is valid")
+
+
+def _wanted(settings: SettingsModel, list_hosted: ListGroup) -> _Found:
+    """Return the repositories that are named, by their identity; one that is named by itself goes by its own rules."""
+    found = _Found()
+    for one in settings.repositories:
+        try:
+            wanted = WantedRepository(parse_origin(one.origin), one.name, one)
+        except CodequarryError as error:
+            found.problems.append(SyncProblem(str(without_accounts(one.origin)), str(error)))
+            continue
+        found.wanted[wanted.origin.identity] = wanted
+    for group in settings.repository_groups:
+        try:
+            listed = list_hosted(group, settings)
+            found.empty += [] if listed else [group]
+            for hosted in listed:
+                origin = parse_origin(hosted.origin)
+                found.wanted.setdefault(origin.identity, WantedRepository(origin, None, group))
+        except CodequarryError as error:
+            found.problems.append(SyncProblem(group.github_org or group.gitlab_group or "", str(error)))
+    return found
+
+
+def _actions(
+    store: DocumentStore, head: Head, settings: SettingsModel, one: WantedRepository, prune: bool
+) -> Iterator[Action]:
+    known = find_repository(store, one.origin, one.name)
+    if known is None:
+        check_name(store, one.origin, one.name)
+        name = one.name or one.origin.name
+        yield Action("add", name, one.origin.url, new_name=one.name or "")
+        new = Repository(name, one.origin.url, "")
+        for change in survey(new, Head(), settings, one.rules):
+            if change.ref:
+                yield _index(new, change)
+        return
+    if one.name and known.name != one.name:
+        if read_repository(store, one.name):
+            raise UsageError(f"it is indexed as '{known.name}', and another repository is called '{one.name}' already")
+        yield Action("rename", known.name, known.origin, new_name=one.name)
+    shown = replace(known, name=one.name or known.name)
+    leaving = {ref for ref in indexed_refs(head, known.name) if prune and not is_named(one.rules, ref)}
+    for change in survey(known, head, settings, one.rules):
+        if change.ref not in leaving:
+            yield _index(shown, change)
+    for ref in sorted(leaving, key=lambda ref: ref.key):
+        yield Action("remove", shown.name, known.origin, ref.key)
+
+
+def _index(repository: Repository, change: ChangedVersion) -> Action:
+    return Action("index", repository.name, repository.origin, change.key, change.commit)
+
+
+def _removals(catalog: Sequence[Repository], wanted: Mapping[str, WantedRepository]) -> list[Action]:
+    named = set(wanted)
+    return [Action("remove", one.name, one.origin) for one in catalog if _identity(one) not in named]
+
+
+def _identity(repository: Repository) -> str:
+    return origin_of_record(repository.origin).identity
+
+
+def submit_action(store: DocumentStore, action: Action) -> Job:
+    """Ask for one step of a plan and return its job; a "rename" is none (``renaming.py``)."""
+    origin = parse_origin(action.origin)
+    ref = Ref.of_key(action.ref) if action.ref else None
+    if action.action == "remove":
+        return _submit_removal(store, action, ref)
+    repository, _ = claim(store, origin, action.new_name or None, "")
+    priority = PRIORITIES["change" if repository.name in read_head(store).defaults else "import"]
+    return submit(store, version_request(repository, ref, "sync", priority, action.commit))[0]
+
+
+def _submit_removal(store: DocumentStore, action: Action, ref: Ref | None) -> Job:
+    if ref is None:
+        cancel_jobs_of(store, action.repo)
+    wish = version_request(Repository(action.repo, action.origin, ""), ref, "sync", PRIORITIES["change"])
+    return submit(store, replace(wish, kind="remove"))[0]

@@ -1,0 +1,59 @@
+"""Removing a repository with its rows, its records, vectors that no one else uses and its mirror; or one version."""
+
+from codequarry.ingest.removal.interrupted_removal import Removal, begin_removal, finish_removals
+from codequarry.ingest.transaction.chores import finish_chores
+from codequarry.ingest.transaction.version_removal import drop_version
+from codequarry.shared.access.binding import bind_index
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.catalog.repositories import default_branch, list_repositories, read_repository
+from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.store.port import Store
+from codequarry.shared.versions.refs import Ref
+
+
+def remove_repository(name: str, store: Store, settings: SettingsModel, repo_id: str = "") -> None:
+    """Remove a repository, with ``repo_id`` only if it is still that one; NotIndexed names those there are.
+
+    A run that is indexing it finds its lease gone and stops; one that begins after the write to the head document
+    indexes it anew. What a crash in between leaves, the next run removes.
+    """
+    bind_index(store)
+    if name in finish_removals(store, settings) and read_repository(store, name) is None:
+        return
+    repository = read_repository(store, name)
+    known_id = repository.id if repository else read_head(store).id_of_repo(name)
+    if known_id is None or repo_id not in ("", known_id):
+        known = ", ".join(other.name for other in list_repositories(store)) or "nothing yet"
+        raise NotIndexed(f"'{name}' is not indexed; there is {known}")
+    begin_removal(Removal(name, known_id, repository.origin if repository else ""), store, settings)
+
+
+def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -> Ref:
+    """Drop one version of a repository, and return it in full; NotIndexed names those there are.
+
+    The default branch goes only with its repository.
+    """
+    repository = read_repository(store, name)
+    head = read_head(store)
+    if repository is None or name not in head.defaults:
+        raise NotIndexed(f"'{name}' is not indexed")
+    if (ref.kind, ref.value) == ("branch", default_branch(head, repository)):
+        raise UsageError(
+            f"{ref.value} is the default branch of {name}: remove the repository, or make another branch the default "
+            "one with codequarry index --branch B --default"
+        )
+    indexed = [Ref.of_key(key) for key in sorted({head.timelines[one].ref for one in head.of_repo(name)} - {""})]
+    meant = [one for one in indexed if one == ref or _begins(one, ref)]
+    if len(meant) > 1:
+        raise AmbiguousCommit(ref.value, [one.value for one in meant])
+    if not meant:
+        there = ", ".join(one.name for one in indexed) or "none besides its default branch"
+        raise NotIndexed(f"{name} has no indexed {ref.kind} {ref.value}; its versions are {there}")
+    drop_version(store, name, meant[0])
+    finish_chores(store, settings.indexing.grace_seconds)
+    return meant[0]
+
+
+def _begins(indexed: Ref, asked: Ref) -> bool:
+    return (indexed.kind, asked.kind) == ("commit", "commit") and indexed.value.startswith(asked.value)

@@ -1,0 +1,122 @@
+"""What can't be read any more, made again: vectors from texts, files and whole versions from git."""
+
+from collections.abc import Callable
+
+from codequarry.ingest.fsck.storage import embedded_of, mend_vectors
+from codequarry.ingest.repair.catalog import Anew, Lost
+from codequarry.ingest.repair.files import fill_gaps, kept_records, note_incomplete, summarise
+from codequarry.ingest.repair.note import RepairNote
+from codequarry.ingest.repair.report import RepairReport
+from codequarry.ingest.request.index_request import IndexRequest, ObserveRun, Workshop
+from codequarry.ingest.request.progress import Watch
+from codequarry.ingest.run.pipeline import index_repository
+from codequarry.ingest.transaction.writer import Written
+from codequarry.shared.catalog.ledger import read_head, read_transaction
+from codequarry.shared.catalog.repositories import read_repository
+from codequarry.shared.embedding.tokens import estimate_tokens
+from codequarry.shared.errors import CodequarryError, Interrupted, NotAtOrigin, Stopped, StoreError
+from codequarry.shared.repositories.model_permission import check_all_may_leave
+from codequarry.shared.store.port import MendsVectors
+from codequarry.shared.versions.refs import Ref
+
+# These end the repair itself, whatever it was at.
+ENDING = (Interrupted, Stopped, StoreError)
+
+Say = Callable[[str], None]
+
+
+def make_again(note: RepairNote, workshop: Workshop, say: Say, observe: ObserveRun) -> RepairReport:
+    """Fill the gaps of a new folder, and return all that was done to it and what is lost."""
+    found, mended = note.salvage, note.mended
+    say(
+        f"{found.damaged_pages:,} of {found.pages:,} pages are damaged; {found.files:,} file versions are whole, "
+        f"{len(found.incomplete):,} are known to be incomplete"
+    )
+    lost = list(mended.lost)
+    if found.may_lack_documents:
+        lost.append(Lost("catalog", "", "keys, grants or jobs may be lost of which nothing is left: look them over"))
+    embedded, tokens = _mend_vectors(workshop, say) if found.lost_vectors else (0, 0)
+    written = Written()
+    if found.incomplete or found.may_lack_rows:
+        lost += _fill_all_gaps(note, workshop, written, say, observe)
+    again = []
+    for one in mended.anew:
+        again.append(_index_anew(one, workshop, written, lost, observe))
+    for place in mended.summaries:
+        if record := read_transaction(workshop.store, *place):
+            summarise(record, workshop.store)
+    return RepairReport(
+        pages=found.pages,
+        damaged_pages=found.damaged_pages,
+        files=found.files,
+        rows=found.rows,
+        vectors=found.vectors,
+        files_again=written.files,
+        chunks_again=written.chunks,
+        versions_again=tuple(filter(None, again)),
+        embedded=written.embedded + embedded,
+        reused_embeddings=written.reused,
+        tokens=written.tokens + tokens,
+        lost=tuple(lost),
+    )
+
+
+def _mend_vectors(workshop: Workshop, say: Say) -> tuple[int, int]:
+    """Embed what lost its vector, and return how many texts and tokens that were."""
+    store, embedder = workshop.store, workshop.embedder
+    assert isinstance(store, MendsVectors)
+    texts = [embedded_of(chunk, embedder) for chunk in store.lost_vectors().values()]
+    tokens = sum(estimate_tokens(embedder, text) for text in texts)
+    if texts:
+        say(f"{len(texts):,} vectors are lost: their texts are embedded again, about {tokens:,} tokens")
+        check_all_may_leave(workshop.settings, store, embedder)
+    return mend_vectors(workshop), tokens
+
+
+def _fill_all_gaps(note: RepairNote, workshop: Workshop, written: Written, say: Say, observe: ObserveRun) -> list[Lost]:
+    """Compare every kept commit of which files may be lost with git, and return where that can't be done."""
+    store, lost = workshop.store, []
+    unreachable: set[str] = set()
+    paths: dict[int, list[str]] = {}
+    for timeline, path in note.salvage.incomplete:
+        paths.setdefault(timeline, []).append(path)
+    records = kept_records(store, read_head(store))
+    if not note.salvage.may_lack_rows:
+        records = [one for one in records if one.timeline in paths]
+    say(f"{len(records):,} kept commits are compared with git; what is missing is read from there")
+    for record in records:
+        watch = Watch(store, observe, record.repo, saves=False)
+        watch.say("comparing")
+        repository = read_repository(store, record.repo)
+        assert repository, "timelines of repositories that the catalog does not have were dropped"
+        try:
+            fetching = record.repo not in unreachable
+            written.add(fill_gaps(record, repository, workshop, watch, fetching=fetching))
+        except ENDING:
+            raise
+        except CodequarryError as error:
+            # An origin that does not answer is asked once: each attempt may take minutes.
+            if not isinstance(error, NotAtOrigin):
+                unreachable.add(record.repo)
+            note_incomplete(store, record)
+            detail = f"{record.ref} at {record.commit}: files of it are lost, or may be: {error}"
+            lost.append(Lost("files", record.repo, detail, tuple(sorted(set(paths.get(record.timeline, ()))))))
+    return lost
+
+
+def _index_anew(one: Anew, workshop: Workshop, written: Written, lost: list[Lost], observe: ObserveRun) -> str:
+    """Index a version of which only the name is left; return what it is called, "" if that fails."""
+    repository = read_repository(workshop.store, one.repo)
+    ref = Ref.of_key(one.ref) if one.ref else None
+    name = f"{one.repo} {ref.name if ref else 'default branch'}"
+    try:
+        if repository is None:
+            return ""
+        done = index_repository(IndexRequest(repository.origin, ref, one.repo, full=one.full), workshop, observe)
+    except ENDING:
+        raise
+    except CodequarryError as error:
+        lost.append(Lost("version", name, f"it can't be indexed again: {error}"))
+        return ""
+    written.add(Written(done.files_changed, 0, done.chunks_written, done.embedded, done.reused_embeddings, done.tokens))
+    return name

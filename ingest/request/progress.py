@@ -1,0 +1,64 @@
+"""How far a run is: told to its observer at every step, and to everybody else about once a second."""
+
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from codequarry.ingest.request.index_request import ObserveRun
+from codequarry.shared.catalog.repositories import Progress, save_progress
+from codequarry.shared.errors import StoreError
+from codequarry.shared.store.port import DocumentStore
+
+SAVE_SECONDS = 1.0
+
+
+def now() -> str:
+    """Return the time as ISO 8601 in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class Watch:
+    """The state of one run's progress."""
+
+    def __init__(self, store: DocumentStore, observe: ObserveRun, repo: str, *, saves: bool = True) -> None:
+        self.repo, self.repo_id, self.ref, self.commit = repo, "", "", ""
+        self._store, self._observe, self._for_others = store, observe, saves
+        self._phase = "fetching"
+        self._started_at = now()
+        self._files_done = self._files_total = self._chunks_done = 0
+        self._saved = 0.0
+
+    def say(self, phase: str) -> None:
+        """Tell the observer what is being done."""
+        self._phase = phase
+        self._observe(self._progress())
+
+    def expect(self, files: int, done: int = 0) -> None:
+        """Say how many files there are to do, and how many of them an earlier run did."""
+        self._files_total, self._files_done = files, done
+        self.advance(0, 0)
+
+    def advance(self, files: int, chunks: int) -> None:
+        """Count what was done; now and then save it for those who ask the catalog."""
+        self._files_done += files
+        self._chunks_done += chunks
+        progress = self._progress()
+        self._observe(progress)
+        if self._for_others and time.monotonic() - self._saved >= SAVE_SECONDS:
+            with suppress(StoreError):  # a store that fails will say so where it matters
+                save_progress(self._store, progress)
+            self._saved = time.monotonic()
+
+    def _progress(self) -> Progress:
+        return Progress(
+            repo=self.repo,
+            phase=self._phase,
+            commit=self.commit,
+            files_done=self._files_done,
+            files_total=self._files_total,
+            chunks_done=self._chunks_done,
+            started_at=self._started_at,
+            updated_at=now(),
+            ref=self.ref,
+            repo_id=self.repo_id,
+        )

@@ -1,0 +1,63 @@
+"""What a fetch has seen of the versions of a repository, written down for every answer's freshness."""
+
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from codequarry.ingest.git.ancestry import count_behind
+from codequarry.ingest.request.progress import now
+from codequarry.ingest.request.wanted_version import other_versions
+from codequarry.ingest.source.source import FileSource, note_fetched
+from codequarry.ingest.transaction.placement import current_timeline
+from codequarry.ingest.transaction.run_report import Run
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.catalog.repositories import RefHead, Repository, read_ref_head, save_ref_head
+from codequarry.shared.errors import StoreError
+from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.telemetry.metrics import observe_lag
+from codequarry.shared.versions.head import Head
+
+
+def note_fetch(run: Run) -> None:
+    """Write the newest commit of what was fetched, and of the other versions that the origin was asked for.
+
+    Of two first imports at once only one gets the default branch: they may write this once they hold its lease.
+    """
+    store = run.workshop.store
+    if not run.source.key:
+        note_fetched(run.repository, store)
+    _note_seen(store, run.repository, run.source)
+
+
+def observe_published(run: Run) -> None:
+    """Record how long the commit that a run has just published took since it was seen first."""
+    seen_at = [run.request.seen_at] if run.request.seen_at else []
+    with suppress(StoreError):  # the run has published; what can't be read now is only not counted
+        known = read_ref_head(run.workshop.store, run.repository.name, run.source.key, run.repository.id)
+        if known and known.commit == run.source.commit and known.seen_at:
+            seen_at.append(known.seen_at)
+    if seen_at:
+        seen = min(map(datetime.fromisoformat, seen_at))
+        observe_lag((datetime.now(UTC) - seen).total_seconds(), first=run.is_first)
+
+
+def _note_seen(store: DocumentStore, repository: Repository, source: FileSource) -> None:
+    head, repo, repo_id = read_head(store), repository.name, repository.id
+    # Until another branch is published as the default one, it tells nothing of the one that is.
+    if source.key or head.default_branch(repo) in ("", source.ref.value):
+        published = _published_commit(head, repo, source.key)
+        behind = count_behind(source.mirror, source.commit, published)
+        save_ref_head(store, RefHead(repo, source.key, source.commit, now(), published, behind, repo_id=repo_id))
+    for ref in other_versions(head, repo, source.key):
+        tip = source.listing.tip_of(ref) if ref in source.listing.asked else None
+        known = read_ref_head(store, repo, ref.key, repo_id)
+        if tip is None or (known and known.commit == tip):
+            continue
+        published = _published_commit(head, repo, ref.key)
+        # How far it is is known once it was fetched.
+        behind = 0 if tip == published else None
+        save_ref_head(store, RefHead(repo, ref.key, tip, now(), published, behind, repo_id=repo_id))
+
+
+def _published_commit(head: Head, repo: str, key: str) -> str:
+    timeline = current_timeline(head, repo, key)
+    return "" if timeline is None else head.timelines[timeline].commit

@@ -1,0 +1,249 @@
+"""One transaction: planned, written, checked, published."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+
+from codequarry.ingest.files.reading_pool import open_readers, reading_processes
+from codequarry.ingest.files.scan import FileTask
+from codequarry.ingest.git.ancestry import lost_commits, new_commits
+from codequarry.ingest.request.progress import now
+from codequarry.ingest.request.repository_entry import (
+    RemovedMeanwhile,
+    ensure_entry,
+    has_timelines,
+    retract_entry,
+    retract_identity,
+)
+from codequarry.ingest.run.freshness import note_fetch, observe_published
+from codequarry.ingest.shared_import.coordinator import HelperSilent, is_shared, write_shared
+from codequarry.ingest.shared_import.share import SharedImport
+from codequarry.ingest.transaction.acquisition import give_up
+from codequarry.ingest.transaction.chores import drop_noted, note_purge
+from codequarry.ingest.transaction.lease import Heartbeat, Held, give_back
+from codequarry.ingest.transaction.placement import Placer, current_timeline, timelines_of
+from codequarry.ingest.transaction.plan import make_plan, skips
+from codequarry.ingest.transaction.run_report import Run, RunWork
+from codequarry.ingest.transaction.version_removal import without_version
+from codequarry.ingest.transaction.writer import Writer, Written
+from codequarry.shared.catalog.ledger import read_head, record_transaction
+from codequarry.shared.catalog.repositories import (
+    Summary,
+    clear_progress,
+    count_tokens,
+    save_summary,
+)
+from codequarry.shared.errors import (
+    CodequarryError,
+    Conflict,
+    LeaseHeld,
+    LimitExceeded,
+    ModelMismatch,
+    Stopped,
+    StoreError,
+)
+from codequarry.shared.model import INDEXED, Filters
+from codequarry.shared.secret_counts import SecretCounts
+from codequarry.shared.telemetry.metrics import count_transaction
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.snapshots import draft_snapshot, snapshot_at
+from codequarry.shared.versions.transactions import TransactionRecord, check_held, publish
+
+
+class Miscounted(StoreError):
+    """The store does not hold what was written."""
+
+
+# What the next run could not do better with what is written.
+NOT_RESUMED = (LimitExceeded, Stopped, ModelMismatch, Miscounted, RemovedMeanwhile, HelperSilent)
+
+
+def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Summary]:
+    """Write and publish one transaction."""
+    store, watch = run.workshop.store, run.watch
+    with Heartbeat(store, held, run.workshop.settings.indexing.lease_seconds) as heartbeat, _left_in_order(run, held):
+        watch.say("scanning")
+        ensure_entry(run.repository, run.workshop)
+        if run.is_first:
+            note_fetch(run)
+        work = _plan(run, held, placer)
+        record = _record(run, held, work)
+        record_transaction(store, record)
+        watch.say("indexing")
+        watch.expect(len(work.plan.changed), done=len(work.before))
+        left = [task for task in work.plan.changed if task.path not in work.before]
+        if held.resumed:
+            SharedImport(store, held.timeline, held.number).clear()  # of the run that was interrupted
+        done = _read_and_write(run, held, heartbeat, left) if left else Written()
+        watch.say("publishing")
+        heartbeat.check()
+        _retire(run, held, work)
+        _check(run, held, work, done)
+        summary = _summarise(run, record, work, done)
+        ensure_entry(run.repository, run.workshop)
+        heartbeat.check()
+        _publish(run, held)
+    count_transaction("published")
+    observe_published(run)
+    return work, done, summary
+
+
+def _plan(run: Run, held: Held, placer: Placer) -> RunWork:
+    """Compare the version with its own timeline; of an overlay only the paths that differ from its base."""
+    store = run.workshop.store
+    head = read_head(store)
+    base = placer.base_at(head, held.base) if held.base else None
+    tasks = base.plan.changed if base else run.source.tasks
+    state = check_held(head, held.timeline, held.holder, held.number)
+    live = () if held.new else store.files(snapshot_at(head, held.timeline, state.published))
+    before = {file.path: file for file in store.written_files(held.timeline, held.number)} if held.resumed else {}
+    # An interrupted run may have been asked to write other paths anew than this one.
+    return RunWork(make_plan(tasks, live, run.source.forced.union(before)), base, before)
+
+
+def _read_and_write(run: Run, held: Held, heartbeat: Heartbeat, tasks: list[FileTask]) -> Written:
+    settings = run.workshop.settings
+    assignment = run.source.assignment(run.repository.name, settings)
+    with closing(open_readers(assignment, reading_processes(tasks, settings.indexing))) as readers:
+        if is_shared(run, tasks):
+            return write_shared(run, held, heartbeat, tasks, readers)
+        writer = Writer(run.repository.name, held, run.workshop, heartbeat, run.request)
+        return writer.write(readers.read(tasks), run.watch)
+
+
+@contextmanager
+def _left_in_order(run: Run, held: Held) -> Iterator[None]:
+    """Undo what was stopped or must not go on; leave all else that fails open, for the next run to resume."""
+    try:
+        with run.mirror.told_of_removal():
+            yield
+    except BaseException as error:
+        lost: Conflict | LeaseHeld | None = None
+        # Best effort: whoever comes next sees from the holder's name that it is gone, or waits for the lease to end.
+        with suppress(CodequarryError):
+            if held.timeline not in read_head(run.workshop.store).timelines:
+                lost = _lost(run, held)
+            elif isinstance(error, NOT_RESUMED):
+                lost = _undo(run, held)
+            else:
+                give_back(run.workshop.store, held)
+        if lost and isinstance(error, CodequarryError):
+            raise lost from error
+        raise
+
+
+def _undo(run: Run, held: Held) -> LeaseHeld | None:
+    """Undo a transaction, and forget a repository of which there is nothing else; say so if another run was faster."""
+    store = run.workshop.store
+    try:
+        give_up(store, held)
+    except Conflict:
+        return _taken(run)
+    clear_progress(store, run.repository.name, run.source.key)
+    retract_entry(store, run.repository)
+    retract_identity(store)
+    return None
+
+
+def _lost(run: Run, held: Held) -> Conflict | LeaseHeld:
+    """Say why the timeline is gone, and have the chores delete what was written after that."""
+    store, repo, key = run.workshop.store, run.repository.name, run.source.key
+    note_purge(store, held.timeline)
+    if not has_timelines(store, repo):
+        return RemovedMeanwhile(repo)
+    if not timelines_of(read_head(store), repo, key):
+        clear_progress(store, repo, key)  # the version was removed, and nobody is at it again
+    return _taken(run)
+
+
+def _taken(run: Run) -> LeaseHeld:
+    version = f"{run.source.ref.name} of '{run.repository.name}'"
+    return LeaseHeld(f"{version} was removed or taken over by another process; nothing was published here, run again")
+
+
+def _record(run: Run, held: Held, work: RunWork) -> TransactionRecord:
+    target = run.source.target(run.repository)
+    state = check_held(read_head(run.workshop.store), held.timeline, held.holder, held.number)
+    commits, count = new_commits(run.source.mirror, target.commit, state.commit)
+    return TransactionRecord(
+        timeline=held.timeline,
+        number=held.number,
+        repo=target.repo,
+        ref=target.ref,
+        commit=target.commit,
+        rules=target.rules,
+        changed_paths=work.plan.paths,
+        indexed_at=now(),
+        base_timeline=held.base[0] if held.base else None,
+        base_number=held.base[1] if held.base else None,
+        mask=tuple(sorted(work.base.plan.retired)) if work.base else (),
+        commits=commits,
+        commit_count=count,
+        lost=lost_commits(run.source.mirror, target.commit, state.commit),
+    )
+
+
+def _retire(run: Run, held: Held, work: RunWork) -> None:
+    store = run.workshop.store
+    if work.plan.retired:
+        store.retire(held.timeline, held.number, work.plan.retired, read_head(store).aborted)
+    store.refresh()
+
+
+def _check(run: Run, held: Held, work: RunWork, done: Written) -> None:
+    """See that the store holds what was planned, and nothing old on the changed paths (rule 6)."""
+    store, plan = run.workshop.store, work.plan
+    tally = store.tally(held.timeline, held.number, plan.retired, read_head(store).aborted)
+    rows = done.rows + sum(file.rows for file in work.before.values())
+    if (tally.rows, tally.files, tally.retirable) == (rows, len(plan.changed), 0):
+        return
+    raise Miscounted(
+        f"transaction {held.number} wrote {tally.rows} rows of {tally.files} files, {rows} of {len(plan.changed)} "
+        f"were planned, {tally.retirable} old ones are left; it was undone, run again"
+    )
+
+
+def _summarise(run: Run, record: TransactionRecord, work: RunWork, done: Written) -> Summary:
+    """Count what readers of the version will see, an overlay's base included."""
+    store = run.workshop.store
+    verdicts = Counter(work.plan.kept_verdicts) + done.verdicts
+    verdicts += Counter(file.verdict for file in work.before.values())
+    verdicts += Counter(work.base.plan.kept_verdicts if work.base else {})
+    chunks = store.count(draft_snapshot(read_head(store), record), Filters())
+    secrets = work.plan.kept_secrets + done.secrets
+    secrets += SecretCounts.of_details(file.detail for file in work.before.values())
+    secrets += work.base.plan.kept_secrets if work.base else SecretCounts()
+    files, skipped = verdicts[INDEXED], skips(verdicts)
+    summary = Summary(record.timeline, record.number, files, chunks, skipped, secrets.by_rule, secrets.files)
+    save_summary(store, summary)
+    count_tokens(store, run.repository, done.tokens)
+    return summary
+
+
+def _publish(run: Run, held: Held) -> None:
+    """Publish in one write; the timeline that a new one replaces goes with it, and its rows after it."""
+    store, repo, key = run.workshop.store, run.repository.name, run.source.key
+    replaced = current_timeline(read_head(store), repo, key) if held.new else None
+    branch = "" if key else run.source.ref.value
+    stale = Ref("branch", branch).key if branch else ""
+
+    def choose(head: Head) -> list[int]:
+        # A default branch that was moved to other history stays searchable by commit, until retention ends.
+        leaving = [replaced] if replaced is not None and (key or run.request.full) else []
+        return leaving + (timelines_of(head, repo, stale) if stale else [])
+
+    def change(head: Head) -> Head:
+        # A default branch may have been rebuilt on another timeline meanwhile, which readers would go on to see.
+        expected = replaced if held.new else held.timeline
+        if (held.new or not key) and current_timeline(head, repo, key) != expected:
+            raise Conflict(f"{repo} has changed since this run began; run again")
+        default = held.new and not key
+        commit = run.source.commit
+        head = publish(head, held.timeline, held.holder, held.number, commit, branch=branch, default=default)
+        if held.new and key:
+            head = without_version(head, repo, key, keep=held.timeline)
+        # A branch that has become the default one has no layer of its own any more.
+        return without_version(head, repo, stale) if stale else head
+
+    drop_noted(store, choose, change)

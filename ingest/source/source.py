@@ -1,0 +1,212 @@
+"""From a request to a commit on this machine, and the rules that decide which of its files count."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from codequarry.ingest.files.lister import ListingOrder
+from codequarry.ingest.files.listing import list_files
+from codequarry.ingest.files.reader import ReadingRules
+from codequarry.ingest.files.reading_process import ReadingOrder
+from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
+from codequarry.ingest.git.address_guard import guarded_configuration
+from codequarry.ingest.git.fetch import Fetched, synchronise
+from codequarry.ingest.git.mirrors import RemoteAccess, mirror_folder, open_access, remove_mirror, say_nothing
+from codequarry.ingest.git.objects import BlobReader, Mirror
+from codequarry.ingest.git.origins import Origin
+from codequarry.ingest.git.redirects import is_redirected, moved_origin
+from codequarry.ingest.git.remote import HEAD, Listing, complain
+from codequarry.ingest.git.trees import TreeEntry, file_at
+from codequarry.ingest.request.index_request import IndexRequest
+from codequarry.ingest.request.progress import Watch, now
+from codequarry.ingest.request.wanted_version import Wanted, other_versions
+from codequarry.ingest.secrets.policy import ALLOW_FILE
+from codequarry.ingest.source.target import IndexTarget
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.catalog.repositories import Repository, update_repository
+from codequarry.shared.errors import GitError, LimitExceeded
+from codequarry.shared.repositories.followed_versions import settings_for
+from codequarry.shared.repositories.naming import claim
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.index import IndexingSettings
+from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.versions.refs import Ref
+
+REGULAR_MODES = ("100644", "100755")
+
+
+# Not slotted: the list of its files is kept, once it was asked for.
+@dataclass(frozen=True)
+class FileSource:
+    """A commit on this machine, and what its paths decide under the settings and its own ignore file.
+
+    ``key`` is what timelines call the version. ``listing`` is what the origin said of it and of the other indexed
+    versions. A working tree has ``entries`` instead of the commit's, and their hash as ``state``. ``forced`` paths are
+    written anew, whatever is indexed.
+    """
+
+    origin: Origin
+    mirror: Mirror
+    ref: Ref
+    key: str
+    commit: str
+    rules: PathRules
+    limits: IndexingSettings
+    listing: Listing
+    entries: tuple[TreeEntry, ...] | None = None
+    state: str = ""
+    forced: frozenset[str] = frozenset()
+
+    @cached_property
+    def tasks(self) -> list[FileTask]:
+        """The version's files, each with what its path decides."""
+        mirror, most_paths = self.mirror, self.limits.max_paths
+        order = ListingOrder(mirror.folder, mirror.environment, self.commit, self.rules, most_paths, self.entries)
+        return list_files(order, self.limits)
+
+    def target(self, repository: Repository) -> IndexTarget:
+        """Return what a run would publish."""
+        rules = self.rules.digest + self.state
+        return IndexTarget(repository.name, self.ref.name, self.commit, rules, self.key, repository.id)
+
+    def assignment(self, repo: str, settings: SettingsModel) -> ReadingOrder:
+        """Return what a reading process has to know."""
+        rules = ReadingRules.of(repo, settings, self.rules.secrets)
+        return ReadingOrder(self.mirror, rules, settings.indexing.process_memory_bytes)
+
+
+NoteFound = Callable[[str, str], None]
+"""Gets a version's key and its commit before anything of that is read, and may refuse it by raising."""
+
+
+def take_any(_key: str, _commit: str) -> None:
+    """Refuse nothing."""
+
+
+def fetch_source(
+    wanted: Wanted,
+    settings: SettingsModel,
+    store: DocumentStore,
+    say: Callable[[str], None] = say_nothing,
+    found: NoteFound = take_any,
+) -> FileSource | None:
+    """Fetch what is wanted; nothing is written to the store. ``say`` tells what is waited for.
+
+    ``found`` may refuse what was fetched.
+
+    None where the origin has no such version any more but the index has; GitError where neither has it.
+    """
+    settings = settings_for(settings, wanted.origin.url, wanted.origin.host)
+    head = read_head(store)
+    repo = wanted.known.name if wanted.known else ""
+    bound = guarded_configuration(wanted.origin, settings) if wanted.is_guarded else None
+    access = open_access(wanted.origin, settings.git, settings.home, say, bound)
+    others = other_versions(head, repo, wanted.key)
+    try:
+        access, fetched = _synchronised(access, wanted.ref, others, guarded=wanted.is_guarded)
+    except LimitExceeded:
+        if wanted.known is None:
+            remove_mirror(mirror_folder(wanted.origin, settings.home))
+        raise
+    if fetched is None:
+        if not wanted.is_default and any(head.timelines[one].ref == wanted.key for one in head.of_repo(repo)):
+            return None
+        complain(access, wanted.ref)
+    key = "" if wanted.is_default else fetched.ref.key
+    found(key, fetched.commit)
+    rules = rules_of_commit(settings, fetched.mirror, fetched.commit)
+    limits = settings.indexing
+    return FileSource(wanted.origin, fetched.mirror, fetched.ref, key, fetched.commit, rules, limits, fetched.listing)
+
+
+def fetch_commit(origin: Origin, commit: str, settings: SettingsModel, *, guarded: bool) -> Mirror:
+    """Return this machine's mirror of an origin with a commit that another machine has seen there."""
+    settings = settings_for(settings, origin.url, origin.host)
+    mirror = open_access(origin, settings.git, settings.home).mirror
+    if mirror.commit_of(commit) is None:
+        bound = guarded_configuration(origin, settings) if guarded else None
+        access = open_access(origin, settings.git, settings.home, bound=bound)
+        _synchronised(access, Ref("commit", commit), (), guarded=guarded)
+    return mirror
+
+
+def _synchronised(
+    access: RemoteAccess, ref: Ref | None, others: Sequence[Ref], *, guarded: bool
+) -> tuple[RemoteAccess, Fetched | None]:
+    """Fetch, once more from where the origin has moved unless it is ``guarded``, and return how it was reached."""
+    try:
+        return access, synchronise(access, ref, others)
+    except GitError as error:
+        if guarded or not is_redirected(error):
+            raise
+    moved = replace(access, origin=moved_origin(access.origin, access.settings))
+    return moved, synchronise(moved, ref, others)
+
+
+def enter_catalog(
+    source: FileSource, request: IndexRequest, store: DocumentStore, watch: Watch
+) -> tuple[Repository, str]:
+    """Take a name in the catalog; return the record as it is to become, and a note about its name."""
+    branch = source.ref.value
+    known, note = claim(store, source.origin, request.name, branch, guarded=request.guarded)
+    watch.repo, watch.repo_id, watch.ref, watch.commit = known.name, known.id, source.key, source.commit
+    if source.key:
+        return known, note
+    chosen = request.ref is not None and (request.default or known.branch != branch or not known.head_commit)
+    follows_head = not chosen and (known.follows_head or branch == HEAD)
+    fetched = replace(known, head_commit=source.commit, fetched_at=now())
+    return replace(fetched, branch=branch, follows_head=follows_head), note
+
+
+def note_fetched(fetched: Repository, store: DocumentStore) -> None:
+    """Write the newest commit of the default branch to the catalog."""
+    published = read_head(store).default_branch(fetched.name)
+
+    def change(known: Repository) -> Repository:
+        if not known.head_commit:
+            return _adopted(known, fetched)
+        # Until the commit of another branch is published, the catalog goes on to speak of the one that is.
+        if fetched.branch not in (known.branch, published):
+            return known
+        return replace(_adopted(known, fetched), follows_head=known.follows_head)
+
+    update_repository(store, fetched, change)
+
+
+def adopt_branch(repository: Repository, store: DocumentStore) -> None:
+    """Write what the default branch is called now that it is published; who has published since writes that."""
+
+    def change(known: Repository) -> Repository:
+        head = read_head(store)
+        default = head.timelines.get(head.defaults.get(repository.name, -1))
+        is_mine = default and (default.branch, default.commit) == (repository.branch, repository.head_commit)
+        return _adopted(known, repository) if is_mine else known
+
+    update_repository(store, repository, change)
+
+
+def _adopted(known: Repository, new: Repository) -> Repository:
+    """Return a record with what a run has found; what others have counted meanwhile stays."""
+    found = replace(known, branch=new.branch, follows_head=new.follows_head)
+    return replace(found, head_commit=new.head_commit, fetched_at=new.fetched_at)
+
+
+def rules_of_commit(settings: SettingsModel, mirror: Mirror, commit: str) -> PathRules:
+    """Return what the settings and a commit's own lists decide about its paths."""
+    return rules_of_tree(settings, mirror, lambda path: file_at(mirror.folder, mirror.environment, commit, path))
+
+
+def rules_of_tree(settings: SettingsModel, mirror: Mirror, find: Callable[[str], TreeEntry | None]) -> PathRules:
+    """Return what the settings and a version's own lists decide about its paths; ``find`` returns one of its files."""
+    most_bytes = settings.scan.max_file_bytes
+    ignored = _read_list(mirror, find(IGNORE_FILE), most_bytes)
+    obeyed = settings.secrets.repository_allow_file
+    return PathRules(settings, ignored, _read_list(mirror, find(ALLOW_FILE), most_bytes) if obeyed else ())
+
+
+def _read_list(mirror: Mirror, entry: TreeEntry | None, most_bytes: int) -> list[str]:
+    """Return the lines of a list at the root; none where there is none, or it is a link or absurdly large."""
+    if entry is None or entry.mode not in REGULAR_MODES or entry.size > most_bytes:
+        return []
+    with BlobReader(mirror) as blobs:
+        return blobs.read(entry.blob).decode(errors="replace").splitlines()

@@ -1,0 +1,129 @@
+"""Getting a transaction to work on: a new one, or one that a crashed run left open."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+from codequarry.ingest.source.target import IndexTarget
+from codequarry.ingest.transaction.chores import abandon, discard
+from codequarry.ingest.transaction.holder import is_gone
+from codequarry.ingest.transaction.lease import Held, await_end, leases_of, seize
+from codequarry.ingest.transaction.placement import Placement, Placer, current_timeline
+from codequarry.shared.catalog.ledger import change_head, read_head, read_transaction
+from codequarry.shared.errors import Conflict, LeaseHeld
+from codequarry.shared.store.port import DocumentStore, Store
+from codequarry.shared.telemetry.metrics import count_transaction
+from codequarry.shared.versions.head import Head, Lease
+from codequarry.shared.versions.transactions import begin, new_timeline
+
+# Every round ends a lease, drops a draft or loses a race; so many of them mean that something is wrong.
+MAX_ROUNDS = 100
+
+
+def acquire(
+    store: Store,
+    target: IndexTarget,
+    placer: Placer,
+    holder: str,
+    *,
+    full: bool,
+    lease_seconds: float,
+    say: Callable[[str], None],
+    check: Callable[[Head], None] = lambda _: None,
+) -> Held | None:
+    """Return an open transaction for ``target``, or None if it is published already.
+
+    One run at a time works on a version of a repository. The transaction of a run that is known to have ended is
+    resumed if it had the same target and would go where this one goes, and undone if not; that of one that is only
+    silent is undone (rule 7). ``full`` builds a new timeline. ``check`` raises where the head document has it that this
+    run is no longer to be begun.
+    """
+    for _ in range(MAX_ROUNDS):
+        head = read_head(store)
+        check(head)
+        published = not full and is_published(store, head, target)
+        for timeline, lease in leases_of(head, target.repo, target.key).items():
+            if published and not is_gone(lease.holder):
+                return None
+            seen = await_end(store, timeline, lease, lease_seconds, say)
+            new = not head.timelines[timeline].published
+            held = _take(store, timeline, seen, holder, new=new) if seen else None
+            if held and not published and _is_ours(store, held, target, placer):
+                return held
+            if held:
+                _give_up_if_held(store, held)
+            break
+        else:
+            if published:
+                return None
+            with suppress(LeaseHeld, Conflict):  # somebody else was faster, or what was to be the base is gone
+                return _begin(store, target, holder, placer.place(head), check)
+    raise Conflict(f"{target.repo}: {MAX_ROUNDS} attempts to begin a transaction failed; run again")
+
+
+def _take(store: Store, timeline: int, seen: Lease, holder: str, *, new: bool) -> Held | None:
+    """Take over the lease of a holder that is gone; None if somebody else was first, or it is only silent.
+
+    A silent one may wake up and write on, long after its number was published by another and its rows were collected.
+    So that number is given up in the very write that ends its lease.
+    """
+    held = Held(timeline, seen.number, holder, new=new, resumed=True, base=seen.base)
+    if is_gone(seen.holder):
+        return held if seize(store, timeline, seen, holder) else None
+    _give_up_if_held(store, replace(held, holder=seen.holder))
+    return None
+
+
+def _give_up_if_held(store: Store, held: Held) -> None:
+    with suppress(Conflict):  # somebody else is faster, or came back to life
+        give_up(store, held)
+
+
+def is_published(store: DocumentStore, head: Head, target: IndexTarget) -> bool:
+    """Tell whether readers of the version see exactly the target already, decided by the same rules."""
+    timeline = current_timeline(head, target.repo, target.key)
+    if timeline is None:
+        return False
+    state = head.timelines[timeline]
+    record = read_transaction(store, timeline, state.published)
+    return state.commit == target.commit and record is not None and record.rules == target.rules
+
+
+def give_up(store: Store, held: Held) -> None:
+    """Undo a transaction, and with it a timeline that was never published."""
+    if held.new:
+        discard(store, held.timeline, held.number, held.holder)
+    else:
+        abandon(store, held.timeline, held.number, held.holder)
+    count_transaction("aborted")
+
+
+def _is_ours(store: DocumentStore, held: Held, target: IndexTarget, placer: Placer) -> bool:
+    record = read_transaction(store, held.timeline, held.number)
+    wanted = (target.ref, target.commit, target.rules, held.base)
+    # Without a record nothing was written yet.
+    if record is not None and (record.ref, record.commit, record.rules, record.base) != wanted:
+        return False
+    return placer.accepts(read_head(store), held.timeline)
+
+
+def _begin(
+    store: DocumentStore, target: IndexTarget, holder: str, placement: Placement, check: Callable[[Head], None]
+) -> Held:
+    base = placement.base.place if placement.base else None
+
+    def change(head: Head) -> tuple[Head, Held]:
+        check(head)
+        if leases_of(head, target.repo, target.key):
+            raise LeaseHeld(f"{target.repo} is being indexed by somebody else")
+        timeline = placement.timeline
+        is_there = timeline is None or timeline in head.timelines
+        if not is_there or current_timeline(head, target.repo, target.key) != placement.current:
+            raise Conflict(f"{target.repo} has changed since it was looked at")
+        if timeline is None:
+            head, timeline = new_timeline(head, target.repo, target.key, target.repo_id)
+        head, number = begin(head, timeline, holder, base)
+        new = not head.timelines[timeline].published
+        return head, Held(timeline, number, holder, new=new, base=base)
+
+    return change_head(store, change)

@@ -1,0 +1,202 @@
+"""Writing the changed files of a transaction: batch by batch, each embedded, checked and created whole."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from codequarry.ingest.files.reader import ReadFile
+from codequarry.ingest.request.index_request import IndexRequest, Workshop
+from codequarry.ingest.request.progress import Watch
+from codequarry.ingest.transaction.lease import Held
+from codequarry.shared.embedding.cache import CachedEmbeddings, embed_with_cache, vector_key
+from codequarry.shared.embedding.port import Embedder, Window
+from codequarry.shared.embedding.strides import strides
+from codequarry.shared.embedding.tokens import estimate_tokens
+from codequarry.shared.errors import LimitExceeded, TextsRefused
+from codequarry.shared.model import INDEXED, ChunkRow, FileRecord, StrideInfo, Tokens
+from codequarry.shared.secret_counts import SecretCounts
+from codequarry.shared.telemetry.metrics import count_masked, count_written
+
+# A batch ends with whichever comes first, the files of the settings or so many chunks: a file may have thousands.
+BATCH_CHUNKS = 2_000
+NO_TOKENS = Tokens()
+
+
+@dataclass
+class Written:
+    """What a run has written so far."""
+
+    files: int = 0
+    rows: int = 0
+    chunks: int = 0
+    embedded: int = 0
+    reused: int = 0
+    tokens: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+    secrets: SecretCounts = field(default_factory=SecretCounts)
+
+    def add(self, other: "Written") -> None:
+        """Count what another process has written."""
+        for name in ("files", "rows", "chunks", "embedded", "reused", "tokens"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.verdicts.update(other.verdicts)
+        self.secrets += other.secrets
+
+
+class Permit(Protocol):
+    """Says before each batch whether it may be written."""
+
+    def check(self) -> None:
+        """Raise LeaseHeld if another process writes to the timeline by now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StrideText:
+    """One text to embed: a piece of a file, whole or a stride of it."""
+
+    row: ChunkRow
+    text: str
+    file: int
+
+
+class Writer:
+    """Writes files into one open transaction."""
+
+    def __init__(self, repo: str, held: Held, workshop: Workshop, heartbeat: Permit, request: IndexRequest) -> None:
+        self._repo, self._held, self._workshop = repo, held, workshop
+        self._heartbeat, self._request = heartbeat, request
+        self.written = Written()
+
+    def write(self, files: Iterable[ReadFile], watch: Watch) -> Written:
+        """Write every file; LimitExceeded, LeaseHeld or a store's error end it in between."""
+        for batch in _batches(files, self._workshop.settings.indexing.batch_files):
+            chunks = self.written.chunks
+            self._write_batch(batch)
+            watch.advance(len(batch), self.written.chunks - chunks)
+        return self.written
+
+    def _write_batch(self, batch: list[ReadFile]) -> None:
+        batch, texts, made = self._embed(batch)
+        rows = [replace(text.row, vector_key=key) for text, key in zip(texts, made.keys, strict=True)]
+        per_file = Counter(text.file for text in texts)
+        records = [self._record(file, per_file[index]) for index, file in enumerate(batch)]
+        self._heartbeat.check()
+        self._workshop.store.create(rows, records, made.vectors)
+        total = self.written
+        total.files += len(records)
+        total.rows += len(rows)
+        total.chunks += sum(len(file.pieces) for file in batch)
+        total.embedded += made.embedded
+        total.reused += made.reused
+        total.tokens += made.tokens
+        verdicts = Counter(file.verdict for file in batch)
+        total.verdicts += verdicts
+        secrets = SecretCounts.of_details(file.detail for file in batch if file.verdict == INDEXED)
+        total.secrets += secrets
+        count_written(sum(len(file.pieces) for file in batch), verdicts)
+        count_masked(secrets.by_rule)
+
+    def _embed(self, batch: list[ReadFile]) -> tuple[list[ReadFile], list[StrideText], CachedEmbeddings]:
+        """Embed a batch; a file with a text that the model refuses for good is skipped, the others go on."""
+        embedder, store = self._workshop.embedder, self._workshop.store
+        texts = self._texts(batch)
+        self._check_limits(batch, texts)
+        self._heartbeat.check()
+        try:
+            return batch, texts, embed_with_cache([text.text for text in texts], embedder, store)
+        except TextsRefused as error:
+            refused = {texts[index].file: reason for index, reason in error.reasons.items()}
+            made = [texts[index].text for index in error.vectors]
+        left = [_refused(file, refused[at]) if at in refused else file for at, file in enumerate(batch)]
+        texts = self._texts(left)
+        again = embed_with_cache([text.text for text in texts], embedder, store)
+        return left, texts, _with_made(again, made, embedder)
+
+    def _texts(self, batch: Sequence[ReadFile]) -> list[StrideText]:
+        return [text for index, file in enumerate(batch) for text in self._texts_of(file, index)]
+
+    def _texts_of(self, file: ReadFile, index: int) -> Iterator[StrideText]:
+        for piece in file.pieces:
+            row = ChunkRow(piece.chunk, piece.tokens, self._held.timeline, self._held.number, "")
+            for stride, text in stride_rows(row, piece.text, self._workshop.embedder):
+                yield StrideText(stride, text, index)
+
+    def _record(self, file: ReadFile, rows: int) -> FileRecord:
+        task = file.task
+        return FileRecord(
+            repo=self._repo,
+            path=task.path,
+            blob=task.blob,
+            verdict=file.verdict,
+            rows=rows,
+            rules=task.rules,
+            timeline=self._held.timeline,
+            born=self._held.number,
+            language=file.language,
+            size=task.size,
+            lines=file.lines,
+            detail=file.detail,
+        )
+
+    def _check_limits(self, batch: Sequence[ReadFile], texts: Sequence[StrideText]) -> None:
+        request, written = self._request, self.written
+        chunks = written.chunks + sum(len(file.pieces) for file in batch)
+        if request.max_chunks is not None and chunks > request.max_chunks:
+            raise LimitExceeded(f"more than {request.max_chunks} chunks (--max-chunks); nothing was published")
+        if request.max_tokens is None:
+            return
+        embedder = self._workshop.embedder
+        by_key = {vector_key(embedder.name, text.text): text.text for text in texts}
+        missing = by_key.keys() - self._workshop.store.cached_vectors(by_key).keys()
+        tokens = written.tokens + sum(estimate_tokens(embedder, by_key[key]) for key in missing)
+        if tokens > request.max_tokens:
+            raise LimitExceeded(f"more than {request.max_tokens} tokens to embed (--max-tokens); nothing was published")
+
+
+def stride_rows(row: ChunkRow, text: str, embedder: Embedder) -> Iterator[tuple[ChunkRow, str]]:
+    """Yield the rows of a whole chunk with what is embedded for each: itself, or its strides where it is too long."""
+    windows = [] if embedder.max_tokens is None else stride_windows(text, embedder)
+    if len(windows) < 2:
+        yield row, text
+        return
+    for at, window in enumerate(windows):
+        info = StrideInfo(row.chunk.id, at, len(windows), window.start_token, window.end_token)
+        # Only the first stride carries tokens, so that lexical counts stay true.
+        tokens = NO_TOKENS if at else row.tokens
+        yield replace(row, chunk=replace(row.chunk, stride_info=info), tokens=tokens), window.text
+
+
+def stride_windows(text: str, embedder: Embedder) -> list[Window]:
+    """Cut a text at the model's window; each stride begins with the text's first line, which names the path."""
+    head, line_end, rest = text.partition("\n")
+    return strides(rest, embedder, head + line_end)
+
+
+def _with_made(again: CachedEmbeddings, made: Sequence[str], embedder: Embedder) -> CachedEmbeddings:
+    """Count the texts that a call made before it was refused others: the next call found them in the cache."""
+    found = {vector_key(embedder.name, text) for text in made} & set(again.keys)
+    return replace(
+        again,
+        reused=again.reused - len(found),
+        embedded=again.embedded + len(made),
+        tokens=again.tokens + sum(estimate_tokens(embedder, text) for text in made),
+    )
+
+
+def _refused(file: ReadFile, reason: str) -> ReadFile:
+    return replace(file, verdict="embedder-refused", detail=reason[:500], pieces=())
+
+
+def _batches(files: Iterable[ReadFile], most_files: int) -> Iterator[list[ReadFile]]:
+    batch: list[ReadFile] = []
+    chunks = 0
+    for file in files:
+        batch.append(file)
+        chunks += len(file.pieces)
+        if len(batch) >= most_files or chunks >= BATCH_CHUNKS:
+            yield batch
+            batch, chunks = [], 0
+    if batch:
+        yield batch

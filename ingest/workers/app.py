@@ -1,0 +1,202 @@
+"""The Celery application of workers and beat. Nothing else imports Celery in this room."""
+
+import logging
+import mmap
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from types import FrameType
+from typing import Any
+
+from celery import Celery, signals
+from celery.beat import ScheduleEntry, Scheduler, Service
+from kombu.exceptions import OperationalError
+
+from codequarry.ingest.files.reading_pool import read_apart
+from codequarry.ingest.workers.queue_transport import TRANSPORT
+from codequarry.ingest.workers.tasks import SCHEDULE, register
+from codequarry.ingest.workers.worker import Worker
+from codequarry.shared.errors import QueueUnavailable, UsageError
+from codequarry.shared.jobs.job import Job
+from codequarry.shared.processors import processor_count
+from codequarry.shared.queue.messages import APP, CONTROL, RUN_JOB, SCAN, WRITE_BATCH, batch_queue, celery_options
+from codequarry.shared.queue.probe import QueueProbe
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.telemetry.logs import logger
+from codequarry.shared.telemetry.metrics import counted_together, start_counting
+from codequarry.shared.telemetry.metrics_server import MetricsServer
+from codequarry.shared.telemetry.traces import start_tracing, stop_tracing
+
+# So many of beat's messages may wait; where no worker is free, more of them would only pile up.
+MOST_REMINDERS = 10
+
+log = logger("codequarry.worker")
+
+
+class CeleryMessages:
+    """The queue behind Celery; a message waits no longer than the connection takes to fail."""
+
+    def __init__(self, app: Celery, settings: SettingsModel) -> None:
+        self._app, self._batches = app, batch_queue(settings)
+        self._probe = QueueProbe(settings.queue)
+
+    def tell(self, job: Job) -> None:
+        """Tell some worker that there is a job."""
+        self._send(RUN_JOB, (job.id,), SCAN, job.priority)
+
+    def call_helper(self, timeline: int, number: int, priority: int) -> None:
+        """Ask some worker to take part in writing a transaction."""
+        self._send(WRITE_BATCH, (timeline, number, priority), self._batches, priority)
+
+    def waiting_jobs(self) -> int:
+        """Return how many messages about jobs nobody has taken."""
+        return self._waiting(SCAN)
+
+    def waiting_calls(self) -> int:
+        """Return how many calls for help nobody has taken."""
+        return self._waiting(self._batches)
+
+    def waiting_reminders(self) -> int:
+        """Return how many of beat's messages nobody has taken."""
+        return self._waiting(CONTROL)
+
+    def _send(self, task: str, arguments: tuple[object, ...], queue: str, priority: int) -> None:
+        self._probe.check()
+        try:
+            self._app.send_task(task, arguments, queue=queue, priority=priority, retry=False)
+        except OperationalError as error:
+            raise QueueUnavailable(f"the queue does not answer: {error}") from error
+
+    def _waiting(self, queue: str) -> int:
+        self._probe.check()
+        connection = self._app.connection_for_write()
+        try:
+            with connection:
+                declared = connection.default_channel.queue_declare(queue=queue, durable=True, auto_delete=False)
+                return int(declared.message_count)
+        except connection.connection_errors as error:
+            raise QueueUnavailable(f"the queue does not answer: {error}") from error
+
+
+class _Ending:
+    """Whether a worker is to end, as its parent process tells the children that do the work."""
+
+    def __init__(self) -> None:
+        # Shared with the children, which are forked later; a byte that is only ever set needs no lock.
+        self._told = mmap.mmap(-1, 1)
+
+    def __call__(self) -> bool:
+        return self._told[0] != 0
+
+    def tell(self, **_: object) -> None:
+        """Tell every process of the worker."""
+        self._told[0] = 1
+
+
+def _prepare_child(**_: object) -> None:
+    """Leave SIGTERM to the parent, also where a whole group of processes gets it; send traces of its own."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    start_tracing("codequarry-worker")
+
+
+def _leave_child(worker: Worker, **_: object) -> None:
+    worker.close()
+    stop_tracing()
+
+
+def make_app(settings: SettingsModel, is_ending: Callable[[], bool] = lambda: False) -> tuple[Celery, Worker]:
+    """Return the application and what does its tasks; nothing is sent or opened yet."""
+    check_queue(settings)
+    app = Celery(APP, set_as_current=False)
+    app.conf.update(celery_options(settings), broker_transport=TRANSPORT)
+    app.conf.beat_schedule = SCHEDULE
+    return app, register(app, settings, CeleryMessages(app, settings), is_ending)
+
+
+def check_queue(settings: SettingsModel) -> None:
+    """Raise UsageError where no queue is configured."""
+    if settings.queue.url is None:
+        raise UsageError("no queue is configured: set [queue] url, as in redis://127.0.0.1:6379/0")
+
+
+def run_worker(settings: SettingsModel, queues: Sequence[str], concurrency: int) -> int:
+    """Run a worker until it is told to end, and return its exit code."""
+    ending = _Ending()
+    app, does = make_app(read_apart(_sharing_processors(settings, concurrency)), ending)
+    app.set_current()
+    signals.setup_logging.connect(_keep_logs, weak=False)
+    signals.worker_shutting_down.connect(ending.tell, weak=False)
+    signals.worker_process_init.connect(_prepare_child, weak=False)
+    signals.worker_process_shutdown.connect(partial(_leave_child, does), weak=False)
+    for name in ("celery.worker.strategy", "celery.app.trace"):
+        logging.getLogger(name).setLevel(logging.WARNING)  # a line for each message; ours are for each job
+    options: dict[str, Any] = {
+        "hostname": f"{APP}-{os.getpid()}@{socket.gethostname()}",
+        "pool_cls": "prefork",
+        "concurrency": concurrency,
+        "queues": list(queues),
+        "optimization": "fair",
+        "quiet": True,
+        "without_gossip": True,
+        "without_mingle": True,
+        "without_heartbeat": True,
+    }
+    worker = app.Worker(**options)
+    log.info("worker begins", queues=list(queues), concurrency=concurrency)
+    with _metrics_served(settings):
+        worker.start()
+    return int(worker.exitcode or 0)
+
+
+@contextmanager
+def _metrics_served(settings: SettingsModel) -> Iterator[None]:
+    """Count what the children do, which are forked in the block, and serve it where the settings name a port."""
+    if settings.metrics.port is None:
+        yield
+        return
+    with counted_together(), closing(MetricsServer(settings.metrics.host, settings.metrics.port)):
+        start_counting()
+        yield
+
+
+def run_beat(settings: SettingsModel) -> None:
+    """Send what is to be done every few seconds, until told to end; nothing is kept between two runs."""
+    app, _ = make_app(settings)
+    messages = CeleryMessages(app, settings)
+
+    class Reminders(Scheduler):  # type: ignore[misc]  # Celery has no types
+        """Sends nothing more while nobody takes what was sent: messages that expire would compare two clocks."""
+
+        def apply_entry(self, entry: ScheduleEntry, producer: object = None) -> None:
+            try:
+                if messages.waiting_reminders() < MOST_REMINDERS:
+                    super().apply_entry(entry, producer)
+            except QueueUnavailable as error:
+                log.warning("nobody is reminded", detail=str(error))
+
+    service = Service(app, scheduler_cls=Reminders)
+
+    def end(_: int, __: FrameType | None) -> None:
+        service.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    logging.getLogger("celery.beat").setLevel(logging.WARNING)  # a line for every tick
+    log.info("beat begins")
+    with _metrics_served(settings):
+        service.start()
+
+
+def _sharing_processors(settings: SettingsModel, concurrency: int) -> SettingsModel:
+    """Let the processes of one worker share the processors, where the settings do not say how many each has."""
+    if settings.indexing.processes is not None:
+        return settings
+    share = max(1, processor_count() // concurrency)
+    return settings.model_copy(update={"indexing": settings.indexing.model_copy(update={"processes": share})})
+
+
+def _keep_logs(**_: object) -> None:
+    """Be there: who listens to this signal keeps Celery from setting up logs of its own."""

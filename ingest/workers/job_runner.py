@@ -1,0 +1,172 @@
+"""Doing one job, whoever got it: with signs of life, and a decision on what becomes of it when it fails."""
+
+import random
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+
+from structlog.contextvars import bound_contextvars
+
+from codequarry.ingest.git.origins import origin_of_record
+from codequarry.ingest.removal.removal import remove_repository, remove_version
+from codequarry.ingest.request.index_request import IndexRequest, Workshop
+from codequarry.ingest.request.repository_entry import RemovedMeanwhile
+from codequarry.ingest.run.pipeline import index_repository
+from codequarry.ingest.workers.running_job import Attend, RunningJob
+from codequarry.shared.catalog.repositories import Progress, read_repository
+from codequarry.shared.errors import (
+    CodequarryError,
+    Conflict,
+    EmbedderUnavailable,
+    GitError,
+    IndexMoved,
+    Interrupted,
+    LeaseHeld,
+    NotAtOrigin,
+    NotIndexed,
+    Stopped,
+    StoreFull,
+    StoreUnavailable,
+    UsageError,
+    public,
+)
+from codequarry.shared.jobs.job import Job, Trigger
+from codequarry.shared.jobs.lifecycle import ended, failed_once, given_back
+from codequarry.shared.repositories.naming import find_repository
+from codequarry.shared.stop_request import stoppable
+from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.telemetry.logs import logger
+from codequarry.shared.telemetry.traces import span
+from codequarry.shared.versions.refs import Ref, is_null_commit
+
+# These may pass by themselves.
+OUTAGES = (StoreUnavailable, StoreFull, EmbedderUnavailable)
+PASSING = (GitError,)
+BUSY = (LeaseHeld, IndexMoved, Conflict)
+# Who asks so follows a repository that is in the catalog; all others name one that is to be there.
+FOLLOWING: tuple[Trigger, ...] = ("search", "webhook", "poll")
+# Nobody asks by hand: a commit that failed by its own fault is not tried again for these.
+UNASKED: tuple[Trigger, ...] = ("search", "webhook", "poll", "sync")
+# Who tells of a commit has seen it at the origin.
+SEEING: tuple[Trigger, ...] = ("webhook", "poll")
+
+log = logger("codequarry.jobs")
+
+OpenWorkshop = Callable[[], Workshop]
+
+
+class Removed(CodequarryError):
+    """The repository of a job was removed since somebody who follows it asked for that."""
+
+
+def keep_at_it(_: Job, __: Progress) -> None:
+    """Attend to nothing else."""
+
+
+def run_job(job: Job, holder: str, open_workshop: OpenWorkshop, attend: Attend = keep_at_it) -> Job | None:
+    """Do a job that ``holder`` has claimed and return it as it is then; None where it was lost to somebody else.
+
+    StoreUnavailable where even that can't be written down: whoever looks after lost jobs will find it silent.
+    """
+    names = {"job_id": job.id, "repo": job.repo, "ref": job.ref}
+    with (
+        # The commit is bound when it is known; here, so that it is gone after the job.
+        bound_contextvars(**names, commit=job.wanted_commit, request_id=job.request_id or None),
+        span("job", job.traceparent, kind=job.kind, trigger=job.trigger, **names),
+    ):
+        return _run_job(job, holder, open_workshop(), attend)
+
+
+def _run_job(job: Job, holder: str, workshop: Workshop, attend: Attend) -> Job | None:
+    sign = RunningJob(workshop, job, holder, attend)
+    try:
+        with sign.shown(), stoppable(sign.check):
+            commit = _perform(job, workshop, sign)
+    except (Stopped, Interrupted):
+        return sign.close(lambda now: given_back(now, holder))
+    except (KeyboardInterrupt, SystemExit):
+        sign.close(lambda now: given_back(now, holder))
+        raise
+    except Removed as error:
+        reason = public(error)
+        return sign.close(lambda now: ended(now, holder, "cancelled", error=reason))
+    except (RemovedMeanwhile, NotAtOrigin) as error:
+        return sign.fail(error)
+    except BUSY as error:
+        return sign.put_off(error, busy=True)
+    except OUTAGES as error:
+        log.warning("job waits for a service", detail=str(error))
+        return sign.put_off(error)
+    except PASSING as error:
+        log.warning("job failed, will be tried again", detail=str(error))
+        message = public(error)
+        return sign.close(lambda now: failed_once(now, holder, message, random.random()), error)
+    except CodequarryError as error:
+        return sign.fail(error)
+    except Exception as error:
+        message = _unexpected(job, error)
+        return sign.close(lambda now: failed_once(now, holder, message, random.random()), error)
+    return sign.close(lambda now: ended(now, holder, "done", commit=commit))
+
+
+def _unexpected(job: Job, error: Exception) -> str:
+    """Return what is said of an error that is none of ours; a worker's time limit is one of them, but no surprise."""
+    limits = sys.modules.get("billiard.exceptions")
+    if limits is not None and isinstance(error, limits.SoftTimeLimitExceeded):
+        log.warning("job took too long, will be tried again")
+        return "it took longer than [queue] soft_limit_seconds; the next attempt goes on where it was"
+    log.error("job failed unexpectedly", exc_info=error)
+    return f"an unexpected error ({type(error).__name__}); the log has it under job {job.id}"
+
+
+def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
+    """Do what a job asks for and return the commit that is published then."""
+    store, settings = workshop.store, workshop.settings
+    if job.kind == "remove":
+        # What is gone already is as it was asked for.
+        with suppress(NotIndexed):
+            if not job.refs:
+                remove_repository(job.repo, store, settings, job.repo_id)
+            for ref in job.refs:
+                remove_version(job.repo, ref, store, settings)
+        return ""
+    name = _present_name(job, store)
+    refused: CodequarryError | None = None
+    candidates: tuple[Ref | None, ...] = job.refs or (None,)
+    # Somebody told of a new commit: it was seen then, before any fetch.
+    seen_at = job.created_at if job.wanted_commit else ""
+    for candidate in candidates:
+        try:
+            request = IndexRequest(
+                job.origin,
+                candidate,
+                name,
+                guarded=job.guarded,
+                seen_at=seen_at,
+                beside=True,
+                commit=job.wanted_commit,
+                passed_over=job.trigger in UNASKED and not job.insists,
+            )
+            report = index_repository(request, workshop, sign.observe)
+            return "" if report.kind == "gone" else report.commit
+        except (NotAtOrigin, NotIndexed, UsageError) as error:
+            refused = refused or error
+    assert refused is not None, "there is at least one candidate"
+    if isinstance(refused, NotAtOrigin) and _was_seen(job):
+        return ""
+    raise refused
+
+
+def _was_seen(job: Job) -> bool:
+    """Tell whether somebody saw a version before the origin was found to have it no more: deleted, perhaps at once."""
+    return is_null_commit(job.wanted_commit) or (job.trigger in SEEING and bool(job.refs and job.wanted_commit))
+
+
+def _present_name(job: Job, store: DocumentStore) -> str:
+    """Return what the repository of a job is called now; Removed where it is gone, and nobody wants it back."""
+    if read_repository(store, job.repo):
+        return job.repo
+    renamed = find_repository(store, origin_of_record(job.origin))
+    if renamed is None and job.trigger in FOLLOWING:
+        raise Removed(f"'{job.repo}' was removed from the index meanwhile")
+    return renamed.name if renamed else job.repo

@@ -1,0 +1,44 @@
+"""What one process of a worker works with, opened at its first use and again when the index has moved."""
+
+from codequarry.ingest.request.index_request import CallHelpers, Workshop
+from codequarry.shared.catalog.ledger import check_counter
+from codequarry.shared.index.opened_index import OpenIndex, open_index_to_write
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.store.editions import Editions
+from codequarry.shared.store.factory import editions_of
+
+
+class WorkerIndex:
+    """Opens the index that the settings name; a process must open its own, connections are not shared by a fork."""
+
+    def __init__(self, settings: SettingsModel) -> None:
+        self.settings = settings
+        self._editions: Editions | None = None
+        self._index: OpenIndex | None = None
+
+    def workshop(self, call_helpers: CallHelpers | None = None, *, anew: bool = True) -> Workshop:
+        """Return what a run works with, over the edition that is active now.
+
+        Not ``anew`` within another run, which has the open one in use. ModelMismatch where the index has another
+        model than the settings, StoreUnavailable where it does not answer.
+        """
+        if self._index is None or (anew and self._is_outdated(self._index)):
+            self._open()
+        assert self._index is not None
+        return Workshop(self._index.store, self._index.embedder, self.settings, call_helpers)
+
+    def close(self) -> None:
+        """Give back what was opened."""
+        for opened in (self._index, self._editions):
+            if opened is not None:
+                opened.close()
+        self._index = self._editions = None
+
+    def _is_outdated(self, index: OpenIndex) -> bool:
+        return self._editions is not None and self._editions.active() != index.edition
+
+    def _open(self) -> None:
+        self.close()
+        self._editions = editions_of(self.settings)
+        self._index = open_index_to_write(self.settings, self._editions)
+        check_counter(self._index.store)

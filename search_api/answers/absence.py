@@ -1,0 +1,10 @@
+"""Fields that an answer leaves out instead of writing null."""
+
+from pydantic import Field
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+LEFT_OUT_IF_NONE = Field(exclude_if=_is_none)

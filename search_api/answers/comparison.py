@@ -1,0 +1,38 @@
+"""What a comparison of two versions answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from codequarry.search_api.answers.freshness import Freshness
+from codequarry.search_api.answers.hits import Score, VersionedChunk
+
+Change = Literal["added", "removed", "moved", "changed", "unchanged"]
+CHANGES: tuple[Change, ...] = ("added", "removed", "moved", "changed", "unchanged")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What became of one piece of code."""
+
+    change: Change
+    score: Annotated[Score, Field(description="of the better of the two")]
+    repo: str
+    path: str
+    symbol: str | None
+    before: Annotated[VersionedChunk | None, Field(serialization_alias="from", description="null if it was added")]
+    after: Annotated[VersionedChunk | None, Field(serialization_alias="to", description="null if it was removed")]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonAnswer:
+    """The answer to a comparison."""
+
+    results: tuple[Difference, ...]
+    counts: Annotated[Mapping[Change, int], Field(description="of all hits that were compared, by what became of them")]
+    freshness: Annotated[tuple[Freshness, ...], Field(description="of both versions")]
+    degraded: tuple[str, ...]
+    reason: str | None
+    took_ms: float

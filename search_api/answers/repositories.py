@@ -1,0 +1,73 @@
+"""What the index has: repositories and their versions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from codequarry.search_api.answers.freshness import CommitsBehind, HeadCommit, IndexState
+from codequarry.shared.versions.refs import RefKind
+
+Files = Annotated[int | None, Field(description="null if the key sees only some paths of the repository")]
+Chunks = Annotated[int | None, Field(description="null if the key sees only some paths of the repository")]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedVersion:
+    """One version of a repository."""
+
+    ref: str
+    kind: RefKind
+    indexed_commit: str | None
+    indexed_at: str | None
+    head_commit: HeadCommit
+    commits_behind: CommitsBehind
+    files: Files
+    chunks: Chunks
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCommit:
+    """A commit that reached a limit of the settings."""
+
+    ref: str
+    commit: str
+    reason: str
+    failed_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedRepository:
+    """One repository of the catalog, at its default branch."""
+
+    name: str
+    origin: str
+    branch: str
+    indexed_commit: str | None
+    indexed_at: str | None
+    head_commit: HeadCommit
+    commits_behind: CommitsBehind
+    files: Files
+    chunks: Chunks
+    skipped: Annotated[Mapping[str, int] | None, Field(description="files left out, by reason")]
+    state: IndexState
+    percent: Annotated[int | None, Field(description="of a running first import")]
+    model: Annotated[str | None, Field(description="that made the vectors; null before the first import")]
+    versions: Annotated[
+        tuple[IndexedVersion, ...], Field(description="every indexed version, that of the default branch first")
+    ]
+    failures: Annotated[
+        tuple[FailedCommit, ...],
+        Field(
+            description="commits that reached a limit: not tried again until they or the settings change, or somebody "
+            "asks for them by hand; empty if the key sees only some paths"
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Repositories:
+    """Every repository that the key may see, by name."""
+
+    repos: tuple[IndexedRepository, ...]

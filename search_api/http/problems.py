@@ -1,0 +1,92 @@
+"""Errors as problem+json (RFC 9457): what went wrong, in a sentence that says what to do."""
+
+import json
+import math
+from dataclasses import replace
+from http import HTTPStatus
+
+from flask import Response
+
+from codequarry.search_api.answers.json import to_json
+from codequarry.search_api.answers.problem import PROBLEM_MEDIA_TYPE, Problem, problem_of_status
+from codequarry.search_api.versions.commit_wait import LateCommit
+from codequarry.shared.errors import (
+    AmbiguousCommit,
+    CodequarryError,
+    Forbidden,
+    IndexingOff,
+    IndexMoved,
+    NotIndexed,
+    NotReached,
+    StoreFull,
+    StoreUnavailable,
+    TooManyRequests,
+    Unauthorized,
+    UnknownName,
+    UsageError,
+    WrongState,
+    public,
+)
+from codequarry.shared.telemetry.metrics import SearchOutcome
+
+# An engine that does not answer is asked again by itself on the next request; sooner than this is no use.
+RETRY_AFTER_SECONDS = 5
+# Somebody has to make room first.
+FULL_RETRY_AFTER_SECONDS = 60
+
+_STATUSES: tuple[tuple[type[CodequarryError], HTTPStatus, SearchOutcome], ...] = (
+    (WrongState, HTTPStatus.CONFLICT, "refused"),
+    (UsageError, HTTPStatus.BAD_REQUEST, "refused"),
+    (NotIndexed, HTTPStatus.NOT_FOUND, "not_indexed"),
+    (NotReached, HTTPStatus.GATEWAY_TIMEOUT, "not_indexed"),
+    (Unauthorized, HTTPStatus.UNAUTHORIZED, "refused"),
+    (Forbidden, HTTPStatus.FORBIDDEN, "refused"),
+    (TooManyRequests, HTTPStatus.TOO_MANY_REQUESTS, "refused"),
+    (IndexingOff, HTTPStatus.NOT_IMPLEMENTED, "refused"),
+    (StoreUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
+    (StoreFull, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
+    (IndexMoved, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
+)
+
+
+def classify(error: CodequarryError) -> tuple[HTTPStatus, SearchOutcome]:
+    """Return the status and outcome of an error; what is no fault of the caller is a 500."""
+    for kind, status, outcome in _STATUSES:
+        if isinstance(error, kind):
+            return status, outcome
+    return HTTPStatus.INTERNAL_SERVER_ERROR, "failed"
+
+
+def problem(status: HTTPStatus, detail: str, request_id: str | None) -> Response:
+    """Return the response for an error that is none of ours."""
+    return _response(problem_of_status(status, detail, request_id))
+
+
+def problem_of(error: CodequarryError, request_id: str | None) -> Response:
+    """Return the response for one of our own errors."""
+    status, _ = classify(error)
+    response = _response(_with_details(problem_of_status(status, public(error), request_id), error))
+    if isinstance(error, StoreFull):
+        response.headers["Retry-After"] = str(FULL_RETRY_AFTER_SECONDS)
+    if isinstance(error, TooManyRequests):
+        response.headers["Retry-After"] = str(math.ceil(error.retry_after))
+    if isinstance(error, Unauthorized):
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def _response(body: Problem) -> Response:
+    response = Response(json.dumps(to_json(body)), body.status, mimetype=PROBLEM_MEDIA_TYPE)
+    if body.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response
+
+
+def _with_details(body: Problem, error: CodequarryError) -> Problem:
+    if isinstance(error, UnknownName):
+        return replace(body, name=error.name, known=error.known)
+    if isinstance(error, AmbiguousCommit):
+        return replace(body, candidates=error.candidates)
+    if isinstance(error, LateCommit):
+        return replace(body, freshness=error.freshness)
+    return body

@@ -1,0 +1,36 @@
+"""`POST /diff-search`."""
+
+from apiflask import APIBlueprint
+from flask import Response
+
+from codequarry.search_api.answers.comparison import ComparisonAnswer
+from codequarry.search_api.http.audit_log import note_access
+from codequarry.search_api.http.openapi import answer_response, problem_responses, reference
+from codequarry.search_api.http.request_context import engine, json_response
+from codequarry.search_api.http.routes.search import JSON, json_body
+from codequarry.search_api.query.diff_request import DiffBody, parse_diff
+from codequarry.search_api.search.comparison import compare
+
+blueprint = APIBlueprint("comparison", __name__, tag="Search")
+
+_DESCRIPTION = """Searches two versions with one question and tells what became of the hits.
+
+A hit counts as added or removed only where the other version has it nowhere, which is looked up in the index: being
+further down there does not make it so. What has the same text in the same file is left out, whatever its lines."""
+
+
+@blueprint.post("/diff-search")
+@blueprint.doc(
+    summary="Compare two versions",
+    description=_DESCRIPTION,
+    operation_id="diff_search",
+    responses=answer_response(ComparisonAnswer, "Differences, best first")
+    | problem_responses(400, 404, 413, 415, 500, 503),
+    extensions={"requestBody": {"required": True, "content": {JSON: {"schema": reference(DiffBody)}}}},
+)
+def diff_search() -> Response:
+    """Answer a comparison."""
+    asked = parse_diff(json_body())
+    answer = compare(engine(), asked)
+    note_access((one.repo for one in answer.results), len(answer.results), asked.search.query)
+    return json_response(answer)

@@ -1,0 +1,62 @@
+"""`GET /repos`, `POST /repos` and `DELETE /repos/<name>`."""
+
+from apiflask import APIBlueprint
+from flask import Response, current_app
+
+from codequarry.search_api.answers.jobs import JobStatus
+from codequarry.search_api.answers.repositories import Repositories
+from codequarry.search_api.http.audit_log import note_access
+from codequarry.search_api.http.openapi import answer_response, problem_responses, reference
+from codequarry.search_api.http.request_context import INDEXER, backend, engine, followed, json_response
+from codequarry.search_api.http.routes.jobs import accepted
+from codequarry.search_api.http.routes.search import JSON, json_body
+from codequarry.search_api.jobs.repositories import RepositoryToAdd, add_repository, remove_repository
+from codequarry.search_api.versions.repositories import describe
+
+blueprint = APIBlueprint("repos", __name__, tag="Repositories")
+
+
+@blueprint.get("/repos")
+@blueprint.doc(
+    summary="List repositories",
+    description="Every repository of the index: at which commit it stands, what was skipped, how far an import is.",
+    operation_id="list_repos",
+    responses=answer_response(Repositories, "Repositories by name") | problem_responses(500, 503),
+)
+def list_repos() -> Response:
+    """Return what the index has."""
+    described = describe(engine().catalog)
+    note_access((one.name for one in described), len(described))
+    return json_response(Repositories(described))
+
+
+@blueprint.post("/repos")
+@blueprint.doc(
+    summary="Add a repository",
+    description="Takes a name in the catalog and asks for the repository, or one version of it, to be indexed. "
+    "One that is known is brought up to date.",
+    operation_id="add_repo",
+    responses=answer_response(JobStatus, "What will index it: GET /jobs/ID tells how far it is", 202)
+    | problem_responses(400, 413, 415, 500, 501, 503),
+    extensions={"requestBody": {"required": True, "content": {JSON: {"schema": reference(RepositoryToAdd)}}}},
+)
+@followed
+def add_repo() -> Response:
+    """Have a repository indexed."""
+    asked = RepositoryToAdd.read(json_body())
+    return accepted(add_repository(engine(), current_app.extensions[INDEXER], asked, backend().settings))
+
+
+@blueprint.delete("/repos/<name>")
+@blueprint.doc(
+    summary="Remove a repository",
+    description="Its chunks, versions and mirror go, with the vectors that no other repository uses; what waited "
+    "or ran to index it is cancelled.",
+    operation_id="remove_repo",
+    responses=answer_response(JobStatus, "What will remove it: GET /jobs/ID tells how far it is", 202)
+    | problem_responses(404, 500, 501, 503),
+)
+@followed
+def remove_repo(name: str) -> Response:
+    """Have a repository removed."""
+    return accepted(remove_repository(engine(), current_app.extensions[INDEXER], name))

@@ -1,0 +1,134 @@
+"""`POST /search-code`."""
+
+import json
+import re
+from http import HTTPStatus
+
+from apiflask import APIBlueprint
+from flask import Response, current_app, request
+from werkzeug.exceptions import UnsupportedMediaType
+
+from codequarry.search_api.answers.hits import SearchAnswer
+from codequarry.search_api.answers.jobs import PendingSearch
+from codequarry.search_api.http.audit_log import note_access
+from codequarry.search_api.http.credentials import without_token
+from codequarry.search_api.http.openapi import answer_response, problem_responses, reference
+from codequarry.search_api.http.problems import classify
+from codequarry.search_api.http.request_context import INDEXER, backend, caller, deadline, engine, json_response
+from codequarry.search_api.jobs.on_demand import RETRY_AFTER_SECONDS, search_or_index
+from codequarry.search_api.query.request import SearchBody, parse_request
+from codequarry.shared.errors import CodequarryError, UsageError
+from codequarry.shared.filters import BOOLEANS
+from codequarry.shared.telemetry.metrics import count_degraded, count_search, observe_stages
+
+JSON = "application/json"
+# The deepest request, filters inside of one of several repositories, has five levels.
+MAX_JSON_DEPTH = 32
+# One that is never closed reaches to the end and is not entered again: else each quote in it would be looked at anew.
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_BRACKETS = re.compile(rb"[\[\]{}]")
+blueprint = APIBlueprint("search", __name__, tag="Search")
+
+_DESCRIPTION = """Hybrid search: the meaning of the query, its words, and the names and paths in it.
+
+`score` is 0 to 1 and falls with rank; it is the share of what was asked for that a hit holds, so it means the same for
+every query. `next_cursor` goes on where an answer ended, over the index as the first page saw it, to the end of the
+candidates of that page's search (a few hundred, more for a larger `top_k`)."""
+
+
+_INDEX = {
+    "name": "index",
+    "in": "query",
+    "schema": {"type": "string", "enum": list(BOOLEANS), "default": "false"},
+    "description": "have indexed what the search names and the index lacks, and wait for it up to wait_ms",
+}
+
+
+@blueprint.post("/search-code")
+@blueprint.doc(
+    summary="Search code",
+    description=_DESCRIPTION,
+    operation_id="search_code",
+    responses=answer_response(SearchAnswer, "Hits, best first")
+    | answer_response(PendingSearch, "What is named is still being indexed: GET /jobs/ID tells how far it is", 202)
+    | problem_responses(400, 404, 413, 415, 500, 501, 503, 504),
+    extensions={
+        "parameters": [_INDEX],
+        "requestBody": {"required": True, "content": {JSON: {"schema": reference(SearchBody)}}},
+    },
+)
+def search_code() -> Response:
+    """Answer a search."""
+    try:
+        may_index = _flag("index")
+        if may_index:
+            caller().require("index")
+        asked = parse_request(json_body(), may_index=may_index, reranking=backend().settings.reranking)
+        answer: SearchAnswer | PendingSearch
+        if may_index:
+            answer = search_or_index(engine(), current_app.extensions[INDEXER], asked)
+        else:
+            answer = backend().search(asked, caller(), deadline())
+    except CodequarryError as error:
+        count_search(classify(error)[1])
+        raise
+    if isinstance(answer, PendingSearch):
+        count_search("not_indexed")
+        note_access((job.repo for job in answer.jobs), 0, asked.query)
+        return _pending(answer)
+    _count(answer)
+    note_access((hit.repo for hit in answer.results), len(answer.results), asked.query)
+    return json_response(answer)
+
+
+def _pending(pending: PendingSearch) -> Response:
+    response = json_response(pending, HTTPStatus.ACCEPTED)
+    response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    response.headers["Location"] = f"/jobs/{pending.job_id}"
+    return response
+
+
+def _flag(name: str) -> bool:
+    """Return a parameter of the address that is true or false."""
+    value = request.args.get(name, "false")
+    if value not in BOOLEANS:
+        raise UsageError(f"?{name} is true or false, not '{value}'")
+    return value == "true"
+
+
+def _count(answer: SearchAnswer) -> None:
+    count_search("found" if answer.results else "empty")
+    observe_stages(answer.stages)
+    for stage in answer.degraded:
+        count_degraded(stage.partition(":")[0])
+
+
+def json_body() -> object:
+    """Return the parsed body; JSON alone is read, and none of what only looks like it."""
+    if not request.is_json:
+        raise UnsupportedMediaType(f"send the body as {JSON}")
+    return without_token(parse_json(request.get_data()))
+
+
+def parse_json(text: bytes) -> object:
+    """Return what JSON says; UsageError for what is none, or is nested too deep."""
+    _check_depth(text)
+    try:
+        parsed: object = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the body is not valid JSON: {error}") from None
+    return parsed
+
+
+def _check_depth(text: bytes) -> None:
+    """Raise UsageError for JSON that is nested deeper than any request is: the parser goes a step down for each."""
+    deepest = depth = 0
+    for bracket in _BRACKETS.findall(_STRINGS.sub(b"", text)):
+        depth += 1 if bracket in b"[{" else -1
+        deepest = max(deepest, depth)
+    if deepest > MAX_JSON_DEPTH:
+        raise UsageError(f"the body is nested deeper than {MAX_JSON_DEPTH} levels")
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,72 @@
+"""Pages of the list of jobs, which changes while somebody reads it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from codequarry.search_api.search.cursor import MAX_CHARACTERS, Seal
+from codequarry.shared.errors import UsageError
+from codequarry.shared.jobs.job import Job
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """Some jobs, and where the next ones are; None on the last page."""
+
+    jobs: Sequence[Job]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The last job of a page: its id, whether it had ended and when it changed, and how many jobs came before."""
+
+    query: str
+    job_id: str
+    is_finished: bool
+    updated_at: str
+    count: int
+
+
+def page_of(jobs: Sequence[Job], limit: int, cursor: str | None, query: str, seal: Seal) -> JobPage:
+    """Return a page of ``jobs``, as ``shown_jobs`` orders them; UsageError for a cursor of another list.
+
+    ``query`` is a digest of what the caller asked for.
+    """
+    start = _position(jobs, _opened(cursor, query, seal)) if cursor is not None else 0
+    page = jobs[start : start + limit]
+    end = start + len(page)
+    if end >= len(jobs) or not page:
+        return JobPage(page, None)
+    last = page[-1]
+    body = [VERSION, query, last.id, last.is_finished, last.updated_at, end]
+    return JobPage(page, seal.close(json.dumps(body, separators=(",", ":"))))
+
+
+def _position(jobs: Sequence[Job], seen: _Seen) -> int:
+    """Return where the jobs behind the last one that was seen begin.
+
+    Among those that ended that is told by time, whatever has ended since. One that waited and has changed meanwhile has
+    another place by now: then so many are passed over as were seen.
+    """
+    if seen.is_finished:
+        behind = (seen.updated_at, seen.job_id)
+        return sum(not job.is_finished or (job.updated_at, job.id) >= behind for job in jobs)
+    unfinished = [(job.id, job.updated_at) for job in jobs if not job.is_finished]
+    last = (seen.job_id, seen.updated_at)
+    return unfinished.index(last) + 1 if last in unfinished else min(seen.count, len(unfinished))
+
+
+def _opened(cursor: str, query: str, seal: Seal) -> _Seen:
+    try:
+        if len(cursor) > MAX_CHARACTERS:
+            raise ValueError
+        version, *fields = json.loads(seal.open(cursor))
+        seen = _Seen(*fields)
+        if version != VERSION or seen.query != query:
+            raise ValueError
+    except (ValueError, TypeError, RecursionError):
+        raise UsageError("the cursor is not one of this list of jobs; leave it out to begin anew") from None
+    return seen

@@ -1,0 +1,79 @@
+"""A comparison request, checked from its JSON body."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from codequarry.search_api.query.plan import make_plan
+from codequarry.search_api.query.request import (
+    DEFAULT_MAX_PER_FILE,
+    DEFAULT_TOP_K,
+    MAX_TOP_K,
+    CheckedFilters,
+    Query,
+    SearchRequest,
+    Token,
+)
+from codequarry.search_api.query.request_body import RequestBody, ShortText, WholeNumber
+from codequarry.shared.errors import UsageError
+
+# Fields of a search that have no meaning in a comparison.
+NOT_COMPARED: tuple[str, ...] = ("cursor", "repos", "min_commit", "wait_ms", "explain", "rerank")
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRequest:
+    """A query over two versions (branch, tag, pull request or commit); ``all`` includes unchanged hits."""
+
+    search: SearchRequest
+    before: str
+    after: str
+    all: bool = False
+
+
+def _checked_version(name: str) -> str:
+    if not name.strip():
+        raise UsageError("'from' and 'to' must each name a version: a branch, a tag, pull/12 or a commit")
+    return name
+
+
+VersionText = Annotated[ShortText, AfterValidator(_checked_version)]
+
+
+class DiffBody(RequestBody):
+    """The body of `POST /diff-search`."""
+
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = [
+        {"query": "retry policy", "from": "v1.0", "to": "v2.0", "filters": {"repo": "core"}}
+    ]
+
+    query: Query
+    before: VersionText = Field(alias="from", description="a branch, a tag, pull/12 or a commit")
+    after: VersionText = Field(alias="to", description="the version to compare it with")
+    all: bool = Field(False, description="also show hits that are the same in both versions")
+    top_k: WholeNumber = Field(DEFAULT_TOP_K, ge=1, le=MAX_TOP_K)
+    filters: CheckedFilters = Field(default_factory=dict)
+    max_per_file: WholeNumber = Field(DEFAULT_MAX_PER_FILE, ge=1, le=MAX_TOP_K)
+    include_tests: bool = True
+    token: Token = None
+
+
+def parse_diff(body: object) -> DiffRequest:
+    """Check a JSON body and return the request; raise as ``parse_request`` does."""
+    for name in NOT_COMPARED:
+        if isinstance(body, Mapping) and body.get(name) is not None:
+            raise UsageError(f"the field '{name}' has no meaning in a comparison; leave it out")
+    parsed = DiffBody.read(body)
+    request = SearchRequest(
+        query=parsed.query,
+        top_k=parsed.top_k,
+        filters=parsed.filters,
+        max_per_file=parsed.max_per_file,
+        include_tests=parsed.include_tests,
+        rerank=False,
+    )
+    if make_plan(request).selection.version:
+        raise UsageError("name the versions in 'from' and 'to', not in the filters or the query")
+    return DiffRequest(request, parsed.before, parsed.after, parsed.all)

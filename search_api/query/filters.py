@@ -1,0 +1,95 @@
+"""The filters of a request: fields of a hit, each with a list of accepted values."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from codequarry.search_api.query.request_body import MAX_VALUE_CHARACTERS, NULL
+from codequarry.search_api.query.version_query import SpecifierKind
+from codequarry.shared.errors import UnknownName, UsageError
+from codequarry.shared.filters import BOOLEANS, FILTERABLE_FIELDS
+from codequarry.shared.model import KINDS_OF_FILE, SYMBOL_TYPES
+
+FilterValues = Mapping[str, tuple[str, ...]]
+# A longer list of files or repositories belongs in a setting.
+MAX_FILTER_VALUES = 200
+
+VERSION_FILTERS: tuple[SpecifierKind, ...] = ("ref", "branch", "commit")
+# Filters on data that the index does not hold yet.
+LATER_FILTERS: tuple[str, ...] = ("author", "since", "until")
+FILTERS: tuple[str, ...] = (*FILTERABLE_FIELDS, "path", *VERSION_FILTERS)
+# Fields with a fixed set of values.
+CLOSED_VALUES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"symbol_type": SYMBOL_TYPES, "kind_of_file": KINDS_OF_FILE}
+    | {name: BOOLEANS for name, kind in FILTERABLE_FIELDS.items() if kind == "boolean"}
+)
+
+FILTER_NOTES = {
+    "path": "globs as in .gitignore; ! excludes",
+    "branch": "an indexed branch; by default the default branch",
+    "ref": "any indexed version: a branch, a tag, pull/12, workspace:/path (any folder in it), a full ref, or a commit",
+    "commit": "an indexed commit, whole or at least its first 7 digits",
+    "language": "lower case; config also matches yaml, json, toml, ini and properties",
+}
+
+
+def _filter_schema(name: str) -> dict[str, Any]:
+    closed = CLOSED_VALUES.get(name)
+    value: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": MAX_VALUE_CHARACTERS}
+    if closed == BOOLEANS:
+        value = {"enum": [True, False, *BOOLEANS]}
+    elif closed:
+        value = {"type": "string", "enum": list(closed)}
+    listed = {"type": "array", "items": value, "minItems": 1, "maxItems": MAX_FILTER_VALUES}
+    note = FILTER_NOTES.get(name)
+    return {"anyOf": [value, listed, NULL], **({"description": note} if note else {})}
+
+
+FILTERS_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {name: _filter_schema(name) for name in FILTERS},
+    "additionalProperties": False,
+}
+
+
+def read_filters(value: object) -> FilterValues:
+    """Check the ``filters`` object: fields must be known, values strings, booleans or lists of these."""
+    if value is None:
+        return MappingProxyType({})
+    if not isinstance(value, Mapping):
+        raise UsageError("'filters' must be an object of field names and values")
+    filters = {name: _values(name, given) for name, given in value.items() if given is not None}
+    return MappingProxyType(filters)
+
+
+def _values(name: str, given: object) -> tuple[str, ...]:
+    if name in LATER_FILTERS:
+        raise UsageError(f"the filter '{name}' is not available yet; leave it out")
+    if name not in FILTERS:
+        raise UnknownName("filter", _storable(name), FILTERS)
+    listed: Sequence[object] = given if isinstance(given, list | tuple) else [given]
+    if not 1 <= len(listed) <= MAX_FILTER_VALUES:
+        raise UsageError(f"the filter '{name}' must have 1 to {MAX_FILTER_VALUES} values")
+    return tuple(dict.fromkeys(_value(name, value) for value in listed))
+
+
+def _value(name: str, value: object) -> str:
+    if isinstance(value, bool) and CLOSED_VALUES.get(name) == BOOLEANS:
+        return str(value).lower()
+    if not isinstance(value, str):
+        raise UsageError(f"a value of the filter '{name}' must be a {_type_name(name)}")
+    text = _storable(value)
+    if not 1 <= len(text) <= MAX_VALUE_CHARACTERS:
+        raise UsageError(f"a value of the filter '{name}' must have 1 to {MAX_VALUE_CHARACTERS} characters")
+    closed = CLOSED_VALUES.get(name)
+    if closed and text not in closed:
+        raise UnknownName(name, text, closed)
+    return text
+
+
+def _type_name(name: str) -> str:
+    return "boolean" if CLOSED_VALUES.get(name) == BOOLEANS else "string"
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,191 @@
+"""A search request, checked from its JSON body; errors name every unknown field."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, WithJsonSchema
+
+from codequarry.search_api.query.filters import FILTERS_SCHEMA, FilterValues, read_filters
+from codequarry.search_api.query.request_body import RequestBody, ShortText, Text, WholeNumber
+from codequarry.shared.errors import UsageError
+from codequarry.shared.settings.reranking import RerankingSettings
+from codequarry.shared.versions.refs import MIN_COMMIT_DIGITS, commit_digits
+
+MAX_QUERY_CHARACTERS = 10_000
+DEFAULT_TOP_K = 20
+MAX_TOP_K = 200
+DEFAULT_MAX_PER_FILE = 2
+MAX_REPOS = 100
+DEFAULT_WAIT_MS = 10_000
+MAX_WAIT_MS = 60_000
+
+LATER_FIELDS: tuple[str, ...] = ("weights",)
+NO_RERANKING = RerankingSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryVersion:
+    """A repository by its name, origin or local path, at ``version``: ``latest``, ``workspace``, or a ref or commit."""
+
+    name: str = ""
+    origin: str = ""
+    host: str = ""
+    path: str = ""
+    version: str = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One search. ``filters`` has the accepted values of each field.
+
+    The search waits up to ``wait_ms`` until the index has ``min_commit``. ``rerank`` uses the second stage, if there is
+    one.
+    """
+
+    query: str
+    top_k: int = DEFAULT_TOP_K
+    filters: FilterValues = field(default_factory=dict)
+    cursor: str | None = None
+    max_per_file: int = DEFAULT_MAX_PER_FILE
+    include_tests: bool = True
+    explain: bool = False
+    repos: tuple[RepositoryVersion, ...] = ()
+    min_commit: str | None = None
+    wait_ms: int = DEFAULT_WAIT_MS
+    rerank: bool = True
+
+
+def _checked_query(query: str) -> str:
+    if not query.strip():
+        raise UsageError("the query is empty; enter text to search for")
+    if len(query) > MAX_QUERY_CHARACTERS:
+        raise UsageError(f"the query has {len(query)} characters; the maximum is {MAX_QUERY_CHARACTERS}")
+    return query
+
+
+Query = Annotated[
+    Text,
+    AfterValidator(_checked_query),
+    Field(
+        description='Plain text, names, "exact phrases", and the filters repo: lang: path: symbol: kind:. A - '
+        "before a filter excludes.",
+        json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS, "pattern": r"\S"},
+    ),
+]
+Token = Annotated[str | None, Field(description="a key, for clients that send no Authorization header")]
+CheckedFilters = Annotated[
+    FilterValues,
+    PlainValidator(read_filters),
+    WithJsonSchema(FILTERS_SCHEMA),
+    Field(description="Fields of a hit. All must match; of several values any."),
+]
+
+
+class RepositoryVersionBody(RequestBody):
+    """A repository and its version."""
+
+    name: ShortText = Field("", description="as in GET /repos")
+    originUri: ShortText = Field("", description="its clone URL; scheme, user and .git are ignored")
+    checkoutHost: ShortText = Field("", description="the machine that has checkoutPath")
+    checkoutPath: ShortText = Field("", description="a local path below api.local_roots; may be inside a checkout")
+    repoPath: ShortText = Field("", description="the same as checkoutPath")
+    versionSpecifier: ShortText = Field("latest", description="latest, workspace, or a branch, tag, pull/12 or commit")
+
+
+def _read_repositories(entries: object) -> object:
+    if not isinstance(entries, list | tuple):
+        return entries  # refused later: not a list
+    return [RepositoryVersionBody.read(entry, where="repos") for entry in entries]
+
+
+class SearchBody(RequestBody):
+    """The body of `POST /search-code`."""
+
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = [
+        {"query": "where are failed jobs retried"},
+        {"query": "parse_header", "top_k": 5, "filters": {"language": "python", "path": ["src/", "!*_old.py"]}},
+    ]
+
+    query: Query
+    top_k: WholeNumber = Field(
+        DEFAULT_TOP_K, ge=1, le=MAX_TOP_K, description="with a second stage, [reranking] final_count by default"
+    )
+    filters: CheckedFilters = Field(default_factory=dict)
+    repos: Annotated[list[RepositoryVersionBody], BeforeValidator(_read_repositories)] = Field(
+        default_factory=list,
+        min_length=1,
+        max_length=MAX_REPOS,
+        description="repositories, each with its own version; replaces repositories and versions in the filters",
+    )
+    cursor: str | None = Field(None, description="next_cursor of an answer to the same search")
+    max_per_file: WholeNumber = Field(
+        DEFAULT_MAX_PER_FILE, ge=1, le=MAX_TOP_K, description="raised as far as needed to reach top_k"
+    )
+    include_tests: bool = True
+    explain: bool = False
+    min_commit: Annotated[Text | None, AfterValidator(commit_digits)] = Field(
+        None,
+        description="wait until the searched version (only one) has this commit; whole or its first digits",
+        json_schema_extra={"pattern": rf"^[0-9a-fA-F]{{{MIN_COMMIT_DIGITS},64}}$"},
+    )
+    wait_ms: WholeNumber = Field(
+        DEFAULT_WAIT_MS, ge=0, le=MAX_WAIT_MS, description="how long to wait for min_commit or ?index=true"
+    )
+    rerank: bool | None = Field(
+        None,
+        description="false skips the second stage; true is an error if there is none; by default it is used",
+    )
+    token: Token = None
+
+
+FIELDS: tuple[str, ...] = tuple(name for name in SearchBody.field_names() if name != "token")
+
+
+def parse_request(
+    body: object, *, may_index: bool = False, reranking: RerankingSettings = NO_RERANKING
+) -> SearchRequest:
+    """Check a JSON body and return the request; raise UnknownName or UsageError.
+
+    ``may_index`` is true if the request may start indexing and wait for it.
+    """
+    _refuse_later(body)
+    parsed = SearchBody.read(body)
+    rerank = reranking.enabled if parsed.rerank is None else parsed.rerank
+    if rerank and not reranking.enabled:
+        raise UsageError("'rerank' needs a second stage, and none is set up here; see [reranking] in the settings")
+    if "wait_ms" in parsed.model_fields_set and parsed.min_commit is None and not may_index:
+        raise UsageError("'wait_ms' needs 'min_commit' or ?index=true; add one of them, or remove 'wait_ms'")
+    default = reranking.final_count if rerank else DEFAULT_TOP_K
+    return SearchRequest(
+        query=parsed.query,
+        top_k=parsed.top_k if "top_k" in parsed.model_fields_set else default,
+        filters=MappingProxyType(dict(parsed.filters)),
+        cursor=parsed.cursor,
+        max_per_file=parsed.max_per_file,
+        include_tests=parsed.include_tests,
+        explain=parsed.explain,
+        repos=tuple(map(_repository, parsed.repos)),
+        min_commit=parsed.min_commit,
+        wait_ms=parsed.wait_ms,
+        rerank=rerank,
+    )
+
+
+def _refuse_later(body: object) -> None:
+    for name in LATER_FIELDS:
+        if isinstance(body, Mapping) and body.get(name) is not None:
+            raise UsageError(f"the field '{name}' is not available yet; leave it out")
+
+
+def _repository(entry: RepositoryVersionBody) -> RepositoryVersion:
+    paths = {entry.checkoutPath, entry.repoPath} - {""}
+    if len(paths) > 1:
+        raise UsageError(
+            "an entry of 'repos' has different checkoutPath and repoPath; they mean the same, give only one"
+        )
+    if not (entry.name or entry.originUri or paths):
+        raise UsageError("an entry of 'repos' needs originUri, checkoutPath or name")
+    path = next(iter(paths), "")
+    return RepositoryVersion(entry.name, entry.originUri, entry.checkoutHost, path, entry.versionSpecifier)

@@ -1,0 +1,73 @@
+"""The versions named in a request, as the client wrote them: branches, tags, pull requests, workspaces, commits."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from codequarry.shared.versions.refs import KIND_NAMES, MIN_COMMIT_DIGITS, Ref, RefKind, commit_digits
+
+SpecifierKind = Literal["branch", "ref", "commit"]
+_HEXADECIMAL = re.compile(rf"[0-9a-fA-F]{{{MIN_COMMIT_DIGITS},64}}")
+_COMMIT_PREFIX = "commit/"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionSpecifier:
+    """A version as the client wrote it; a ``ref`` is any named version or a commit."""
+
+    kind: SpecifierKind
+    text: str
+
+    @property
+    def commit(self) -> str | None:
+        """The commit that it may mean, or a prefix of it; UsageError if it must be a commit and is not."""
+        text = self.text.removeprefix(_COMMIT_PREFIX) if self.kind == "ref" else self.text
+        if self.kind == "branch" or (self.kind == "ref" and not _HEXADECIMAL.fullmatch(text)):
+            return None
+        return commit_digits(text)
+
+    def candidates(self) -> tuple[Ref, ...]:
+        """Return the refs that it may mean, likeliest first."""
+        if self.kind == "branch":
+            return (Ref("branch", self.text),)
+        if self.commit:
+            return (Ref("commit", self.commit),)
+        for kind, prefix in (("pull", "pull/"), ("workspace", "workspace:")):
+            if self.text.startswith(prefix):
+                return (Ref(_kind(kind), self.text.removeprefix(prefix)),)
+        try:
+            return (Ref.of_key(self.text),)
+        except ValueError:
+            return Ref("branch", self.text), Ref("tag", self.text)
+
+    def __str__(self) -> str:
+        if self.kind != "ref":
+            return f"{self.kind} '{self.text}'"
+        try:
+            ref = Ref.of_key(self.text)
+        except ValueError:
+            return f"version '{self.text}'"
+        return f"{KIND_NAMES[ref.kind]} '{ref.value}'"
+
+
+def _kind(name: str) -> RefKind:
+    return "pull" if name == "pull" else "workspace"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionQuery:
+    """The versions to search. If both fields are given, ``commits`` must lie on ``names``.
+
+    ``names`` are branches and refs. An empty query means the default branch.
+    """
+
+    names: tuple[VersionSpecifier, ...] = ()
+    commits: tuple[VersionSpecifier, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.commits)
+
+    @property
+    def all(self) -> tuple[VersionSpecifier, ...]:
+        """All specifiers; each must be found in some repository."""
+        return self.names + self.commits

@@ -1,0 +1,178 @@
+"""The second stage: the best candidates of a search are scored once more by another model, in bounded time.
+
+Whatever goes wrong here takes nothing else from an answer: the candidates keep their places, and it says why.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import isfinite
+from threading import Event, Lock
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from codequarry.search_api.ranking.score_fusion import SecondScores, key_of
+from codequarry.search_api.ranking.scoring import SCORE_DIGITS
+from codequarry.shared.errors import CodequarryError, public
+from codequarry.shared.index.opened_index import models_folder
+from codequarry.shared.liveness.breaker import Breaker
+from codequarry.shared.model import Chunk
+from codequarry.shared.repositories.model_permission import may_leave
+from codequarry.shared.reranking.factory import open_reranker
+from codequarry.shared.reranking.port import Reranker
+from codequarry.shared.reranking.time_limit import TimedOutcome, scored_within
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.reranking import RerankingSettings
+
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
+
+STAGE = "reranking"
+LOGGER = "codequarry.reranking"
+# A model that can't be opened is looked for again after so long: it was installed, or mended.
+RETRY_SECONDS = 30.0
+# One that has scored nothing in time is left alone for so long, so that searches don't wait for it in vain one by one.
+LEFT_ALONE_SECONDS = 5.0
+# Runs that go on when nobody waits for them any more: each is a thread, and a model that hangs ends none of them.
+MOST_LEFT_BEHIND = 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Why the model could not be opened, and when."""
+
+    reason: str
+    at: float
+
+
+class SecondStage:
+    """Scores the candidates of any number of searches at once; its model is opened at the first."""
+
+    def __init__(
+        self,
+        settings: RerankingSettings,
+        open_model: Callable[[], Reranker],
+        may_leave: Callable[[str], bool],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """Take what opens the model, and what tells of an origin whether its code may go to other machines."""
+        self._settings = settings
+        self._open_model = open_model
+        self._may_leave = may_leave
+        self._clock = clock
+        self._lock = Lock()
+        self._opened: Reranker | _Failure | None = None
+        self._left_behind: list[Event] = []
+        self._breaker = Breaker(LEFT_ALONE_SECONDS, settings.timeout_seconds + LEFT_ALONE_SECONDS, clock)
+
+    @property
+    def candidate_count(self) -> int:
+        """How many of the first candidates are scored again."""
+        return self._settings.candidate_count
+
+    def score(self, query: str, chunks: Sequence[Chunk], origins: Mapping[str, str]) -> SecondScores:
+        """Return what the model says of chunks, as far as it does in the time of the settings; it never raises.
+
+        ``origins`` says where each repository comes from.
+        """
+        model = self._model()
+        if isinstance(model, _Failure):
+            return self._none(model.reason)
+        sent = [one for one in chunks if not model.leaves_machine or self._may_be_sent(origins.get(one.repo))]
+        if not sent:
+            return SecondScores(self._settings.weight, warning=self._warning(len(chunks), 0, 0))
+        if self._is_busy():
+            return self._none(f"{model.name} is still busy with earlier searches")
+        if not self._breaker.lets_pass():
+            return self._none(f"{model.name} did not answer a moment ago")
+        outcome = scored_within(model, query, [text_of(one) for one in sent], self._settings.timeout_seconds)
+        self._note(outcome)
+        if outcome.error is not None:
+            return self._none(_said(outcome.error))
+        known = {index: score for index, score in outcome.scores.items() if isfinite(score)}
+        scores = {key_of(sent[index]): round(score, SCORE_DIGITS) for index, score in known.items()}
+        return SecondScores(self._settings.weight, scores, self._warning(len(chunks), len(sent), len(scores)))
+
+    def close(self) -> None:
+        """Close the model; the next search opens it again."""
+        with self._lock:
+            opened, self._opened = self._opened, None
+        if opened is not None and not isinstance(opened, _Failure):
+            opened.close()
+
+    def _model(self) -> Reranker | _Failure:
+        with self._lock:
+            opened = self._opened
+            if opened is None or (isinstance(opened, _Failure) and self._clock() - opened.at >= RETRY_SECONDS):
+                opened = self._opened = self._open()
+            return opened
+
+    def _open(self) -> Reranker | _Failure:
+        try:
+            return self._open_model()
+        # Whatever it is: a file that can't be read, a library that is broken.
+        except Exception as error:
+            if isinstance(error, CodequarryError):
+                _log().warning("no second stage", detail=str(error))
+            else:
+                _log().exception("no second stage")
+            return _Failure(_said(error), self._clock())
+
+    def _may_be_sent(self, origin: str | None) -> bool:
+        """Tell whether a repository's code may go to another machine; of one that is not known nothing does."""
+        return origin is not None and self._may_leave(origin)
+
+    def _is_busy(self) -> bool:
+        with self._lock:
+            self._left_behind = [one for one in self._left_behind if not one.is_set()]
+            return len(self._left_behind) >= MOST_LEFT_BEHIND
+
+    def _note(self, outcome: TimedOutcome) -> None:
+        """Remember whether the model is there, for the searches that come next."""
+        if not outcome.ended:
+            with self._lock:
+                self._left_behind.append(outcome.over)
+        if outcome.error is not None and not isinstance(outcome.error, CodequarryError):
+            _log().error("the second stage failed", exc_info=outcome.error)
+        if outcome.ended or outcome.scores:
+            self._breaker.is_there()
+        else:
+            self._breaker.is_gone()
+
+    def _none(self, reason: str) -> SecondScores:
+        return SecondScores(
+            self._settings.weight, warning=f"{STAGE}: hits are in the order of the first stage: {reason}"
+        )
+
+    def _warning(self, asked: int, sent: int, scored: int) -> str:
+        said = []
+        if sent < asked:
+            said.append(f"{asked - sent} stayed on this machine (external_models = false)")
+        if scored < sent:
+            said.append(f"{sent - scored} were not scored within {self._settings.timeout_seconds:g} s")
+        return f"{STAGE}: of {asked} candidates {' and '.join(said)}, and keep their places" if said else ""
+
+
+def text_of(chunk: Chunk) -> str:
+    """Return what of a chunk the model reads: where it is, what it is called and documented as, and its text."""
+    return "\n".join(filter(None, (chunk.path, chunk.qualified_name, chunk.doc, chunk.text)))
+
+
+def _said(error: Exception) -> str:
+    return (
+        public(error) if isinstance(error, CodequarryError) else f"{type(error).__name__} in the model; the log has it"
+    )
+
+
+def second_stage(settings: SettingsModel) -> SecondStage | None:
+    """Return the second stage that the settings ask for; nothing is opened yet."""
+    if not settings.reranking.enabled:
+        return None
+    open_model = partial(open_reranker, settings.reranking, models_folder(settings))
+    return SecondStage(settings.reranking, open_model, partial(may_leave, settings))
+
+
+def _log() -> "BoundLogger":
+    from codequarry.shared.telemetry.logs import logger  # every search loads this file, and few load what logs take
+
+    return logger(LOGGER)

@@ -1,0 +1,114 @@
+"""A sealed cursor: which page of which query comes next, over which state of the index."""
+
+import json
+import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from codequarry.search_api.ranking.score_fusion import SecondScores
+from codequarry.search_api.versions.views import AsOf
+from codequarry.shared.errors import Conflict, StoreError, UsageError
+from codequarry.shared.store.port import DocumentStore
+
+VERSION = 1
+# No honest cursor is longer: it holds three numbers, two hashes, the transactions that were open, and a second stage's
+# scores.
+MAX_CHARACTERS = 20_000
+_HASH_CHARACTERS = 16
+KEY_DOCUMENT = "seal-key"
+KEY_BYTES = 32
+# The length of a text says something of it too, as how many transactions are open: it is only told so roughly.
+_BLOCK_BYTES = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """Seals text for one caller; ``whose`` is its principal's name."""
+
+    key: bytes = field(repr=False)
+    whose: str
+
+    def close(self, text: str) -> str:
+        """Return sealed text for a URL or a header."""
+        # Imported where it is needed: it takes 20 ms, and most commands seal nothing.
+        from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+
+        plain = text.encode()
+        plain += b" " * (-len(plain) % _BLOCK_BYTES)
+        return urlsafe_b64encode(AESSIV(self.key).encrypt(plain, [self.whose.encode()])).decode().rstrip("=")
+
+    def open(self, sealed: str) -> str:
+        """Return what was sealed, spaces at its end aside; ValueError for anything else."""
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+
+        if not sealed.isascii():
+            raise ValueError("not sealed here")
+        body = urlsafe_b64decode(sealed + "=" * (-len(sealed) % 4))
+        try:
+            return AESSIV(self.key).decrypt(body, [self.whose.encode()]).decode().rstrip(" ")
+        except InvalidTag as error:
+            raise ValueError("not sealed here, or for somebody else") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The next page of a search.
+
+    ``as_of`` is what the first page saw of the head document, so that every later page sees the same rows
+    whatever is published meanwhile; ``query`` and ``timelines`` are hashes that tell a cursor of another search, and
+    of a repository that was rebuilt since. ``second`` is what a second stage said: it may say other things, or nothing,
+    when it is asked again.
+    """
+
+    page: int
+    as_of: AsOf
+    query: str
+    timelines: str
+    second: SecondScores | None = None
+
+
+def digest(*parts: object) -> str:
+    """Return a short hash of values that have one way to be written as JSON."""
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_HASH_CHARACTERS]
+
+
+def encode_cursor(cursor: Cursor, seal: Seal) -> str:
+    """Return the cursor as text that only its owner can use: its numbers tell how much goes on in the whole index."""
+    body = [VERSION, cursor.page, cursor.as_of.at, list(cursor.as_of.open), cursor.query, cursor.timelines]
+    if cursor.second is not None:
+        body.append([cursor.second.weight, dict(cursor.second.scores), cursor.second.warning])
+    return seal.close(json.dumps(body, separators=(",", ":")))
+
+
+def decode_cursor(text: str, seal: Seal) -> Cursor:
+    """Read what ``encode_cursor`` wrote for the same caller; UsageError for anything else."""
+    try:
+        if len(text) > MAX_CHARACTERS:
+            raise ValueError
+        version, page, at, still_open, query, timelines, *second = json.loads(seal.open(text))
+        numbers = [page, at, *still_open]
+        if version != VERSION or any(type(number) is not int or number < 0 for number in numbers):
+            raise ValueError
+        scores = SecondScores(*second[0]) if second else None
+    except (ValueError, TypeError, RecursionError):
+        raise UsageError("the cursor is not one that this service gave; leave it out to begin anew") from None
+    return Cursor(page, AsOf(at, tuple(still_open)), str(query), str(timelines), scores)
+
+
+def seal_key(store: DocumentStore) -> bytes:
+    """Return the key that all processes of an index share, made at its first use.
+
+    Where it can't be written, as by an account that only reads, this process has one of its own.
+    """
+    made = secrets.token_bytes(KEY_BYTES)
+    known = store.read_document(KEY_DOCUMENT)
+    if known is None:
+        try:
+            known = store.write_document(KEY_DOCUMENT, {"key": made.hex()}, None)
+        except Conflict:
+            known = store.read_document(KEY_DOCUMENT)
+        except StoreError:
+            return made
+    return bytes.fromhex(str(known.body["key"])) if known else made

@@ -1,0 +1,85 @@
+"""Why an answer is empty, and what to try instead."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from codequarry.search_api.answers.freshness import IMPORTING
+from codequarry.search_api.query.plan import QueryPlan
+from codequarry.search_api.versions.freshness import RepositoryState
+from codequarry.shared.model import Candidate, Filters, PathGlobs
+
+# How alike a suggested name must be to what was asked (difflib's ratio).
+MIN_LIKENESS = 0.75
+MAX_SUGGESTIONS = 3
+
+CountMatches = Callable[[Filters], int]
+"""Return how many chunks in scope fit filters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emptiness:
+    """The reason why nothing was found, and a suggestion where there is one."""
+
+    reason: str
+    suggestion: str | None = None
+
+
+def why_empty(
+    plan: QueryPlan, states: Sequence[RepositoryState], near: Iterable[Candidate], count: CountMatches
+) -> Emptiness:
+    """Return why nothing was found, the first of the possible reasons from the outside in."""
+    importing = [state for state in states if state.state == IMPORTING]
+    ready = [state for state in states if state.indexed_commit]
+    if importing and not ready:
+        far = ", ".join(f"{state.name} {state.percent or 0} %" for state in importing)
+        return Emptiness(f"importing: {far}", "ask again when the import is done")
+    if not states and plan.selection.excluded_repos:
+        return Emptiness(f"filter leaves nothing: repo is not {', '.join(plan.selection.excluded_repos)}")
+    if not ready:
+        return Emptiness("not indexed yet", "index a repository: codequarry index PATH_OR_URL")
+    guess = did_you_mean(plan, near)
+    filters = plan.selection.filters
+    if filters != Filters() and not count(filters):
+        return Emptiness(f"filter leaves nothing: {_blame(filters, count)}", guess or "drop or change that filter")
+    if importing:
+        far = ", ".join(f"{state.name} {state.percent or 0} %" for state in importing)
+        return Emptiness(f"no match; still importing: {far}", guess)
+    return Emptiness("no match", guess or "use other words, or the name of a symbol or file")
+
+
+def _blame(filters: Filters, count: CountMatches) -> str:
+    """Name the filters that leave nothing by themselves, or say that only together they do."""
+    alone = dict(_single_filters(filters))
+    guilty = [shown for shown, single in alone.items() if not count(single)]
+    return "; ".join(guilty) if guilty else "only together: " + "; ".join(alone)
+
+
+def _single_filters(filters: Filters) -> Iterable[tuple[str, Filters]]:
+    for name, values in filters.terms:
+        yield f"{name} = {', '.join(values)}", Filters(terms=((name, values),))
+    for name, values in filters.excluded:
+        yield f"{name} is not {', '.join(values)}", Filters(excluded=((name, values),))
+    if filters.paths.include:
+        yield f"path = {', '.join(filters.paths.include)}", Filters(paths=PathGlobs(filters.paths.include))
+    if filters.paths.exclude:
+        yield f"path is not {', '.join(filters.paths.exclude)}", Filters(paths=PathGlobs((), filters.paths.exclude))
+
+
+def did_you_mean(plan: QueryPlan, near: Iterable[Candidate]) -> str | None:
+    """Return names among candidates that look like the names or words of the query."""
+    known: dict[str, str] = {}
+    for candidate in near:
+        chunk = candidate.chunk
+        for name in (chunk.symbol_name, *chunk.defines):
+            if name:
+                known.setdefault(name.lower(), name)
+    asked = [name.last for name in plan.names] or plan.text.split()
+    found = [
+        known[match]
+        for word in asked
+        for match in get_close_matches(word.lower(), known, MAX_SUGGESTIONS, MIN_LIKENESS)
+        if known[match] != word
+    ]
+    names = list(dict.fromkeys(found))[:MAX_SUGGESTIONS]
+    return f"did you mean {', '.join(names)}?" if names else None

@@ -1,0 +1,273 @@
+"""One search from request to answer: parse, scope, recall, rank, page, answer."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import astuple, dataclass, field, replace
+from time import perf_counter, sleep
+
+from codequarry.search_api.answers.hits import Hit, SearchAnswer
+from codequarry.search_api.query.plan import QueryPlan, make_plan
+from codequarry.search_api.query.request import SearchRequest, parse_request
+from codequarry.search_api.ranking.score_fusion import SecondScores, blended, scored_twice
+from codequarry.search_api.ranking.scoring import Ranked, ResultPage, cut_page, has_match, rank
+from codequarry.search_api.ranking.second_stage import SecondStage
+from codequarry.search_api.search.cursor import Cursor, Seal, decode_cursor, digest, encode_cursor, seal_key
+from codequarry.search_api.search.empty_answers import Emptiness, why_empty
+from codequarry.search_api.search.hits import explain, holding_views, make_hit
+from codequarry.search_api.search.recall import embed, near_query, recall_query
+from codequarry.search_api.versions.catalog import Catalog
+from codequarry.search_api.versions.commit_wait import WaitingPlaces, await_commit
+from codequarry.search_api.versions.freshness import RepositoryState, scope_states
+from codequarry.search_api.versions.repository_lookup import Directory, versions_of
+from codequarry.search_api.versions.resolution import Located, locate
+from codequarry.search_api.versions.scope import VersionScope
+from codequarry.search_api.versions.views import AsOf
+from codequarry.shared.access.grants import Principal
+from codequarry.shared.arrays import Vector
+from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.errors import UsageError
+from codequarry.shared.index.identity import check_identity
+from codequarry.shared.liveness.breaker import Breaker
+from codequarry.shared.liveness.deadline import Deadline
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.store.port import Store
+from codequarry.shared.store.records import Recall
+from codequarry.shared.telemetry.traces import span
+from codequarry.shared.versions.head import Head
+
+__all__ = ["SearchAnswer", "SearchEngine", "SearchRequest", "parse_request"]
+
+DEGRADED_EMBEDDING = "embedding"
+# A model that did not answer is asked again after so long, by one search; the others go on lexically at once.
+MODEL_LEFT_ALONE_SECONDS = 5.0
+# What a query may take (embedding/patience.py), and a little more.
+MODEL_LONGEST_SECONDS = 12.0
+# Paging is for looking on, not for reading out an index: the pool of candidates ends it sooner in most searches.
+MAX_PAGES = 50
+
+
+@dataclass(slots=True)
+class _Stopwatch:
+    """Milliseconds of each stage of one search."""
+
+    stages: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        started = perf_counter()
+        try:
+            with span(f"search.{name}"):
+                yield
+        finally:
+            self.stages[name] = (perf_counter() - started) * 1000
+
+
+@dataclass(slots=True)
+class _Health:
+    """What the engines of one store share: what one request finds out is known to the next."""
+
+    embeds: bool
+    seal_key: bytes | None = None
+    breaker: Breaker = field(default_factory=lambda: Breaker(MODEL_LEFT_ALONE_SECONDS, MODEL_LONGEST_SECONDS))
+
+
+class SearchEngine:
+    """Answers searches over one store with one embedder; safe to share between threads as far as these are.
+
+    It answers the owner, who sees everything; ``seen_by`` gives the engine of anybody else.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        settings: SettingsModel,
+        degraded: Sequence[str] = (),
+        second: SecondStage | None = None,
+    ) -> None:
+        """Search ``store`` with the model that made it; ``degraded`` says what is missing where that can't be used.
+
+        A ``second`` stage is the caller's to close.
+        """
+        self.store = store
+        self.embedder = embedder
+        self._health = _Health(not degraded)
+        self.without_embedding = tuple(degraded) or (DEGRADED_EMBEDDING,)
+        self._second = second
+        self._roots = settings.api.local_roots
+        self.waiting_places = WaitingPlaces(settings.api.threads)
+        # Vectors of another model than the query's would be compared without a word.
+        self.catalog = Catalog(store, lambda store: check_identity(store, embedder, settings.embedding.model))
+        self.deadline: Deadline | None = None
+
+    def seen_by(self, principal: Principal) -> "SearchEngine":
+        """Return the same engine as it answers somebody else, who may see less."""
+        seen = copy(self)
+        seen.catalog = self.catalog.seen_by(principal)
+        return seen
+
+    def within(self, deadline: Deadline | None) -> "SearchEngine":
+        """Return the same engine for a request that must be answered by ``deadline``; None waits as a run does."""
+        if deadline is self.deadline:
+            return self
+        bound = copy(self)
+        bound.deadline = deadline
+        bound.store = self.store.within(deadline)
+        bound.catalog = self.catalog.over(bound.store)
+        return bound
+
+    def rest(self, seconds: float) -> None:
+        """Wait for something else than the store, which has the whole time again after that."""
+        sleep(seconds)
+        if self.deadline is not None:
+            self.deadline.restart()
+
+    def seal(self) -> Seal:
+        """Return what seals the text that the principal carries for the service."""
+        if self._health.seal_key is None:
+            self._health.seal_key = seal_key(self.store)
+        return Seal(self._health.seal_key, self.catalog.principal.name)
+
+    @property
+    def embeds(self) -> bool:
+        """Tell whether the model answered when it was asked last."""
+        return self._health.embeds
+
+    def search(self, request: SearchRequest) -> SearchAnswer:
+        """Answer a request.
+
+        Raise UsageError (and its kinds) for what is wrong with it, NotIndexed for a repository or version that the
+        index does not have, NotReached where ``min_commit`` did not come in time, ModelMismatch where the index has
+        another model's vectors, StoreUnavailable where the engine does not answer. A failing embedder only degrades.
+        """
+        watch = _Stopwatch()
+        with watch.stage("parse"):
+            plan = make_plan(request)
+            cursor = self._read_cursor(request)
+        with watch.stage("scope"):
+            found = self._located(plan, cursor)
+            scope = found.scope
+        with watch.stage("embed"):
+            vector = self.embed(plan) if scope.views else None
+        with watch.stage("recall"):
+            recall = self.store.recall(recall_query(plan, scope.snapshot, vector)) if scope.views else Recall({})
+        with watch.stage("rank"):
+            ranked = ranked_matches(plan, recall)
+        second = cursor.second if cursor else self._scored_again(plan, found, ranked, watch)
+        number = cursor.page if cursor else 0
+        with watch.stage("answer"):
+            ranked = blended(ranked, second) if second else ranked
+            page = cut_page(ranked, request.top_k, request.max_per_file, number)
+            answer = self._answer(plan, found, recall, page)
+        return replace(
+            answer,
+            degraded=self._missed(vector is None and bool(scope.views), second),
+            next_cursor=self._next_cursor(request, scope, number, second) if page.has_more else None,
+            took_ms=round(sum(watch.stages.values()), 1),
+            stages=watch.stages,
+        )
+
+    def _scored_again(
+        self, plan: QueryPlan, found: Located, ranked: Sequence[Ranked], watch: _Stopwatch
+    ) -> SecondScores | None:
+        """Return what the second stage says of the first candidates, or None where it has no part in the search."""
+        if self._second is None or not plan.request.rerank or not ranked:
+            return None
+        with watch.stage("rerank"):
+            chunks = scored_twice(ranked, self._second.candidate_count)
+            named = {chunk.repo for chunk in chunks if chunk.repo in found.repositories}
+            return self._second.score(plan.text, chunks, {name: found.repositories[name].origin for name in named})
+
+    def _missed(self, without_embedding: bool, second: SecondScores | None) -> tuple[str, ...]:
+        """Return what the answer has to say of stages that it had to do without."""
+        warnings = (second.warning,) if second and second.warning else ()
+        return (*self.without_embedding, *warnings) if without_embedding else warnings
+
+    def head(self) -> Head:
+        """Return the head document as it is now, as far as the reader may see it."""
+        return self.catalog.head()
+
+    def embed(self, plan: QueryPlan) -> Vector | None:
+        """Return the vector of a query, or None where the model fails."""
+        vector = embed(self.embedder, plan.text, self._health.breaker)
+        self._health.embeds = vector is not None
+        return vector
+
+    def locate(self, plan: QueryPlan, as_of: AsOf | None = None) -> Located:
+        """Return what a plan sees of the index as it is now; errors as ``resolve``."""
+        selection = plan.selection
+        if plan.request.repos:
+            head = self.head()
+            directory = Directory(head, self.catalog.repositories(head), self._roots)
+            selection = versions_of(plan.request.repos, directory, selection)
+        return locate(self.catalog, selection, as_of)
+
+    def _located(self, plan: QueryPlan, cursor: Cursor | None) -> Located:
+        request = plan.request
+        as_of = cursor.as_of if cursor else None
+        if request.min_commit:
+            wanted, wait_ms = request.min_commit, request.wait_ms
+            with self.waiting_places.taken(self.rest) as pause:
+                found = await_commit(self.store, self.catalog, lambda: self.locate(plan, as_of), wanted, wait_ms, pause)
+        else:
+            found = self.locate(plan, as_of)
+        if cursor and cursor.timelines != digest(found.scope.timelines):
+            raise UsageError("the index was rebuilt since the cursor was given; leave it out to begin anew")
+        return found
+
+    def _read_cursor(self, request: SearchRequest) -> Cursor | None:
+        if request.cursor is None:
+            return None
+        cursor = decode_cursor(request.cursor, self.seal())
+        if cursor.query != _query_digest(request) or cursor.page > MAX_PAGES:
+            raise UsageError("the cursor belongs to another search; repeat query, filters and sizes as they were")
+        return cursor
+
+    def _next_cursor(
+        self, request: SearchRequest, scope: VersionScope, number: int, second: SecondScores | None
+    ) -> str | None:
+        if number + 1 >= MAX_PAGES:
+            return None
+        as_of, query = AsOf(scope.at, scope.open), _query_digest(request)
+        return encode_cursor(Cursor(number + 1, as_of, query, digest(scope.timelines), second), self.seal())
+
+    def _answer(self, plan: QueryPlan, found: Located, recall: Recall, page: ResultPage) -> SearchAnswer:
+        shown = {item.candidate.chunk.repo for item in page.hits}
+        states = list(scope_states(self.catalog, found.head, found.scope, found.repositories, shown))
+        why = Emptiness("") if page.hits else self._why_empty(plan, found.scope, states)
+        return SearchAnswer(
+            results=tuple(self._hits(plan, found, recall, page.hits)),
+            freshness=tuple(state.freshness() for state in states),
+            reason=why.reason or None,
+            suggestion=why.suggestion,
+        )
+
+    def _hits(self, plan: QueryPlan, found: Located, recall: Recall, items: Sequence[Ranked]) -> Iterator[Hit]:
+        holders = holding_views(self.store, found.scope, (item.candidate.chunk for item in items))
+        for item in items:
+            repo = item.candidate.chunk.repo
+            explanation = explain(item, recall) if plan.request.explain else None
+            origin = found.repositories[repo].origin if repo in found.repositories else ""
+            several = len(found.scope.views.get(repo, ())) > 1
+            yield make_hit(item, holders[item.id], origin, several=several, explanation=explanation)
+
+    def _why_empty(self, plan: QueryPlan, scope: VersionScope, states: Sequence[RepositoryState]) -> Emptiness:
+        """Say why nothing was found; only here are misspellings looked for, since it takes another round trip."""
+        near = self.store.recall(near_query(plan, scope.snapshot)) if scope.views else Recall({})
+        return why_empty(
+            plan, states, near.candidates.values(), lambda filters: self.store.count(scope.snapshot, filters)
+        )
+
+
+def ranked_matches(plan: QueryPlan, recall: Recall) -> list[Ranked]:
+    """Return what was recalled, best first; nothing where none of it has to do with the query."""
+    ranked = rank(plan, recall)
+    return ranked if has_match(plan, ranked) else []
+
+
+def _query_digest(request: SearchRequest) -> str:
+    """Return what must be the same on every page of a search."""
+    filters = {name: list(values) for name, values in request.filters.items()}
+    repos = [list(astuple(one)) for one in request.repos]
+    return digest(request.query, request.top_k, filters, request.max_per_file, request.include_tests, repos)

@@ -1,0 +1,100 @@
+"""The text of an indexed file, put together from its chunks."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from itertools import islice
+
+from codequarry.search_api.answers.file_text import FileText
+from codequarry.search_api.query.version_query import VersionQuery
+from codequarry.search_api.versions.catalog import Catalog
+from codequarry.search_api.versions.resolution import OneVersion, one_version
+from codequarry.shared.errors import NotIndexed, UsageError
+from codequarry.shared.model import INDEXED, Chunk, FileRecord, Snapshot
+from codequarry.shared.store.port import RowReader
+
+MAX_SUGGESTIONS = 5
+# Paths are compared one by one with the one asked for; in a larger repository the first of these will do.
+MAX_COMPARED_PATHS = 50_000
+# How alike a suggested path must be (difflib's ratio): half of the letters in order is already a far guess.
+MIN_LIKENESS = 0.5
+
+
+def read_file(
+    catalog: Catalog,
+    repo: str,
+    path: str,
+    start_line: int | None = None,
+    end_line: int | None = None,
+    version: VersionQuery = VersionQuery(),  # noqa: B008 -- frozen
+) -> FileText:
+    """Return lines of a file (all where none are given), counted from 1 and inclusive.
+
+    NotIndexed where the repository, version or file is not in the index, with near paths or the reason of its skip;
+    UsageError for lines that the file does not have.
+    """
+    seen = one_version(catalog, repo, version)
+    chunks = file_chunks(catalog.store, seen, path)
+    if not chunks:
+        raise NotIndexed(f"'{path}' of {repo} has no text in the index: it is empty")
+    lines = join_lines(chunks)
+    first = 1 if start_line is None else start_line
+    last = len(lines) if end_line is None else min(end_line, len(lines))
+    if not 1 <= first <= last:
+        raise UsageError(f"{path} has lines 1 to {len(lines)}; asked for {first} to {end_line or last}")
+    some, view = chunks[0], seen.view
+    return FileText(
+        repo=repo,
+        path=path,
+        ref=view.ref.name,
+        branch=view.branch,
+        commit=view.commit,
+        blob=some.blob,
+        language=some.language,
+        start_line=first,
+        end_line=last,
+        total_lines=len(lines),
+        text="".join(lines[first - 1 : last]),
+        freshness=seen.state.freshness(),
+    )
+
+
+def file_chunks(store: RowReader, seen: OneVersion, path: str) -> list[Chunk]:
+    """Return the chunks of a file, none where it is empty; NotIndexed where it was skipped or is not there."""
+    chunks = store.chunks(seen.snapshot, path, seen.view.repo)
+    if chunks:
+        return chunks
+    record = next(iter(store.files(seen.snapshot, [path])), None)
+    if record is None:
+        raise _missing(store, seen.snapshot, seen.view.repo, path)
+    if record.verdict != INDEXED:
+        raise NotIndexed(f"'{path}' of {seen.view.repo} has no text in the index: {_skip(record)}")
+    return []
+
+
+def join_lines(chunks: Sequence[Chunk]) -> list[str]:
+    """Return the lines of a file, each with its line feed, from chunks that may overlap."""
+    text = ""
+    for chunk in sorted(chunks, key=lambda chunk: (chunk.start_char, -chunk.end_char)):
+        if chunk.end_char > len(text):
+            text += chunk.text[len(text) - chunk.start_char :]
+    *whole, last = text.split("\n")
+    return [line + "\n" for line in whole] + [last] * bool(last)
+
+
+def _missing(store: RowReader, snapshot: Snapshot, repo: str, path: str) -> NotIndexed:
+    """Say that a file is not there, with paths that look like it."""
+    near = near_paths(path, [file.path for file in islice(store.files(snapshot), MAX_COMPARED_PATHS)])
+    hint = f"; did you mean {', '.join(near)}?" if near else ""
+    return NotIndexed(f"'{path}' is not in {repo}{hint}")
+
+
+def _skip(record: FileRecord) -> str:
+    return f"it was skipped ({record.verdict}{f': {record.detail}' if record.detail else ''})"
+
+
+def near_paths(path: str, known: Sequence[str]) -> list[str]:
+    """Return the paths that look most like one: those with its file name first, then those with its letters."""
+    name = path.lower().rpartition("/")[2]
+    same = sorted(other for other in known if other.lower().rpartition("/")[2] == name)
+    close = get_close_matches(path, known, MAX_SUGGESTIONS, MIN_LIKENESS) if len(same) < MAX_SUGGESTIONS else []
+    return list(dict.fromkeys((*same, *close)))[:MAX_SUGGESTIONS]

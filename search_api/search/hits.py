@@ -1,0 +1,182 @@
+"""From ranked candidates to the hits of an answer."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from codequarry.search_api.answers.hits import CodeChunk, Explanation, Hit, HitVersion, NearChunk, VersionedChunk
+from codequarry.search_api.answers.json import adapter
+from codequarry.search_api.ranking.scoring import Ranked
+from codequarry.search_api.versions.scope import VersionScope
+from codequarry.search_api.versions.views import View
+from codequarry.shared.model import Candidate, Chunk
+from codequarry.shared.store.port import RowReader
+from codequarry.shared.store.records import Recall
+
+CHUNK_FIELDS: tuple[str, ...] = tuple(field.name for field in fields(CodeChunk))
+# Explanations show enough digits to add up.
+EXPLAIN_DIGITS = 4
+
+
+def make_hit(
+    item: Ranked, views: Sequence[View], origin: str, *, several: bool, explanation: Explanation | None
+) -> Hit:
+    """Return one hit: the chunk's public fields, its version, score and address.
+
+    ``views`` are those that hold it, and the first gives its ref and commit; ``several`` if the search saw more than
+    one version of its repository: then all are named.
+    """
+    return adapter(Hit).validate_python(
+        {
+            "score": item.score,
+            **_versioned_fields(item.candidate.chunk, views[0] if views else None, origin),
+            "is_stride": item.candidate.is_stride,
+            "rerank_score": item.blend.rerank_score if item.blend else None,
+            "versions": [HitVersion(view.ref.name, view.commit) for view in views] if several else None,
+            "explain": explanation,
+        }
+    )
+
+
+def versioned_chunk(chunk: Chunk, view: View | None, origin: str) -> VersionedChunk:
+    """Return a chunk's public fields, the version that it is shown at, and its address."""
+    return adapter(VersionedChunk).validate_python(_versioned_fields(chunk, view, origin))
+
+
+def near_chunk(candidate: Candidate, view: View | None, origin: str) -> NearChunk:
+    """Return a candidate with its similarity alone."""
+    fields = _versioned_fields(candidate.chunk, view, origin)
+    return adapter(NearChunk).validate_python(
+        {"similarity": candidate.similarity, **fields, "is_stride": candidate.is_stride}
+    )
+
+
+def code_chunk(chunk: Chunk) -> CodeChunk:
+    """Return a chunk's public fields, as `codequarry chunks` shows them."""
+    return adapter(CodeChunk).validate_python(_fields(chunk))
+
+
+def _versioned_fields(chunk: Chunk, view: View | None, origin: str) -> dict[str, Any]:
+    return {
+        **_fields(chunk),
+        "ref": view.ref.name if view else None,
+        "branch": view.branch if view else None,
+        "commit": view.commit if view else None,
+        "url": _url(origin, view, chunk) if view else None,
+    }
+
+
+def _fields(chunk: Chunk) -> dict[str, Any]:
+    return {name: getattr(chunk, name) for name in CHUNK_FIELDS}
+
+
+def _url(origin: str, view: View, chunk: Chunk) -> str | None:
+    """Return a hit's address; what lies in a working tree is on no host yet."""
+    if view.ref.kind == "workspace":
+        return None
+    return blob_url(origin, view.commit, chunk.path, chunk.start_line, chunk.end_line)
+
+
+def explain(item: Ranked, recall: Recall) -> Explanation:
+    """Return what a score is made of: each signal, its share, and the channels that recalled the hit."""
+    channels = {
+        "vector": recall.by_vector,
+        "terms": recall.by_terms,
+        "symbol": recall.by_symbol,
+        "path": recall.by_path,
+    }
+    return Explanation(
+        signals={name: round(value, EXPLAIN_DIGITS) for name, value in asdict(item.signals).items()},
+        kind_weight=item.kind_weight,
+        repeat_weight=item.repeat_weight,
+        channels={name: ids.index(item.id) + 1 for name, ids in channels.items() if item.id in ids},
+        reranking=item.blend,
+    )
+
+
+# user@host:path, the form of ssh that is no URL.
+_SCP = re.compile(r"(?:[^@/:]+@)?(?P<host>[\w.-]+\.[\w-]+):(?!//)(?P<path>[^\\]+)")
+_WEB_SCHEMES = ("http", "https", "ssh", "git", "git+ssh")
+# Hosts that run Gitea or Forgejo without saying so in their name.
+_GITEA_HOSTS = frozenset({"codeberg.org"})
+
+
+def blob_url(origin: str, commit: str, path: str, start_line: int, end_line: int) -> str | None:
+    """Return the address of a file's lines at a commit; None where the origin is no known kind of code host."""
+    place = _web_place(origin)
+    if place is None or not commit:
+        return None
+    host, base = place
+    file = quote(path, safe="/@+:,~!$&'()*=;-._")
+    if "gitlab" in host:
+        return f"{base}/-/blob/{commit}/{file}#L{start_line}-{end_line}"
+    if "bitbucket" in host:
+        return f"{base}/src/{commit}/{file}#lines-{start_line}:{end_line}"
+    if host in _GITEA_HOSTS or "gitea" in host or "forgejo" in host:
+        return f"{base}/src/commit/{commit}/{file}#L{start_line}-L{end_line}"
+    if "github" in host:
+        return f"{base}/blob/{commit}/{file}#L{start_line}-L{end_line}"
+    return None
+
+
+def _web_place(origin: str) -> tuple[str, str] | None:
+    """Return the host of an origin and the web address of the repository."""
+    if "://" in origin:
+        return _url_place(origin)
+    scp = _SCP.fullmatch(origin)
+    return _joined("https", scp["host"], None, scp["path"]) if scp else None
+
+
+def _url_place(origin: str) -> tuple[str, str] | None:
+    try:
+        parts = urlsplit(origin)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in _WEB_SCHEMES or not host:
+        return None
+    # The port of another protocol is not that of the web pages.
+    is_web = parts.scheme in ("http", "https")
+    return _joined(parts.scheme if is_web else "https", host, port if is_web else None, parts.path)
+
+
+def _joined(scheme: str, host: str, port: int | None, path: str) -> tuple[str, str] | None:
+    name = path.strip("/").removesuffix(".git").strip("/")
+    if not name:
+        return None
+    return host.lower(), f"{scheme}://{host.lower()}{f':{port}' if port else ''}/{quote(name, safe='/@+~-._')}"
+
+
+def holding_views(store: RowReader, scope: VersionScope, chunks: Iterable[Chunk]) -> dict[str, tuple[View, ...]]:
+    """Return for each chunk, by its id, the views that hold its file version.
+
+    The store is asked only about repositories with several versions in view.
+    """
+    found: dict[str, tuple[View, ...]] = {}
+    unsure: dict[str, list[Chunk]] = {}
+    for chunk in chunks:
+        views = scope.views.get(chunk.repo, ())
+        if len(views) > 1:
+            unsure.setdefault(chunk.repo, []).append(chunk)
+        else:
+            found[chunk.id] = views
+    for repo, shown in unsure.items():
+        found |= _among(store, scope.views[repo], scope.hidden, shown)
+    return found
+
+
+def _among(
+    store: RowReader, views: Sequence[View], hidden: frozenset[int], chunks: Sequence[Chunk]
+) -> dict[str, tuple[View, ...]]:
+    paths = {chunk.path for chunk in chunks}
+    held = {
+        (file.path, file.blob, position)
+        for position, view in enumerate(views)
+        for file in store.files(view.snapshot(hidden), paths)
+    }
+    return {
+        chunk.id: tuple(view for place, view in enumerate(views) if (chunk.path, chunk.blob, place) in held)
+        for chunk in chunks
+    }

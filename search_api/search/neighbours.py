@@ -1,0 +1,61 @@
+"""The chunks nearest to a vector, by the vectors alone: what a search has before any word or rule counts."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from codequarry.search_api.answers.freshness import Freshness
+from codequarry.search_api.answers.hits import NearChunk
+from codequarry.search_api.query.filters import read_filters
+from codequarry.search_api.query.selection import select
+from codequarry.search_api.search.hits import holding_views, near_chunk
+from codequarry.search_api.versions.catalog import Catalog
+from codequarry.search_api.versions.freshness import scope_states
+from codequarry.search_api.versions.resolution import Located, locate
+from codequarry.shared.arrays import Vector
+from codequarry.shared.errors import NotIndexed
+from codequarry.shared.filters import check_filters
+from codequarry.shared.model import Candidate
+from codequarry.shared.store.records import RecallQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Chunks, the nearest first, each with its similarity; and where they were looked for."""
+
+    candidates: Sequence[Candidate]
+    located: Located
+
+
+def nearest_chunks(catalog: Catalog, vector: Vector, filters: object, limit: int) -> Neighbours:
+    """Return the ``limit`` chunks nearest to a vector of length one; ``filters`` are those of a search.
+
+    NotIndexed where nothing of what they name is published; errors as ``locate``.
+    """
+    selection = select(read_filters(filters), (), include_tests=True)
+    check_filters(selection.filters)
+    located = locate(catalog, selection)
+    if not located.scope.views:
+        where = f" of {', '.join(located.scope.pending)}" if located.scope.pending else ""
+        raise NotIndexed(f"nothing{where} is indexed yet; index a repository: codequarry index PATH_OR_URL")
+    query = RecallQuery(located.scope.snapshot, selection.filters, vector, vector_limit=limit)
+    recall = catalog.store.recall(query)
+    found = [recall.candidates[one] for one in recall.by_vector]
+    return Neighbours(sorted(found, key=lambda one: -(one.similarity or 0.0))[:limit], located)
+
+
+def near_chunks(catalog: Catalog, found: Neighbours) -> Iterator[NearChunk]:
+    """Yield each chunk with its similarity and the fields of a hit."""
+    located = found.located
+    holders = holding_views(catalog.store, located.scope, (one.chunk for one in found.candidates))
+    for one in found.candidates:
+        known = located.repositories.get(one.chunk.repo)
+        views = holders[one.chunk.id]
+        yield near_chunk(one, views[0] if views else None, known.origin if known else "")
+
+
+def neighbour_freshness(catalog: Catalog, found: Neighbours) -> tuple[Freshness, ...]:
+    """Return how fresh what was looked through is, as a search says it."""
+    located = found.located
+    shown = {one.chunk.repo for one in found.candidates}
+    states = scope_states(catalog, located.head, located.scope, located.repositories, shown)
+    return tuple(state.freshness() for state in states)

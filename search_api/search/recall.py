@@ -1,0 +1,81 @@
+"""The one stage that does input and output: embed the query and ask the store for candidates."""
+
+from collections.abc import Iterator
+
+from codequarry.search_api.query.plan import QueryPlan
+from codequarry.search_api.query.terms import MAX_TERMS, index_terms
+from codequarry.shared.arrays import Vector
+from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.errors import EmbedderUnavailable, EmbeddingError
+from codequarry.shared.identifiers import iter_tokens
+from codequarry.shared.liveness.breaker import Breaker
+from codequarry.shared.model import Snapshot
+from codequarry.shared.store.records import RecallQuery
+from codequarry.shared.telemetry.metrics import embedding_timed
+
+# Candidates of each of the two wide channels. The pool is the depth of paging too, so it grows with the page: then a
+# page can be filled even where half of the candidates repeat each other, and later pages have something to show.
+MIN_WIDE_LIMIT = 100
+WIDE_LIMIT_PER_HIT = 3
+# A name or a file is meant exactly: more than this many of one name are not told apart by asking for more.
+NARROW_LIMIT = 50
+
+
+def recall_query(plan: QueryPlan, snapshot: Snapshot, vector: Vector | None) -> RecallQuery:
+    """Return what the store is asked for; every page of a search asks for the same."""
+    wide = max(MIN_WIDE_LIMIT, WIDE_LIMIT_PER_HIT * plan.request.top_k)
+    narrow = max(NARROW_LIMIT, plan.request.top_k)
+    return RecallQuery(
+        snapshot=snapshot,
+        filters=plan.selection.filters,
+        vector=vector,
+        terms=index_terms(plan.groups),
+        symbols=plan.symbols,
+        paths=plan.paths,
+        vector_limit=wide,
+        term_limit=wide,
+        symbol_limit=narrow,
+        path_limit=narrow,
+    )
+
+
+def near_query(plan: QueryPlan, snapshot: Snapshot) -> RecallQuery:
+    """Return what the store is asked for where nothing was found: the same words and slips of them, no filters."""
+    words = [name.last for name in plan.names] or plan.text.split()
+    terms = [token for word in words for token in iter_tokens(word)]
+    spellings = [near for token in dict.fromkeys(terms) for near in near_spellings(token)]
+    return RecallQuery(
+        snapshot=snapshot,
+        terms=tuple(dict.fromkeys((*terms, *spellings)))[:MAX_TERMS],
+        symbols=tuple(dict.fromkeys((*plan.symbols, *spellings)))[:MAX_TERMS],
+        term_limit=MIN_WIDE_LIMIT,
+        symbol_limit=MIN_WIDE_LIMIT,
+    )
+
+
+def near_spellings(word: str) -> Iterator[str]:
+    """Yield what ``word`` is where two letters were swapped, one was typed twice, or one of two was left out."""
+    for index in range(len(word)):
+        yield word[:index] + word[index + 1 :]
+        yield word[:index] + word[index : index + 2][::-1] + word[index + 2 :]
+        yield word[:index] + word[index] + word[index:]
+
+
+def embed(embedder: Embedder, text: str, breaker: Breaker) -> Vector | None:
+    """Return the vector of a query, or None where the model fails: then the search goes on lexically.
+
+    A model that did not answer a moment ago is not asked.
+    """
+    if not breaker.lets_pass():
+        return None
+    try:
+        with embedding_timed("query"):
+            vector = embedder.embed_query(text)
+    except EmbedderUnavailable:
+        breaker.is_gone()
+        return None
+    except EmbeddingError:
+        breaker.is_there()
+        return None
+    breaker.is_there()
+    return vector

@@ -1,0 +1,134 @@
+"""An answer that must hold a commit: wait until the index has it, or say how far it is."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore
+from time import monotonic, sleep
+
+from codequarry.search_api.answers.freshness import Freshness
+from codequarry.search_api.versions.catalog import Catalog
+from codequarry.search_api.versions.freshness import RepositoryState, pending_state, ready_state
+from codequarry.search_api.versions.resolution import Located
+from codequarry.search_api.versions.views import View
+from codequarry.shared.catalog.ledger import published_transactions
+from codequarry.shared.errors import AmbiguousCommit, NotReached, TooManyRequests, UsageError
+from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.versions.refs import commit_digits
+from codequarry.shared.versions.transactions import TransactionRecord, check_here
+
+# A publication is one write; who waits for it is told within this time, and asks the store no more often.
+POLL_SECONDS = 0.1
+
+Locate = Callable[[], Located]
+Pause = Callable[[float], None]
+
+
+class LateCommit(NotReached):
+    """The error with where the index stands."""
+
+    def __init__(self, message: str, freshness: tuple[Freshness, ...]) -> None:
+        super().__init__(message)
+        self.freshness = freshness
+
+
+class WaitingPlaces:
+    """Requests that may wait for the index at the same time; the other threads are for those that need not."""
+
+    def __init__(self, threads: int) -> None:
+        """Let half of the threads of a process wait."""
+        self._free = BoundedSemaphore(max(1, threads // 2))
+
+    @contextmanager
+    def taken(self, rest: Pause = sleep) -> Iterator[Pause]:
+        """Give what waits for so many seconds, in a place that it takes then; TooManyRequests where none is free."""
+        held = False
+
+        def pause(seconds: float) -> None:
+            nonlocal held
+            if not held and not self._free.acquire(blocking=False):
+                raise TooManyRequests("too many requests wait for the index already; ask again later")
+            held = True
+            rest(seconds)
+
+        try:
+            yield pause
+        finally:
+            if held:
+                self._free.release()
+
+
+def await_commit(
+    store: DocumentStore, catalog: Catalog, find: Locate, wanted: str, wait_ms: int, pause: Pause = sleep
+) -> Located:
+    """Return what is seen once the one version in it holds a commit; NotReached after ``wait_ms``.
+
+    IndexMoved where that will be in another edition; UsageError where several versions are seen: it would not be clear
+    which of them must hold it.
+    """
+    short = commit_digits(wanted)
+    deadline = monotonic() + wait_ms / 1000
+    lacking: View | None = None
+    while True:
+        found = find()
+        view = _one_view(found)
+        # Records are long: while nothing is published, those that were read say the same.
+        if view is not None and view != lacking and _holds(store, found, view, short):
+            return found
+        lacking = view
+        check_here(found.head)
+        if monotonic() >= deadline or (view is not None and view.fixed):
+            raise _not_reached(catalog, found, wanted, wait_ms)
+        pause(min(POLL_SECONDS, max(0.0, deadline - monotonic())))
+
+
+def _one_view(found: Located) -> View | None:
+    """Return the version that must hold the commit, None while its repository has published nothing."""
+    scope = found.scope
+    views = [view for several in scope.views.values() for view in several]
+    if len(views) + len(scope.pending) != 1:
+        raise UsageError("min_commit holds for one version of one repository; name the repository in filters.repo")
+    return views[0] if views else None
+
+
+def _holds(store: DocumentStore, found: Located, view: View, short: str) -> bool:
+    """Tell whether a version has a commit in its history, as far as its published transactions know that."""
+    if view.commit.startswith(short):
+        return True
+    records = published_transactions(store, found.head, view.timeline)
+    history = _history(record for record in records if record.number <= view.number)
+    commits = sorted(commit for commit in history if commit.startswith(short))
+    if len(commits) > 1 and short not in commits:
+        raise AmbiguousCommit(short, commits)
+    return bool(commits)
+
+
+def _history(records: Iterable[TransactionRecord]) -> set[str]:
+    """Return the commits that the last of ``records``, oldest first, is known to have in its history.
+
+    What a force-push took away is not among them. Where it is not known what it took away, nothing that came before is
+    vouched for: an answer that lacks the commit would be wrong, a 504 for one that has it is only late.
+    """
+    commits: set[str] = set()
+    for record in records:
+        commits = set() if record.lost is None else commits.difference(record.lost)
+        commits.update((record.commit, *record.commits))
+    return commits
+
+
+def _not_reached(catalog: Catalog, found: Located, wanted: str, wait_ms: int) -> LateCommit:
+    states = list(_states(catalog, found))
+    there = ", ".join(f"{state.name} {state.ref} at {(state.indexed_commit or 'nothing')[:12]}" for state in states)
+    return LateCommit(
+        f"commit {wanted} is not in what is indexed after {wait_ms} ms: {there}; ask again, or with a longer wait_ms",
+        tuple(state.freshness() for state in states),
+    )
+
+
+def _states(catalog: Catalog, found: Located) -> list[RepositoryState]:
+    scope, repositories = found.scope, found.repositories
+    ready = [
+        ready_state(catalog, found.head, view, repositories.get(name))
+        for name, views in scope.views.items()
+        for view in views
+    ]
+    return ready + [pending_state(catalog, name, repositories.get(name)) for name in scope.pending]

@@ -1,0 +1,132 @@
+"""Which version of a repository somebody means: branches, tags, pull requests, working trees, commits."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
+from codequarry.search_api.versions.views import Moment, Point, View, view_of
+from codequarry.shared.errors import AmbiguousCommit, UsageError
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import Ref
+
+
+@dataclass(frozen=True, slots=True)
+class VersionLine:
+    """A published timeline of a repository; ``former`` where a rebuild or a force-push made another the default."""
+
+    timeline: int
+    ref: Ref
+    former: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoundVersion:
+    """The views of one repository that answer a query, and which of its versions they answer."""
+
+    views: tuple[View, ...]
+    answered: frozenset[VersionSpecifier]
+
+
+def lines_of(moment: Moment, repo: str, branch: str, timelines: Iterable[int]) -> list[VersionLine]:
+    """Return the lines of a repository that had published something: the default one, those before it, the others.
+
+    ``branch`` is the name of the default branch, ``timelines`` are all that the repository has.
+    """
+    head = moment.head
+    default = head.defaults.get(repo)
+    lines = [VersionLine(default, Ref("branch", branch))] if default is not None else []
+    named: list[VersionLine] = []
+    for timeline in sorted(timelines, reverse=True):
+        state = head.timelines[timeline]
+        if timeline == default or state.gone:
+            continue
+        if state.ref:
+            named.append(VersionLine(timeline, Ref.of_key(state.ref)))
+        else:
+            lines.append(VersionLine(timeline, Ref("branch", state.branch or branch), former=True))
+    return [line for line in (*lines, *named) if head.timelines[line.timeline].published]
+
+
+def timelines_by_repo(head: Head) -> dict[str, list[int]]:
+    """Return the timelines of each repository."""
+    found: dict[str, list[int]] = {}
+    for timeline, state in head.timelines.items():
+        found.setdefault(state.repo, []).append(timeline)
+    return found
+
+
+def find(moment: Moment, lines: Sequence[VersionLine], query: VersionQuery) -> FoundVersion:
+    """Return what a repository has of a query.
+
+    UsageError for a name that means two versions or is no commit, AmbiguousCommit for a commit that fits several.
+    """
+    answered: set[VersionSpecifier] = set()
+    named: list[VersionLine] = []
+    views: dict[tuple[int, int], View] = {}
+    for asked in query.names:
+        line = _named(lines, asked)
+        if line:
+            named.append(line)
+            answered.add(asked)
+        elif asked.commit and (view := _at_commit(moment, _searched(lines, ()), asked)):
+            views[view.timeline, view.number] = view
+            answered.add(asked)
+    if not query.commits:
+        views |= {(view.timeline, view.number): view for view in _heads(moment, named)}
+    elif named or not query.names:
+        searched = _searched(lines, named)
+        for asked in query.commits:
+            if view := _at_commit(moment, searched, asked):
+                views[view.timeline, view.number] = view
+                answered.add(asked)
+    return FoundVersion(tuple(views.values()), frozenset(answered))
+
+
+def _named(lines: Sequence[VersionLine], asked: VersionSpecifier) -> VersionLine | None:
+    """Return the line that a name means; UsageError where a branch and a tag are called so."""
+    fitting = [line for line in lines if not line.former and line.ref.answers_to(asked.text)]
+    if asked.kind == "branch":
+        fitting = [line for line in fitting if line.ref.kind == "branch"]
+    if len(fitting) > 1:
+        # A branch may be called like the key of another one.
+        fitting = [line for line in fitting if line.ref.key == asked.text] or fitting
+    if len(fitting) > 1:
+        keys = " or ".join(line.ref.key for line in fitting)
+        raise UsageError(f"'{asked.text}' names several versions; write {keys}")
+    return fitting[0] if fitting else None
+
+
+def _heads(moment: Moment, lines: Sequence[VersionLine]) -> Iterator[View]:
+    for line in lines:
+        if point := moment.newest(line.timeline):
+            yield view_of(moment, line.timeline, line.ref, point)
+
+
+def _searched(lines: Sequence[VersionLine], named: Sequence[VersionLine]) -> list[VersionLine]:
+    """Return the lines that a commit is looked for on: all but working trees, or the named ones.
+
+    The named default branch has its former timelines with it. A working tree is no commit, although it has one below.
+    """
+    if not named:
+        return [line for line in lines if line.ref.kind != "workspace"]
+    refs = {line.ref for line in named}
+    return [line for line in lines if line.ref in refs]
+
+
+def _at_commit(moment: Moment, lines: Sequence[VersionLine], asked: VersionSpecifier) -> View | None:
+    """Return the newest transaction that made a line stand at a commit, the default line's before all others."""
+    short = asked.commit
+    if short is None:
+        return None
+    found: dict[str, tuple[VersionLine, Point]] = {}
+    for line in lines:
+        # Newest first: rules may have changed at one commit, and only the last decision still holds.
+        for point in reversed(moment.points(line.timeline)):
+            if point.commit.startswith(short):
+                found.setdefault(point.commit, (line, point))
+    if len(found) > 1 and short not in found:
+        raise AmbiguousCommit(asked.text, sorted(found))
+    if not found:
+        return None
+    line, point = found.get(short) or next(iter(found.values()))
+    return view_of(moment, line.timeline, line.ref, point, fixed=True)

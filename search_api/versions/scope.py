@@ -1,0 +1,224 @@
+"""Which repositories, at which versions, one search sees: the snapshot filter and what answers say of it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from codequarry.search_api.query.selection import Selection
+from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
+from codequarry.search_api.versions.lookup import VersionLine, find, lines_of, timelines_by_repo
+from codequarry.search_api.versions.missing_version import Missing, VersionMissing, listed
+from codequarry.search_api.versions.views import AsOf, DefaultViews, Moment, Past, View, branch_of
+from codequarry.search_api.versions.workspaces import in_full
+from codequarry.shared.catalog.repositories import Repository
+from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
+from codequarry.shared.model import Layer, PathGlobs, Snapshot
+from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import Ref
+
+# An engine takes 1,024 clauses in one query; a layer is up to eleven of them (94 layers are too many where rows
+# lie on both sides of each range), and two more for each glob. The others are for the words of a query and its filters.
+MAX_CLAUSES = 900
+CLAUSES_A_LAYER, CLAUSES_A_GLOB = 11, 2
+
+
+@dataclass(frozen=True, slots=True)
+class VersionScope:
+    """What a search sees: the views of each repository, by its name.
+
+    ``pending`` are repositories asked for that have nothing published yet.
+    """
+
+    snapshot: Snapshot
+    views: Mapping[str, tuple[View, ...]]
+    pending: tuple[str, ...] = ()
+    at: int = 0
+    open: tuple[int, ...] = field(default=())
+    hidden: frozenset[int] = frozenset()
+
+    @property
+    def timelines(self) -> list[list[str | int]]:
+        """The versions in view; a cursor is valid only while they stay the same."""
+        views = [view for name in sorted(self.views) for view in self.views[name]]
+        return [[view.repo, view.timeline, view.number if view.fixed else 0] for view in views]
+
+
+def _at_defaults(head: Head, catalog: Mapping[str, Repository], names: Sequence[str]) -> VersionScope:
+    """Return the scope of a search that names no version (rule 11); it may be over every repository there is."""
+    published = {
+        name: timeline
+        for name in names
+        if (timeline := head.defaults.get(name)) is not None and head.timelines[timeline].published
+    }
+    pending = tuple(name for name in names if name not in published)
+    standing = ((timeline, head.allowed.get(name, ())) for name, timeline in published.items())
+    snapshot = _bounded(_standing_layers(standing, head.counter, head.hidden))
+    views = DefaultViews(head, catalog, published)
+    return VersionScope(snapshot, views, pending, head.counter, _still_open(head), head.hidden)
+
+
+def _still_open(head: Head) -> tuple[int, ...]:
+    """Return the numbers under way in what the reader sees; those of hidden repositories are nobody's business."""
+    return tuple(sorted(number for number, timeline in head.open.items() if timeline in head.timelines))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Some repositories, and the versions of which each must be in at least one of them."""
+
+    repos: tuple[str, ...]
+    query: VersionQuery
+
+
+def resolve(
+    head: Head,
+    catalog: Mapping[str, Repository],
+    selection: Selection,
+    past: Past,
+    as_of: AsOf | None = None,
+) -> VersionScope:
+    """Return the scope of a search, of the index as it is now or, for a later page, as it was ``as_of`` the first.
+
+    VersionMissing or NotIndexed for what the index does not have, with what there is; AmbiguousCommit and UsageError
+    for a version that can't be told from another.
+    """
+    if as_of is None and not selection.version and not selection.versions:
+        return _at_defaults(head, catalog, _names(head, catalog, selection))
+    at, still_open = (head.counter, _still_open(head)) if as_of is None else (as_of.at, as_of.open)
+    moment = Moment(head, past, at, still_open)
+    resolver = _Resolver(moment, catalog)
+    for wanted in _wanted(head, catalog, selection):
+        resolver.add(wanted)
+    views = {name: tuple(found) for name, found in resolver.views.items()}
+    snapshot = _bounded(_layers(moment, [view for found in views.values() for view in found]))
+    return VersionScope(snapshot, views, tuple(resolver.pending), at, still_open, moment.hidden)
+
+
+def _names(head: Head, catalog: Mapping[str, Repository], selection: Selection) -> list[str]:
+    """Return the repositories that a selection sees; NotIndexed where one that it names is unknown."""
+    known = sorted({*head.defaults, *catalog})
+    named = [name for name, _ in selection.versions]
+    for name in (*selection.repos, *selection.excluded_repos, *named):
+        if name not in known:
+            raise NotIndexed(f"repository '{name}' is not indexed; indexed: {listed(known) or 'none'}")
+    return [name for name in selection.repos or known if name not in selection.excluded_repos]
+
+
+def _wanted(head: Head, catalog: Mapping[str, Repository], selection: Selection) -> list[_Wanted]:
+    names = _names(head, catalog, selection)
+    if not selection.versions:
+        return [_Wanted(tuple(names), in_full(selection.version, head, names))]
+    return [_Wanted((name,), in_full(query, head, (name,))) for name, query in selection.versions if name in names]
+
+
+class _Resolver:
+    """Collects the views of one search after another of its wishes."""
+
+    def __init__(self, moment: Moment, catalog: Mapping[str, Repository]) -> None:
+        self._moment = moment
+        self._catalog = catalog
+        self.views: dict[str, list[View]] = {}
+        self.pending: dict[str, None] = {}
+
+    def add(self, wanted: _Wanted) -> None:
+        """Find the versions of a wish; raise for those that no repository of it has."""
+        if wanted.query:
+            self._add_versions(wanted)
+        else:
+            self._add_defaults(wanted.repos)
+
+    def _add_defaults(self, repos: Iterable[str]) -> None:
+        """Add the default branches."""
+        defaults, newest = self._moment.head.defaults, self._moment.newest
+        for name in repos:
+            timeline = defaults.get(name)
+            point = None if timeline is None else newest(timeline)
+            if timeline is None or point is None:
+                self.pending[name] = None
+            else:
+                ref = Ref("branch", self._branch(name))
+                allowed = self._moment.head.allowed.get(name, ())
+                self._see(View(name, ref, timeline, point.number, point.commit, allowed=allowed))
+
+    def _see(self, view: View) -> None:
+        seen = self.views.setdefault(view.repo, [])
+        if view not in seen:
+            seen.append(view)
+
+    def _add_versions(self, wanted: _Wanted) -> None:
+        lines = {name: self._lines(name) for name in wanted.repos}
+        answered: set[VersionSpecifier] = set()
+        views: list[View] = []
+        for name in wanted.repos:
+            if self._is_pending(name, lines[name], wanted.query):
+                self.pending[name] = None
+                answered.update(wanted.query.names)
+                continue
+            found = find(self._moment, lines[name], wanted.query)
+            answered |= found.answered
+            views += found.views
+        _refuse_ambiguous(wanted.query, views)
+        missing = [asked for asked in wanted.query.all if asked not in answered]
+        if missing:
+            what = tuple(Missing(name, missing[0]) for name in wanted.repos)
+            raise VersionMissing(missing[0], what, self._moment, lines, self._catalog)
+        for view in views:
+            self._see(view)
+
+    def _lines(self, name: str) -> list[VersionLine]:
+        return lines_of(self._moment, name, self._branch(name), self._timelines.get(name, []))
+
+    @cached_property
+    def _timelines(self) -> dict[str, list[int]]:
+        return timelines_by_repo(self._moment.head)
+
+    def _branch(self, name: str) -> str:
+        return branch_of(self._moment.head, self._catalog, name)
+
+    def _is_pending(self, name: str, lines: Sequence[VersionLine], query: VersionQuery) -> bool:
+        """Tell whether a repository has nothing published, and what it will publish first is asked for."""
+        return not lines and not query.commits and any(self._branch(name) == asked.text for asked in query.names)
+
+
+def _refuse_ambiguous(query: VersionQuery, views: Iterable[View]) -> None:
+    """Raise AmbiguousCommit where a short commit fits different commits of several repositories."""
+    commits = sorted({view.commit for view in views if view.fixed})
+    for asked in query.all:
+        short = asked.commit
+        fits = [commit for commit in commits if short and commit.startswith(short)]
+        if len(fits) > 1 and short not in fits:
+            raise AmbiguousCommit(asked.text, fits)
+
+
+def _layers(moment: Moment, views: Sequence[View]) -> Iterator[Layer]:
+    """Yield the layers of a search: those of what is seen as it stands, one for each base and each commit."""
+    standing = [(view.timeline, view.allowed) for view in views if not view.fixed]
+    if standing or not views:
+        yield from _standing_layers(standing, moment.at, moment.hidden)
+    apart: dict[Layer, None] = {}
+    for view in views:
+        if view.fixed:
+            apart |= dict.fromkeys(view.layers(moment.hidden))
+        elif view.base:
+            apart |= dict.fromkeys(view.base_layers(moment.hidden))
+    yield from apart
+
+
+def _standing_layers(
+    standing: Iterable[tuple[int, tuple[PathGlobs, ...]]], at: int, hidden: frozenset[int]
+) -> Iterator[Layer]:
+    """Yield one layer for all timelines that are seen whole, and one for those of which the same paths are allowed."""
+    together: dict[tuple[PathGlobs, ...], set[int]] = {}
+    for timeline, allowed in standing:
+        together.setdefault(allowed, set()).add(timeline)
+    for allowed, timelines in (together or {(): set()}).items():
+        yield Layer(tuple(sorted(timelines)), at, hidden, allowed=allowed)
+
+
+def _bounded(layers: Iterable[Layer]) -> Snapshot:
+    snapshot = Snapshot(tuple(layers))
+    globs = sum(len(one.include) + len(one.exclude) for layer in snapshot.layers for one in layer.allowed)
+    if CLAUSES_A_LAYER * len(snapshot.layers) + CLAUSES_A_GLOB * globs > MAX_CLAUSES:
+        seen = f"{len(snapshot.layers)} versions at once" + (f" by {globs} path globs" if globs else "")
+        raise UsageError(f"this search sees {seen}; name fewer repositories")
+    return snapshot

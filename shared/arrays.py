@@ -1,0 +1,9 @@
+"""Arrays that flow between rooms."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float32]
+"""One embedding, of length one."""
+Matrix = NDArray[np.float32]
+"""Embeddings, one in each row."""

@@ -1,0 +1,101 @@
+"""Commits that can't be indexed by their own fault: noted, so that they are not tried at every push, poll and search.
+
+A commit is tried again when the settings that decide about it have changed, or somebody asks for it by hand.
+"""
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.metadata import version
+from typing import Any
+
+from codequarry.shared.catalog.documents import put_document
+from codequarry.shared.errors import Conflict, LimitExceeded
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.store.port import DocumentStore
+
+FAILURE_PREFIX = "failed:"
+# What says which files there are and what they may cost. How many processes read, and keys and addresses, do not.
+DECIDING: dict[str, Any] = {
+    "indexing": {"max_paths", "listing_seconds", "process_memory_bytes"},
+    "git": {"max_repository_bytes"},
+    **dict.fromkeys(("scan", "secrets", "path_rules", "repositories", "repository_groups"), True),
+}
+FINGERPRINT_HEX = 16
+
+
+class FailedBefore(LimitExceeded):
+    """The commit failed before under the same settings, and nobody asked for it by hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedIndexing:
+    """A commit of a version (by its key) that reached a limit; ``failed_at`` is ISO 8601 in UTC."""
+
+    repo_id: str
+    ref: str
+    commit: str
+    reason: str
+    fingerprint: str
+    failed_at: str
+
+    @property
+    def key(self) -> str:
+        """The document key: the newest failure of a version is what counts."""
+        return _key(self.repo_id, self.ref)
+
+    @property
+    def explained(self) -> str:
+        """Say why the commit is left alone, and what would make a difference."""
+        return (
+            f"commit {self.commit[:12]} failed before and is not tried again until it or the settings change, or "
+            f"somebody asks for it (codequarry index, codequarry jobs retry): {self.reason}"
+        )
+
+
+def _key(repo_id: str, ref: str) -> str:
+    return f"{FAILURE_PREFIX}{repo_id}\n{ref}"
+
+
+def fingerprint(settings: SettingsModel) -> str:
+    """Return a digest of the settings that decide whether a commit can be indexed, and of this program's version."""
+    text = f"{version('codequarry')} {settings.model_dump_json(include=DECIDING)}"
+    return sha256(text.encode()).hexdigest()[:FINGERPRINT_HEX]
+
+
+def note_failure(
+    store: DocumentStore, repo_id: str, ref: str, commit: str, reason: str, settings: SettingsModel
+) -> None:
+    """Note that a commit can't be indexed under these settings."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    failure = FailedIndexing(repo_id, ref, commit, reason, fingerprint(settings), at)
+    put_document(store, failure.key, asdict(failure))
+
+
+def known_failure(
+    store: DocumentStore, repo_id: str, ref: str, commit: str, settings: SettingsModel
+) -> FailedIndexing | None:
+    """Return the note of a commit that would fail again."""
+    document = store.read_document(_key(repo_id, ref)) if repo_id and commit else None
+    found = document.decode(FailedIndexing) if document else None
+    return found if found and (found.commit, found.fingerprint) == (commit, fingerprint(settings)) else None
+
+
+def list_failures(store: DocumentStore, repo_id: str) -> list[FailedIndexing]:
+    """Return what is noted of a repository's versions."""
+    return [document.decode(FailedIndexing) for document in store.list_documents(_key(repo_id, ""))] if repo_id else []
+
+
+def forget_failure(store: DocumentStore, repo_id: str, ref: str) -> None:
+    """Forget what is noted of a version, which has been indexed."""
+    if document := store.read_document(_key(repo_id, ref)):
+        try:
+            store.delete_document(document.key, document.version)
+        except Conflict:
+            return  # another run has just failed
+
+
+def forget_failures(store: DocumentStore, repo_id: str) -> None:
+    """Forget all that is noted of a repository, which is gone."""
+    for failure in list_failures(store, repo_id):
+        store.delete_document(failure.key)

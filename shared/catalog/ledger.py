@@ -1,0 +1,114 @@
+"""The head document behind compare-and-set: the rim around the pure functions of ``snapshots.py``."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from typing import Any, TypeVar
+
+from codequarry.shared.errors import Conflict, StoreError
+from codequarry.shared.store.port import DocumentStore, Store
+from codequarry.shared.store.records import Document
+from codequarry.shared.versions.head import HEAD_KEY, Head, Move
+from codequarry.shared.versions.transactions import TransactionRecord, check_here, transactions_prefix
+
+# A lost compare-and-set means that somebody else moved on; a thousand in a row mean that something is wrong.
+MAX_ATTEMPTS = 1000
+# At its end a migration holds the head document still, for a second or so, and beats meanwhile; one that has not
+# beaten for so long has died (rule 8), and whoever waits goes on without it.
+MOVE_SECONDS = 10.0
+_LOOK_SECONDS = 0.05
+
+Result = TypeVar("Result")
+
+# The head that was read last, with the body it was made from: one of 2,000 timelines takes 5 ms to make.
+_newest: list[tuple[Mapping[str, Any], Head]] = []
+
+
+def read_head(store: DocumentStore) -> Head:
+    """Read the head document in real time; an empty index has an empty head."""
+    document = store.read_document(HEAD_KEY)
+    return _head_of(document) if document else Head()
+
+
+def _head_of(document: Document) -> Head:
+    """Return the head in a document; a store gives back the same body for as long as it does not change."""
+    for body, head in _newest:
+        if body is document.body:
+            return head
+    head = Head.from_json(document.body)
+    _newest[:] = [(document.body, head)]
+    return head
+
+
+def check_counter(store: Store) -> None:
+    """Raise StoreError if a row is newer than the head document: the two do not belong together (rule 18).
+
+    To be asked once when a store is opened for work, not with every search.
+    """
+    # In this order: a run that takes a number meanwhile raises the counter before it writes.
+    newest = store.newest_number()
+    counter = read_head(store).counter
+    if newest > counter:
+        raise StoreError(
+            f"the index holds rows of transaction {newest}, but the counter of its head document stands at {counter}: "
+            "they come from two backups; restore rows and catalog from the same one, or index again into an empty store"
+        )
+
+
+def change_head(store: DocumentStore, change: Callable[[Head], tuple[Head, Result]], mover: str = "") -> Result:
+    """Apply ``change`` to the head document by compare-and-set, again on the newest one whenever that is lost.
+
+    What ``change`` raises goes through: a Conflict of its own is final, since it comes from reading, not from writing.
+    Waits while a migration other than ``mover`` holds the index still; IndexMoved once it has gone on elsewhere.
+    """
+    for _ in range(MAX_ATTEMPTS):
+        document, head = _await_stillness(store, mover)
+        changed, result = change(head)
+        try:
+            store.write_document(HEAD_KEY, changed.to_json(), document.version if document else None)
+        except Conflict:
+            continue
+        return result
+    raise Conflict(f"the head document was changed by others {MAX_ATTEMPTS} times in a row")
+
+
+def _await_stillness(store: DocumentStore, mover: str) -> tuple[Document | None, Head]:
+    """Return the head document as soon as it may be changed; a move that shows no life is left out of it."""
+    seen: Move | None = None
+    since = 0.0
+    while True:
+        document = store.read_document(HEAD_KEY)
+        head = Head.from_json(document.body) if document else Head()
+        check_here(head)
+        if head.move is None or head.move.holder == mover:
+            return document, head
+        if head.move != seen:
+            seen, since = head.move, time.monotonic()
+        elif time.monotonic() - since >= MOVE_SECONDS:
+            return document, replace(head, move=None)
+        time.sleep(_LOOK_SECONDS)
+
+
+def record_transaction(store: DocumentStore, record: TransactionRecord) -> None:
+    """Store the record of a transaction; one that is there already (a resumed transaction) stays."""
+    if store.read_document(record.key) is None:
+        store.write_document(record.key, asdict(record), None)
+
+
+def read_transaction(store: DocumentStore, timeline: int, number: int) -> TransactionRecord | None:
+    """Return the record of a transaction, if it has one."""
+    document = store.read_document(f"{transactions_prefix(timeline)}{number:010d}")
+    return _record(document.body) if document else None
+
+
+def published_transactions(store: DocumentStore, head: Head, timeline: int) -> list[TransactionRecord]:
+    """Return the transactions of a timeline that readers may ask for, oldest first."""
+    documents = store.list_documents(transactions_prefix(timeline))
+    records = [_record(document.body) for document in documents]
+    state = head.timelines[timeline]
+    return [one for one in records if state.floor <= one.number <= state.published and one.number not in head.hidden]
+
+
+def _record(body: Mapping[str, Any]) -> TransactionRecord:
+    lists = {name: tuple(body[name]) for name in ("mask", "commits", "lost") if body.get(name) is not None}
+    return TransactionRecord(**{**body, **lists})

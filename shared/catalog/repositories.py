@@ -1,0 +1,274 @@
+"""What the catalog knows of each repository: where it comes from, and how far a running import is."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from secrets import token_hex
+
+from codequarry.shared.catalog.documents import put_document, settle, write_settled
+from codequarry.shared.errors import Conflict
+from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.versions.head import Head
+
+REPOSITORY_PREFIX = "repository:"
+PROGRESS_PREFIX = "progress:"
+REF_PREFIX = "ref:"
+SUMMARY_PREFIX = "summary:"
+ID_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository in the catalog; ``origin`` never holds a credential.
+
+    ``head_commit`` is the newest commit of ``branch`` that a fetch has seen; times are ISO 8601 in UTC.
+    ``follows_head`` is False where a person chose the branch; else it is the one that the origin's HEAD names. It is
+    ``guarded`` where a request named the origin: every fetch goes by the rules for these. ``id`` is made once, at
+    random, and never used again: a repository that takes the name later has another, one that is renamed keeps its own.
+    """
+
+    name: str
+    origin: str
+    branch: str
+    head_commit: str = ""
+    fetched_at: str = ""
+    tokens_embedded: int = 0
+    follows_head: bool = True
+    guarded: bool = False
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RefHead:
+    """The newest commit of a version that a fetch has seen; ``ref`` is its key, empty for the default branch.
+
+    It had ``behind`` commits that ``behind_of``, the commit published then, had not; None where that is unknown.
+    ``seen_at`` is when this very commit was seen first, "" in what was written before this was noted. ``repo_id`` is
+    the repository's id: a slow run may write this after another repository took the name.
+    """
+
+    repo: str
+    ref: str
+    commit: str
+    fetched_at: str
+    behind_of: str = ""
+    behind: int | None = None
+    seen_at: str = ""
+    repo_id: str = ""
+
+    @property
+    def document_key(self) -> str:
+        """The document key; a repository's name holds no line feed."""
+        return ref_head_key(self.repo, self.ref)
+
+
+def default_branch(head: Head, repository: Repository) -> str:
+    """Return what a default branch is called: as it was published, before that as the catalog expects it, or ""."""
+    return head.default_branch(repository.name) or repository.branch
+
+
+def ref_head_key(repo: str, ref: str) -> str:
+    """Return the key of what is known of a version's newest commit."""
+    return f"{REF_PREFIX}{repo}\n{ref}"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the import of a version is; it is removed when the import ends well.
+
+    ``ref`` is the version's key, empty for the default branch: two versions may be on their way at once. ``repo_id`` is
+    the repository's id, as in ``RefHead``.
+    """
+
+    repo: str
+    phase: str
+    commit: str
+    files_done: int
+    files_total: int
+    chunks_done: int
+    started_at: str
+    updated_at: str
+    ref: str = ""
+    repo_id: str = ""
+
+    @property
+    def document_key(self) -> str:
+        """The document key; a repository's name holds no line feed."""
+        return progress_key(self.repo, self.ref)
+
+    @property
+    def percent(self) -> int:
+        """Whole percent of the files done, 0 before the number of files is known."""
+        return 100 * self.files_done // self.files_total if self.files_total else 0
+
+
+def progress_key(repo: str, ref: str) -> str:
+    """Return the key of how far the import of a version is."""
+    return f"{PROGRESS_PREFIX}{repo}\n{ref}" if ref else PROGRESS_PREFIX + repo
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a published transaction left live: shown with every answer as part of its freshness."""
+
+    timeline: int
+    number: int
+    files: int
+    chunks: int
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    masked: Mapping[str, int] = field(default_factory=dict)
+    masked_files: int = 0
+
+    @property
+    def key(self) -> str:
+        """The document key, beside that of the transaction's record."""
+        return summary_key(self.timeline, self.number)
+
+
+def summary_key(timeline: int, number: int) -> str:
+    """Return the key of a transaction's summary."""
+    return f"{SUMMARY_PREFIX}{timeline:010d}:{number:010d}"
+
+
+def read_repository(store: DocumentStore, name: str) -> Repository | None:
+    """Return a repository of the catalog, if it is there."""
+    document = store.read_document(REPOSITORY_PREFIX + name)
+    return document.decode(Repository) if document else None
+
+
+def list_repositories(store: DocumentStore) -> list[Repository]:
+    """Return every repository of the catalog, by name."""
+    return [document.decode(Repository) for document in store.list_documents(REPOSITORY_PREFIX)]
+
+
+def identified(repository: Repository) -> Repository:
+    """Return a repository that has an id."""
+    return repository if repository.id else replace(repository, id=token_hex(ID_BYTES))
+
+
+def save_repository(store: DocumentStore, repository: Repository) -> None:
+    """Write a repository's record; the last writer wins."""
+    put_document(store, REPOSITORY_PREFIX + repository.name, asdict(identified(repository)))
+
+
+def update_repository(store: DocumentStore, repository: Repository, change: Callable[[Repository], Repository]) -> None:
+    """Change a repository's record as it is now.
+
+    Nothing changes where the repository was removed, or another one has its name.
+    """
+    while document := store.read_document(REPOSITORY_PREFIX + repository.name):
+        known = document.decode(Repository)
+        body = asdict(change(known))
+        if known.id != repository.id or body == document.body:
+            return
+        try:
+            write_settled(store, document.key, body, document.version)
+        except Conflict:
+            continue
+        return
+
+
+def count_tokens(store: DocumentStore, repository: Repository, tokens: int) -> None:
+    """Add to a repository's embedded tokens; two runs at once both count."""
+    update_repository(store, repository, lambda known: replace(known, tokens_embedded=known.tokens_embedded + tokens))
+
+
+def claim_repository(store: DocumentStore, repository: Repository) -> bool:
+    """Write the record of a new repository; False if its name is taken."""
+    try:
+        write_settled(store, REPOSITORY_PREFIX + repository.name, asdict(identified(repository)), None)
+    except Conflict:
+        return False
+    return True
+
+
+def delete_repository(store: DocumentStore, repository: Repository) -> None:
+    """Forget a repository's progress, what is known of its versions, and its record at last: then its name is free.
+
+    Nothing is deleted where the name belongs to another repository by now.
+    """
+    name = repository.name
+    if not is_in_catalog(store, repository):
+        return
+    for progress in list_progress(store):
+        if progress.repo == name:
+            store.delete_document(progress.document_key)
+    for head in list_ref_heads(store, name):
+        store.delete_document(head.document_key)
+    while (document := store.read_document(REPOSITORY_PREFIX + name)) and document.body.get("id") == repository.id:
+        with suppress(Conflict):
+            store.delete_document(document.key, document.version)
+    settle(store)
+
+
+def is_in_catalog(store: DocumentStore, repository: Repository) -> bool:
+    """Return whether the catalog has this very repository under its name."""
+    known = read_repository(store, repository.name)
+    return known is not None and known.id == repository.id
+
+
+def read_progress(store: DocumentStore, name: str, ref: str = "", repo_id: str = "") -> Progress | None:
+    """Return how far the running (or interrupted) import of a version is, by its key.
+
+    With ``repo_id`` not what a repository has left that had this name before.
+    """
+    document = store.read_document(progress_key(name, ref))
+    found = document.decode(Progress) if document else None
+    return found if found and _may_be_of(found, repo_id) else None
+
+
+def _may_be_of(found: Progress | RefHead, repo_id: str) -> bool:
+    """Return whether something is of the repository with an id, as far as both ids are known."""
+    return "" in (repo_id, found.repo_id) or found.repo_id == repo_id
+
+
+def list_progress(store: DocumentStore) -> list[Progress]:
+    """Return every import that runs or was interrupted, by repository and version."""
+    return [document.decode(Progress) for document in store.list_documents(PROGRESS_PREFIX)]
+
+
+def save_progress(store: DocumentStore, progress: Progress) -> None:
+    """Write how far an import is; the last writer wins."""
+    put_document(store, progress.document_key, asdict(progress))
+
+
+def clear_progress(store: DocumentStore, name: str, ref: str = "") -> None:
+    """Remove the progress of an import that ended."""
+    store.delete_document(progress_key(name, ref))
+
+
+def save_summary(store: DocumentStore, summary: Summary) -> None:
+    """Write what a transaction leaves live; a resumed transaction writes it again."""
+    put_document(store, summary.key, asdict(summary))
+
+
+def read_summary(store: DocumentStore, timeline: int, number: int) -> Summary | None:
+    """Return what a published transaction left live."""
+    document = store.read_document(summary_key(timeline, number))
+    return document.decode(Summary) if document else None
+
+
+def save_ref_head(store: DocumentStore, head: RefHead) -> None:
+    """Write what a fetch has seen of a version; the last writer wins, but when a commit was seen first stays."""
+    known = read_ref_head(store, head.repo, head.ref, head.repo_id)
+    same = known if known and known.commit == head.commit else None
+    seen_at = (same.seen_at or same.fetched_at) if same else head.seen_at or _now()
+    put_document(store, head.document_key, asdict(replace(head, seen_at=seen_at)))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def read_ref_head(store: DocumentStore, repo: str, ref: str, repo_id: str = "") -> RefHead | None:
+    """Return what the newest fetch has seen of a version, with ``repo_id`` as ``read_progress`` does."""
+    document = store.read_document(ref_head_key(repo, ref))
+    found = document.decode(RefHead) if document else None
+    return found if found and _may_be_of(found, repo_id) else None
+
+
+def list_ref_heads(store: DocumentStore, repo: str | None = None) -> list[RefHead]:
+    """Return what is known of the versions of a repository, or of all."""
+    prefix = REF_PREFIX if repo is None else ref_head_key(repo, "")
+    return [document.decode(RefHead) for document in store.list_documents(prefix)]

@@ -1,0 +1,166 @@
+"""What is live in a snapshot: as a mask over the arrays for rows, as SQL for file records and single files."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Lock
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from codequarry.shared.filters import RECALL_WEIGHTS
+from codequarry.shared.model import TOKEN_FIELDS, Layer, Snapshot
+from codequarry.shared.store.embedded.columns import EMPTY, Bools, Columns, Ints
+from codequarry.shared.store.embedded.path_names import PathNames, globs_as_json
+from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch_first
+
+# Snapshots whose masks are kept: those of head and of the few versions that are asked for at one time.
+_KEPT_VIEWS = 8
+# Rows whose lengths are summed at once: bounds the memory for it to 1 MB, which stays in the cache.
+_ROWS_AT_ONCE = 16_384
+_WEIGHTS = np.array([RECALL_WEIGHTS[name] for name in TOKEN_FIELDS], np.int32)
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRows:
+    """The rows as one snapshot sees them.
+
+    ``weighted_lengths`` are the tokens of every row by recall weight, ``weighted_average`` those of a live chunk.
+    """
+
+    columns: Columns
+    live: Bools
+    live_chunks: int
+    average_lengths: Mapping[str, float]
+    weighted_lengths: Floats
+    weighted_average: float
+
+
+class ViewCache:
+    """Keeps the views of the snapshots asked for last, while no row changes."""
+
+    def __init__(self, paths: PathNames) -> None:
+        self._paths = paths
+        self._kept: OrderedDict[tuple[int, Snapshot], LiveRows] = OrderedDict()
+        self._weighted = (EMPTY.lengths, _weighted(EMPTY.lengths))
+        self._lock = Lock()
+        self._making = Lock()
+
+    def view(self, connection: apsw.Connection, columns: Columns, snapshot: Snapshot) -> LiveRows:
+        """Return the view of ``snapshot``."""
+        key = (columns.seq, snapshot)
+        if found := self._known(key):
+            return found
+        # One at a time: all that search when a row has changed want the same view, and each needs room to be made.
+        with self._making:
+            return self._known(key) or self._made(connection, columns, key)
+
+    def _known(self, key: tuple[int, Snapshot]) -> LiveRows | None:
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def _made(self, connection: apsw.Connection, columns: Columns, key: tuple[int, Snapshot]) -> LiveRows:
+        live = self._live(connection, columns, key[1])
+        view = _view(columns, live, self._weighted_lengths(columns))
+        with self._lock:
+            # Nobody asks for rows as they were before a change, and each view holds all of them as they were.
+            for old in [kept for kept in self._kept if kept[0] < columns.seq]:
+                del self._kept[old]
+            if all(seq == columns.seq for seq, _ in self._kept):
+                self._kept[key] = view
+            if len(self._kept) > _KEPT_VIEWS:
+                self._kept.popitem(last=False)
+        return view
+
+    def _live(self, connection: apsw.Connection, columns: Columns, snapshot: Snapshot) -> Bools:
+        live = np.zeros(len(columns.timeline), np.bool_)
+        for layer in snapshot.layers:
+            rows = live_mask(columns, layer, _path_ids(connection, layer))
+            if layer.allowed:
+                rows &= self._allowed(connection, columns, layer)
+            live |= rows
+        return live
+
+    def _allowed(self, connection: apsw.Connection, columns: Columns, layer: Layer) -> Bools:
+        largest = int(columns.path.max(initial=0))
+        fitting = [self._paths.fitting(connection, globs, largest) for globs in layer.allowed]
+        shortest = min(map(len, fitting))
+        allowed: Bools = np.logical_or.reduce([one[:shortest] for one in fitting])
+        return allowed[columns.path]
+
+    def _weighted_lengths(self, columns: Columns) -> Floats:
+        """Return the weighted lengths, those of before while no row was added."""
+        lengths, weighted = self._weighted
+        if lengths is not columns.lengths:
+            weighted = _weighted(columns.lengths)
+            self._weighted = (columns.lengths, weighted)
+        return weighted
+
+
+def _weighted(lengths: Ints) -> Floats:
+    # In whole numbers: BLAS reads so short a row together with what lies behind it, and warns of that being no number.
+    return (lengths @ _WEIGHTS).astype(np.float32)
+
+
+def _view(columns: Columns, live: Bools, weighted: Floats) -> LiveRows:
+    first = live & columns.first
+    chunks = int(np.count_nonzero(first))
+    averages = _sums(columns.lengths, first) / max(chunks, 1)
+    by_field = dict(zip(TOKEN_FIELDS, averages.tolist(), strict=True))
+    return LiveRows(columns, live, chunks, by_field, weighted, float(averages @ _WEIGHTS) or 1.0)
+
+
+def _sums(lengths: Ints, rows: Bools) -> NDArray[np.float64]:
+    """Return the sums of some rows of ``lengths``.
+
+    A product with float64, which holds such sums exactly, takes a fifth of what picking out the rows does.
+    """
+    sums = np.zeros(lengths.shape[1])
+    for at in range(0, len(rows), _ROWS_AT_ONCE):
+        part = slice(at, at + _ROWS_AT_ONCE)
+        sums += rows[part].astype(np.float64) @ lengths[part].astype(np.float64)
+    return sums
+
+
+def _path_ids(connection: apsw.Connection, layer: Layer) -> list[int]:
+    if not layer.mask:
+        return []
+    return fetch_first(connection, f"SELECT id FROM path WHERE path IN {LISTED}", (as_json(layer.mask),))
+
+
+def live_mask(columns: Columns, layer: Layer, masked_paths: list[int]) -> Bools:
+    """Return which rows are live in ``layer``, whatever it allows: ``snapshots.is_live`` over whole arrays."""
+    hidden = np.array(sorted(layer.hidden), np.int32)
+    live: Bools = _looked_up(layer.timelines, columns.timeline)
+    live &= columns.born <= layer.at
+    live &= ~np.isin(columns.born, hidden)
+    live &= (columns.died > layer.at) | np.isin(columns.died, hidden)
+    if masked_paths:
+        live &= ~_looked_up(masked_paths, columns.path)
+    return live
+
+
+def _looked_up(wanted: tuple[int, ...] | list[int], values: NDArray[np.int32]) -> Bools:
+    """Return which ``values`` are among ``wanted``, by a table: one step a value, however many are wanted."""
+    table = np.zeros(int(values.max(initial=0)) + 1, np.bool_)
+    places = np.array(wanted, np.int64)
+    table[places[(places > 0) & (places < len(table))]] = True
+    return table[values]
+
+
+def live_clause(layer: Layer) -> tuple[str, tuple[object, ...]]:
+    """Return the same rule as SQL over ``timeline, born, died`` and the text ``path.path``, with its bindings."""
+    hidden = as_json(layer.hidden)
+    clause = (
+        f"timeline IN {LISTED} AND born <= ? AND born NOT IN {LISTED}"
+        f" AND (died > ? OR died IN {LISTED}) AND path.path NOT IN {LISTED}"
+    )
+    values = (as_json(layer.timelines), layer.at, hidden, layer.at, hidden, as_json(layer.mask))
+    if not layer.allowed:
+        return clause, values
+    return f"{clause} AND path_allowed(?, path.path)", (*values, globs_as_json(layer.allowed))

@@ -1,0 +1,105 @@
+"""File records, and the chunks of a file or of some rows, straight from SQL."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from codequarry.shared.filters import accepted_values
+from codequarry.shared.model import Chunk, FileRecord, Filters, Snapshot
+from codequarry.shared.store.embedded.batch import FIELD, field_key
+from codequarry.shared.store.embedded.columns import Bools, Columns
+from codequarry.shared.store.embedded.live_rows import live_clause
+from codequarry.shared.store.embedded.path_names import PathNames
+from codequarry.shared.store.embedded.payload import decode
+from codequarry.shared.store.embedded.postings import PostingReader
+from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch, fetch_first
+
+# The columns in the order of FileRecord's fields.
+FILE_FIELDS = "repo, path.path, blob, verdict, rows, rules, timeline, born, language, size, lines, detail"
+_FILES = f"SELECT {FILE_FIELDS} FROM file JOIN path ON path.id = file.path"
+_BODIES = (
+    "SELECT payload.body FROM chunk JOIN path ON path.id = chunk.path JOIN payload ON payload.row = chunk.row"
+    " WHERE path.path = ? AND stride = 0"
+)
+# Two versions may hold the same chunk; a search that names both sees it once.
+_FIRST_CHUNKS = (
+    "SELECT payload.body FROM (SELECT path.path AS place, MIN(chunk.row) AS row FROM chunk"
+    f" JOIN path ON path.id = chunk.path WHERE chunk.row IN {LISTED} GROUP BY chunk.id ORDER BY place, row LIMIT ?)"
+    " JOIN payload USING (row)"
+)
+
+
+def live_files(connection: apsw.Connection, snapshot: Snapshot, paths: Collection[str] | None) -> Iterator[FileRecord]:
+    """Return the file records that are live in ``snapshot``, by path."""
+    only, wanted = "", []
+    if paths is not None:
+        only, wanted = f" AND file.path IN (SELECT id FROM path WHERE path IN {LISTED})", [as_json(paths)]
+    found: set[tuple[Any, ...]] = set()
+    for layer in snapshot.layers:
+        clause, values = live_clause(layer)
+        found.update(fetch(connection, f"{_FILES} WHERE {clause}{only}", [*values, *wanted]))
+    return _records(found)
+
+
+def files_of(connection: apsw.Connection, timeline: int, number: int) -> Iterator[FileRecord]:
+    """Return the file records that transaction ``number`` wrote, by path."""
+    return _records(fetch(connection, f"{_FILES} WHERE timeline = ? AND born = ?", (timeline, number)))
+
+
+def _records(rows: Collection[tuple[Any, ...]]) -> Iterator[FileRecord]:
+    """Make the records one at a time: a repository has hundreds of thousands."""
+    for row in sorted(rows, key=lambda row: (row[1], row[6], row[7])):
+        yield FileRecord(*row)
+
+
+def chunks_of(connection: apsw.Connection, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
+    """Return the live chunks of a file in file order, the first stride of each."""
+    bodies: dict[bytes, None] = {}
+    for layer in snapshot.layers:
+        clause, values = live_clause(layer)
+        bodies |= dict.fromkeys(fetch_first(connection, f"{_BODIES} AND {clause}", (path, *values)))
+    chunks = {chunk.id: chunk for chunk, _ in map(decode, bodies) if chunk.repo == repo}
+    return sorted(chunks.values(), key=_place)
+
+
+def chunks_at(connection: apsw.Connection, rows: NDArray[np.intp], limit: int) -> list[Chunk]:
+    """Return the chunks of some rows by path and place in the file, at most ``limit``."""
+    bodies = fetch_first(connection, _FIRST_CHUNKS, (as_json(rows.tolist()), limit))
+    return sorted((decode(body)[0] for body in bodies), key=_place)
+
+
+def _place(chunk: Chunk) -> tuple[str, int, int, str]:
+    return chunk.path, chunk.ordinal, chunk.start_char, chunk.symbol_part or ""
+
+
+class Selector:
+    """Turns filters into masks."""
+
+    def __init__(self, postings: PostingReader, paths: PathNames) -> None:
+        self._postings = postings
+        self._paths = paths
+
+    def mask(self, connection: apsw.Connection, columns: Columns, filters: Filters, live: Bools) -> Bools:
+        """Return which of the ``live`` rows fit ``filters``, all of which exist."""
+        fitting = live
+        for name, values in filters.terms:
+            fitting = fitting & self._having(connection, len(live), name, values)
+        for name, values in filters.excluded:
+            fitting = fitting & ~self._having(connection, len(live), name, values)
+        if filters.paths.include or filters.paths.exclude:
+            fitting = fitting & self._paths.fitting(connection, filters.paths, int(columns.path.max()))[columns.path]
+        return fitting
+
+    def _having(self, connection: apsw.Connection, size: int, name: str, values: Sequence[str]) -> Bools:
+        having = np.zeros(size, np.bool_)
+        if name == "id":
+            rows = fetch_first(connection, f"SELECT row FROM chunk WHERE id IN {LISTED}", (as_json(values),))
+            having[np.array(rows, np.int64)] = True
+            return having
+        keys = [field_key(name, value) for value in accepted_values(name, values)]
+        for posting in self._postings.read(connection, FIELD, keys).values():
+            having[posting.rows] = True
+        return having

@@ -1,0 +1,55 @@
+"""The bodies of the four indices: the JSON files beside this one, with what the settings say put in."""
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+from codequarry.shared.settings.config import OpenSearchSettings
+
+IndexBody = Mapping[str, Any]
+
+# Keys of the index names: an index is an alias over editions of it, so that another edition can take its place.
+CHUNKS, CATALOG, FILES, VECTORS = KINDS = ("chunks", "catalog", "files", "vectors")
+FIRST_EDITION = 1
+
+
+def alias_of(kind: str, settings: OpenSearchSettings) -> str:
+    """Return the name of the active index; the other three are named after that of the chunks."""
+    return settings.index if kind == CHUNKS else f"{settings.index}-{kind}"
+
+
+def index_of(kind: str, settings: OpenSearchSettings, edition: int = FIRST_EDITION) -> str:
+    """Return the name of the index itself."""
+    return f"{alias_of(kind, settings)}-{edition:06d}"
+
+
+def edition_alias_of(kind: str, settings: OpenSearchSettings, edition: int = FIRST_EDITION) -> str:
+    """Return the alias by which a store reads and writes its edition, whichever is active.
+
+    An alias, because a write that requires one never makes an index with guessed fields.
+    """
+    return f"{alias_of(kind, settings)}-edition-{edition}"
+
+
+def index_body(kind: str, settings: OpenSearchSettings, dimension: int, edition: int = FIRST_EDITION) -> dict[str, Any]:
+    """Return what creates one index, its aliases included; ``dimension`` is the length of a vector.
+
+    The first edition is active from the start, every other one once it is complete.
+    """
+    text = (resources.files("codequarry.opensearch") / f"{kind}.json").read_text("utf-8")
+    body: dict[str, Any] = json.loads(text)
+    active: dict[str, Any] = {alias_of(kind, settings): {}} if edition == FIRST_EDITION else {}
+    body["aliases"] = active | {edition_alias_of(kind, settings, edition): {}}
+    body["settings"]["index"] |= {"number_of_shards": settings.shards, "number_of_replicas": settings.replicas}
+    if kind == CHUNKS:
+        embedding = body["mappings"]["properties"]["embedding"]
+        embedding["dimension"] = dimension
+        embedding["method"]["engine"] = settings.engine
+        embedding["method"]["parameters"] = {"m": settings.m, "ef_construction": settings.ef_construction}
+    return body
+
+
+def index_bodies(settings: OpenSearchSettings, dimension: int) -> dict[str, dict[str, Any]]:
+    """Return the body of each index by the name it gets."""
+    return {index_of(kind, settings): index_body(kind, settings, dimension) for kind in KINDS}

@@ -1,0 +1,108 @@
+"""What a person reads of a comparison."""
+
+import numpy as np
+import pytest
+
+from codequarry.cli.terminal import nearness
+from codequarry.cli.terminal.text_arguments import TextArgument
+from codequarry.shared.embedding.port import Window
+from codequarry.shared.embedding.token_pairs import explain_by_tokens
+from codequarry.shared.embedding.token_table import TokenTable
+from codequarry.shared.embedding.vocabulary import Vocabulary
+
+
+class PlainEmbedder:
+    """A model that reads three words at a time where ``cuts``, and can't explain itself."""
+
+    name, dimension, max_tokens, leaves_machine = "a-table", 2, None, False
+
+    def __init__(self, cuts: bool = False) -> None:
+        weights = np.array([[2, 0], [1, 0], [-1, 0], [0, 1]], dtype=np.float32)
+        self._table = TokenTable.of(Vocabulary(["retry", "again", "undo", "file"]), weights)
+        self._size = 3 if cuts else 1000
+
+    def windows(self, text):
+        words = text.split()
+        starts = range(0, max(1, len(words)), self._size)
+        return [Window(at, at + self._size, " ".join(words[at : at + self._size])) for at in starts]
+
+    def embed_documents(self, texts):
+        return self._table.embed(texts)
+
+    def embed_query(self, text):
+        return self._table.embed([text])[0]
+
+    def close(self):
+        """Nothing to give back."""
+
+
+class TableEmbedder(PlainEmbedder):
+    """The same, saying that it is a token table."""
+
+    def explain(self, query, document, most):
+        return explain_by_tokens(self._table, query, document, most)
+
+
+def compared(query, document, most=8, cuts=False):
+    return nearness.comparison_json(TableEmbedder(cuts), TextArgument(query), TextArgument(document), most)
+
+
+def test_the_table_adds_up_from_above(capsys):
+    nearness.show_comparison(compared("retry file", "retry again again undo"))
+    # The document is 2 + √2 - 1 = 2.4142 long, the query √5 = 2.2361.
+    assert capsys.readouterr().out == (
+        "similarity  0.8944\n"
+        "model       a-table\n"
+        "query       text, 10 characters\n"
+        "document    text, 22 characters\n"
+        "\n"
+        "tokens of both             +0.7410  1\n"
+        "  retry                    +0.7410\n"
+        "different tokens, related  +0.5239  1\n"
+        "  retry ~ again            +0.5239  1 × 2\n"
+        "different tokens, opposed  -0.3705  1\n"
+        "  retry ~ undo             -0.3705\n"
+        "similarity                 +0.8944\n"
+        "\n"
+        "by token of the query  +0.8944  2\n"
+        "  retry                +0.8944\n"
+        "  file                 +0.0000\n"
+        "\n"
+        "by token of the document  +0.8944  3\n"
+        "  retry                   +0.7410\n"
+        "  again                   +0.5239  2\n"
+        "  undo                    -0.3705\n"
+    )
+
+
+def test_what_is_not_listed_is_summed_up(capsys):
+    nearness.show_comparison(compared("retry", "retry again undo", most=0))
+    rows = capsys.readouterr().out.splitlines()
+    assert "  1 more                   +1.0000" in rows
+    assert "  1 more                   -0.5000" in rows
+
+
+def test_a_document_longer_than_the_model_reads_is_as_near_as_its_nearest_part():
+    body = compared("retry", "file file file retry again again undo", cuts=True)
+    assert (body["similarity"], body["windows"], body["window"], body["query_cut"]) == (1.0, 3, 1, False)
+    assert list(nearness.remarks(body)) == [
+        "note: the document is longer than the model reads; the figures are of its nearest part, part 2 of 3"
+    ]
+    assert compared("retry again undo file", "file", cuts=True)["query_cut"]
+
+
+def test_a_text_without_a_token_is_named(capsys):
+    body = compared("retry", "{}")
+    assert body["similarity"] == pytest.approx(0.5**0.5), "between one axis and the middle of both"
+    (note,) = nearness.remarks(body)
+    assert note == "note: the document has no token that the model knows, and the direction of all such texts"
+    nearness.show_comparison(body)
+    assert "similarity                 +0.7071" in capsys.readouterr().out
+
+
+def test_a_model_that_is_no_sum_of_tokens_gives_the_figure_alone(capsys):
+    body = nearness.comparison_json(PlainEmbedder(), TextArgument("retry"), TextArgument("again file"), 8)
+    assert (body["explains"], body["explanation"]) == (False, None)
+    nearness.show_comparison(body)
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert list(nearness.remarks(body)) == ["note: model a-table can't tell which tokens make texts near"]

@@ -1,0 +1,138 @@
+"""Fetching what a request named: bound to the addresses that were looked at, never led elsewhere, never too large."""
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from codequarry.ingest.git.address_guard import guarded_configuration
+from codequarry.ingest.git.fetch import fetch
+from codequarry.ingest.git.mirrors import open_access
+from codequarry.ingest.git.origins import parse_origin
+from codequarry.ingest.git.redirects import is_redirected, moved_origin
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.shared.catalog.repositories import read_repository
+from codequarry.shared.errors import GitError, LimitExceeded, NotAtOrigin
+from codequarry.shared.settings.config import SettingsModel
+from codequarry.shared.settings.git import GitSettings
+
+LOOPBACK = ("127.0.0.0/8",)
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Serves a folder to git's dumb protocol; what is asked for below /old is below /project.git now."""
+
+    elsewhere = ""
+
+    def do_GET(self) -> None:
+        if not self.path.startswith("/old/"):
+            super().do_GET()
+            return
+        self.send_response(301)
+        self.send_header("Location", self.elsewhere + self.path.replace("/old/", "/project.git/", 1))
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def port(make_repository, tmp_path) -> Iterator[int]:
+    """Serve a repository with one file over HTTP."""
+    repository = make_repository(files={"a.py": "def served():\n    pass\n"})
+    served = tmp_path / "served"
+    repository.git("clone", "--quiet", "--bare", str(repository.folder), str(served / "project.git"))
+    repository.git("--git-dir", str(served / "project.git"), "update-server-info")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(served))) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+def settings(**git) -> SettingsModel:
+    return SettingsModel(git=GitSettings(allowed_schemes=("http", "https"), **git))
+
+
+def test_a_git_that_can_not_be_bound_is_not_used(tmp_path, monkeypatch):
+    fake = tmp_path / "git"
+    fake.write_text("#!/bin/sh\necho git version 2.34.1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    origin = parse_origin("https://git.example/a")
+    with pytest.raises(NotAtOrigin, match=r"takes git 2\.37, not git version 2\.34\.1"):
+        guarded_configuration(origin, settings(), lambda *_: ("93.184.216.34",))
+
+
+def test_git_gets_the_addresses_and_asks_nobody_for_them(port, tmp_path):
+    origin = parse_origin(f"http://nowhere.invalid:{port}/project.git")
+    bound = guarded_configuration(origin, settings(private_networks=LOOPBACK), lambda *_: ("127.0.0.1",))
+    assert bound == {"http.curloptResolve": f"nowhere.invalid:{port}:127.0.0.1"}
+    assert fetch(open_access(origin, GitSettings(), tmp_path, bound=bound), None).commit
+    with pytest.raises(GitError, match="resolve"):
+        fetch(open_access(origin, GitSettings(), tmp_path / "other"), None)
+
+
+def test_addresses_of_version_6_are_written_as_curl_wants_them():
+    origin = parse_origin("https://example.org/a")
+    bound = guarded_configuration(origin, settings(), lambda *_: ("93.184.216.34", "2606:2800:220:1::1"))
+    assert bound == {"http.curloptResolve": "example.org:443:93.184.216.34,[2606:2800:220:1::1]"}
+
+
+def test_an_address_that_became_private_is_not_fetched_from():
+    with pytest.raises(NotAtOrigin, match="private network"):
+        guarded_configuration(parse_origin("https://example.org/a"), settings(), lambda *_: ("10.0.0.1",))
+
+
+def test_behind_a_proxy_nothing_is_bound():
+    behind = settings(proxy="http://proxy.example.org:3128", private_networks=LOOPBACK)
+    assert guarded_configuration(parse_origin("http://127.0.0.1/a"), behind) == {}
+
+
+def test_what_a_request_named_stays_guarded_for_whoever_fetches_it(port, make_workshop):
+    origin = f"http://127.0.0.1:{port}/project.git"
+    allowed = make_workshop(git={"allowed_schemes": ("http",), "private_networks": LOOPBACK})
+    index_repository(IndexRequest(origin, guarded=True), allowed)
+    assert read_repository(allowed.store, "project").guarded
+    with pytest.raises(NotAtOrigin, match="allowed_schemes"):
+        index_repository(IndexRequest(origin), make_workshop())
+
+
+def test_what_a_person_named_may_be_anywhere(port, make_workshop):
+    workshop = make_workshop()
+    index_repository(IndexRequest(f"http://127.0.0.1:{port}/project.git"), workshop)
+    assert not read_repository(workshop.store, "project").guarded
+
+
+def test_a_redirection_on_the_same_host_is_followed(port, make_workshop):
+    report = index_repository(IndexRequest(f"http://127.0.0.1:{port}/old"), make_workshop())
+    assert report.files_indexed == 1
+
+
+def test_one_to_another_host_is_named_and_not_followed(port, make_workshop, monkeypatch):
+    monkeypatch.setattr(Handler, "elsewhere", f"http://localhost:{port}")
+    with pytest.raises(GitError, match=f"moved to http://localhost:{port}/project.git; give that address"):
+        index_repository(IndexRequest(f"http://127.0.0.1:{port}/old"), make_workshop())
+
+
+def test_what_a_request_named_is_followed_nowhere(port, make_workshop):
+    workshop = make_workshop(git={"allowed_schemes": ("http",), "private_networks": LOOPBACK})
+    with pytest.raises(GitError) as error:
+        index_repository(IndexRequest(f"http://127.0.0.1:{port}/old", guarded=True), workshop)
+    assert is_redirected(error.value)
+
+
+def test_a_redirection_to_nothing_is_said(silent_server):
+    origin = parse_origin(f"http://127.0.0.1:{silent_server + 1 if silent_server < 65535 else 1}/x")
+    with pytest.raises(GitError, match="does not say to which"):
+        moved_origin(origin, GitSettings())
+
+
+def test_a_repository_that_is_too_large_is_not_kept(port, make_workshop, tmp_path):
+    workshop = make_workshop(git={"max_repository_bytes": 1000})
+    with pytest.raises(LimitExceeded, match="max_repository_bytes"):
+        index_repository(IndexRequest(f"http://127.0.0.1:{port}/project.git"), workshop)
+    assert read_repository(workshop.store, "project") is None
+    assert not list((workshop.settings.home / "mirrors").glob("project*.git"))

@@ -1,0 +1,189 @@
+"""Names and heads that real servers have and git itself would not make, and what waits for a fetch that hangs."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from codequarry.ingest.git.fetch import fetch as fetch_version
+from codequarry.ingest.git.mirrors import open_access
+from codequarry.ingest.git.origins import parse_origin
+from codequarry.shared.errors import GitError, UsageError
+from codequarry.shared.settings.git import GitSettings
+from codequarry.shared.versions.refs import Ref
+
+# Takes the lock of a mirror, says so, and keeps it until its input ends.
+HOLDER = """
+import sys
+from pathlib import Path
+from codequarry.ingest.git.mirrors import open_access
+from codequarry.ingest.git.origins import parse_origin
+from codequarry.shared.settings.git import GitSettings
+
+with open_access(parse_origin(sys.argv[1]), GitSettings(), Path(sys.argv[2])).locked():
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+# Fetches as any run does, and tells what it waits for.
+WAITER = """
+import sys
+from pathlib import Path
+from codequarry.ingest.git.fetch import fetch
+from codequarry.ingest.git.mirrors import open_access
+from codequarry.ingest.git.origins import parse_origin
+from codequarry.shared.settings.git import GitSettings
+
+try:
+    say = lambda text: print(text, flush=True)
+    fetch(open_access(parse_origin(sys.argv[1]), GitSettings(), Path(sys.argv[2]), say), None)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.fixture
+def repository(make_repository):
+    return make_repository(files={"a.txt": "a"})
+
+
+def point(repository, name: str | bytes, commit: str = "HEAD") -> str:
+    """Give the repository a ref that `git branch` would refuse, and return its commit."""
+    repository.git("update-ref", name, commit)
+    return repository.git("rev-parse", commit).decode().strip()
+
+
+def test_a_default_branch_whose_name_is_not_utf_8_is_fetched_under_its_name_with_escapes(fetch, repository):
+    repository.git("branch", "-m", b"caf\xe9")
+    fetched = fetch(repository.origin)
+    assert (fetched.branch, fetched.commit) == (r"caf\xe9", point(repository, "refs/heads/other"))
+    assert fetch(repository.origin, r"caf\xe9").commit == fetched.commit
+    with pytest.raises(GitError, match=r"has no branch x; there is caf\\xe9, other$"):
+        fetch(repository.origin, "x")
+
+
+def test_names_that_are_not_utf_8_are_told_apart_and_disturb_no_other(fetch, repository):
+    first = point(repository, b"refs/heads/\xe8")
+    repository.commit()
+    second = point(repository, b"refs/heads/\xe9")
+    # Two that Python takes for ends of lines, git does not.
+    point(repository, "refs/heads/a\u2028b")
+    point(repository, "refs/heads/a\x85b")
+    point(repository, b"refs/tags/\xff")
+    assert [fetch(repository.origin, name).commit for name in (r"\xe8", r"\xe9")] == [first, second]
+    for name in ("main", "a\u2028b", "a\x85b", Ref("tag", r"\xff")):
+        assert fetch(repository.origin, name).commit == second
+    with pytest.raises(GitError, match="there is " + re.escape("\\xe8, \\xe9, a\x85b, a\u2028b, main") + "$"):
+        fetch(repository.origin, "x")
+
+
+def test_a_name_that_was_not_read_as_text_is_refused(fetch, repository):
+    with pytest.raises(UsageError, match="is not the name of a branch"):
+        fetch(repository.origin, os.fsdecode(b"caf\xe9"))
+
+
+def test_an_origin_with_a_head_on_no_branch_is_fetched(fetch, repository):
+    repository.git("checkout", "--quiet", "--detach")
+    repository.git("branch", "-D", "main")
+    repository.git("tag", "v1")
+    commit = fetch(repository.origin).commit
+    for ref in (None, Ref("tag", "v1"), Ref("commit", commit), Ref("commit", commit[:8])):
+        assert fetch(repository.origin, ref).commit == commit
+    with pytest.raises(GitError, match=f"has no branches, only a HEAD at commit {commit[:12]}: leave out --branch"):
+        fetch(repository.origin, "main")
+
+
+def test_a_head_that_names_no_branch_is_on_none(fetch, repository):
+    commit = point(repository, "refs/remotes/origin/main")
+    repository.git("symbolic-ref", "HEAD", "refs/remotes/origin/main")
+    fetched = fetch(repository.origin)
+    assert (fetched.branch, fetched.commit) == ("HEAD", commit)
+
+
+def test_an_origin_with_tags_alone_is_not_called_empty(fetch, repository):
+    repository.git("tag", "v1")
+    point(repository, "refs/pull/1/head")
+    repository.git("update-ref", "-d", "refs/heads/main")
+    for ref in (None, Ref("branch", "main")):
+        with pytest.raises(GitError, match=r"has no branches, only other refs such as refs/tags/v1: .*git branch main"):
+            fetch(repository.origin, ref)
+
+
+def test_an_origin_without_a_commit_is_called_empty(fetch, make_repository):
+    with pytest.raises(GitError, match="has no commits yet"):
+        fetch(make_repository("empty").origin)
+
+
+@pytest.mark.parametrize("name", ["-x", "-", "--output=x", "--prune"])
+def test_a_branch_that_looks_like_an_option_is_one_like_any_other(fetch, repository, name):
+    commit = point(repository, f"refs/heads/{name}")
+    assert fetch(repository.origin, name).commit == commit
+    repository.git("symbolic-ref", "HEAD", f"refs/heads/{name}")
+    assert fetch(repository.origin).branch == name
+    with pytest.raises(GitError, match=f"has no branch {name}y; there is {name}, main"):
+        fetch(repository.origin, f"{name}y")
+
+
+def test_no_branch_or_tag_is_read_as_an_option_that_runs_a_program(fetch, repository, tmp_path):
+    program, mark = tmp_path / "program", tmp_path / "mark"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    program.chmod(0o755)
+    name = f"--upload-pack={program}"
+    for kind in ("branch", "tag"):
+        with pytest.raises(GitError, match=f"has no {kind} --upload-pack"):
+            fetch(repository.origin, Ref(kind, name))
+    commit = point(repository, f"refs/heads/{name}")
+    point(repository, f"refs/tags/{name}")
+    assert fetch(repository.origin, name).commit == fetch(repository.origin, Ref("tag", name)).commit == commit
+    repository.git("symbolic-ref", "HEAD", f"refs/heads/{name}")
+    assert fetch(repository.origin).branch == name
+    assert not mark.exists()
+
+
+@pytest.fixture
+def holder(repository, tmp_path):
+    """Give a process that holds the lock of the repository's mirror."""
+    command = [sys.executable, "-c", HOLDER, repository.origin, str(tmp_path / "home")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "locked\n"
+        yield process
+        process.communicate()
+
+
+def test_a_run_says_which_fetch_it_waits_for_and_goes_on_when_that_ends(repository, holder, tmp_path):
+    said = []
+    waits = threading.Event()
+
+    def say(text: str) -> None:
+        said.append(text)
+        waits.set()
+
+    access = open_access(parse_origin(repository.origin), GitSettings(), tmp_path / "home", say)
+    ended = []
+    thread = threading.Thread(target=lambda: ended.append(fetch_version(access, None)))
+    thread.start()
+    assert waits.wait(60)
+    assert said == [f"waiting for another fetch, by process {holder.pid}"]
+    holder.communicate()
+    thread.join(60)
+    assert ended[0].branch == "main"
+    assert said[1:] == ["fetching"]
+
+
+def test_a_fetch_that_hangs_is_named_when_it_is_waited_for_no_longer(fetch, repository, holder):
+    with pytest.raises(GitError, match=f"another fetch, by process {holder.pid} has been working on .* for 1 s"):
+        fetch(repository.origin, settings=GitSettings(clone_timeout_seconds=1))
+
+
+def test_ctrl_c_ends_the_waiting(repository, holder, tmp_path):
+    command = [sys.executable, "-c", WAITER, repository.origin, str(tmp_path / "home")]
+    # A shell that starts the tests in the background has them ignore Ctrl-C, and their children with them.
+    heeding = {"start_new_session": True, "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **heeding) as waiting:
+        assert waiting.stdout.readline() == f"waiting for another fetch, by process {holder.pid}\n"
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.stdout.readline() == "interrupted\n"
+    assert waiting.returncode == 0

@@ -1,0 +1,54 @@
+"""Which rows a migration copies: those that somebody may still ask for."""
+
+from itertools import product
+
+import pytest
+
+from codequarry.ingest.migration.copier import Copier, CopyExtent
+from codequarry.shared.embedding.factory import open_embedder
+from codequarry.shared.errors import UsageError
+from codequarry.shared.model import Layer
+from codequarry.shared.settings.config import EmbeddingSettings
+from codequarry.shared.store.embedded.store import EmbeddedStore
+from codequarry.shared.versions.head import Head, Timeline
+from codequarry.shared.versions.snapshots import OPEN, is_live
+
+
+def test_a_row_is_copied_when_a_kept_or_pinned_number_sees_it_and_no_other():
+    hidden = frozenset({4, 9})
+    timelines = {1: Timeline("a", 8, "c", floor=6), 2: Timeline("a", 7, "d", ref="r", pins=frozenset({(1, 2)}))}
+    head = Head(counter=12, open={9: 1}, aborted=frozenset({4}), timelines=timelines, defaults={"a": 1})
+    extent = CopyExtent.of(head, 1, -1)
+    asked = [number for number in (2, 6, 7, 8) if number not in hidden]
+    for born, died in product(range(1, 12), (*range(2, 12), OPEN)):
+        if born >= died:
+            continue
+        seen = any(is_live(Layer((1,), at, hidden), 1, born, died, "p") for at in asked)
+        assert extent.has(born, died) == seen, (born, died)
+
+
+def test_only_what_was_published_since_the_last_pass_is_copied():
+    head = Head(counter=12, timelines={1: Timeline("a", 8, "c")}, defaults={"a": 1})
+    extent = CopyExtent.of(head, 1, 5)
+    assert [born for born in range(12) if extent.has(born, OPEN)] == [6, 7, 8]
+
+
+def test_who_retires_in_a_number_that_nobody_sees_has_not_retired():
+    head = Head(counter=12, open={11: 1}, aborted=frozenset({4}), timelines={1: Timeline("a", 8, "c")})
+    extent = CopyExtent.of(head, 1, -1)
+    assert [extent.death(number) for number in (3, 4, 8, 11, OPEN)] == [3, OPEN, 8, OPEN, OPEN]
+
+
+def test_before_every_pass_it_is_asked_whether_the_model_may_have_what_came_meanwhile(tmp_path):
+    def forbid():
+        raise UsageError("one of them may not leave this machine")
+
+    embedder = open_embedder(EmbeddingSettings(), tmp_path)
+    old, new = (EmbeddedStore(tmp_path / name, embedder.dimension) for name in ("old", "new"))
+    head = Head(counter=1, timelines={1: Timeline("a", 1, "c")}, defaults={"a": 1})
+    copier = Copier(old, new, embedder, {}, lambda *_: None, forbid)
+    with pytest.raises(UsageError, match="may not leave"):
+        copier.catch_up(head)
+    assert copier.until == {}
+    for one in (old, new, embedder):
+        one.close()

@@ -1,0 +1,186 @@
+"""Polling: what changed at an origin is asked for once, in the background; what does not answer is left for longer."""
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from codequarry.ingest.remotes.polling import MAX_PAUSE_SECONDS, due_repositories, interval, poll_due
+from codequarry.ingest.run.pipeline import IndexRequest, index_repository
+from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.catalog.polls import Poll, change_poll, list_polls, note_hooked, read_poll
+from codequarry.shared.catalog.repositories import list_repositories, read_repository
+from codequarry.shared.errors import StoreUnavailable
+from codequarry.shared.jobs.job import PRIORITIES
+from codequarry.shared.timestamps import from_now, now
+from codequarry.shared.versions.refs import Ref
+
+HOUR = 3600
+
+
+@pytest.fixture
+def repository(make_repository):
+    return make_repository(files={"a.py": "a = 1\n"})
+
+
+@pytest.fixture
+def workshop(make_workshop, repository):
+    """Give an index that holds the repository, which was last fetched long ago."""
+    workshop = make_workshop()
+    index_repository(IndexRequest(repository.origin), workshop)
+    return workshop
+
+
+@pytest.fixture
+def poll(workshop):
+    """Return a function that polls as if all origins were due, and returns what was asked for."""
+
+    def run(**sections):
+        for one in list_repositories(workshop.store):
+            change_poll(workshop.store, one.name, lambda known: replace(known, next_at=from_now(-1)))
+        asked = []
+        settings = workshop.settings.model_validate(workshop.settings.model_dump() | sections)
+        polled = poll_due(workshop.store, settings, asked.append, draw=lambda: 0.5)
+        run.polled = polled
+        return asked
+
+    return run
+
+
+def change(repository, name="a.py", text="a = 2\n"):
+    repository.write(name, text)
+    return repository.commit()
+
+
+def test_an_origin_where_nothing_changed_makes_no_job(poll, workshop):
+    assert poll() == []
+    assert read_poll(workshop.store, "project").next_at > from_now(200)
+
+
+def test_a_commit_on_the_default_branch_is_asked_for_once_in_the_background(poll, repository, workshop):
+    commit = change(repository)
+    [wish] = poll()
+    assert (wish.repo, wish.ref, wish.candidates, wish.commit) == ("project", "", (), commit)
+    assert (wish.trigger, wish.priority) == ("poll", PRIORITIES["background"])
+    assert poll() == []
+    newer = change(repository, text="a = 3\n")
+    assert [wish.commit for wish in poll()] == [newer]
+
+
+def test_versions_that_are_indexed_are_followed_and_dropped(poll, repository, workshop):
+    repository.git("branch", "dev")
+    repository.git("branch", "left")
+    for name in ("dev", "left"):
+        index_repository(IndexRequest(repository.origin, Ref("branch", name)), workshop)
+    assert poll() == []
+    change(repository)
+    repository.git("branch", "--force", "dev", "main")
+    repository.git("branch", "-D", "left")
+    assert {wish.ref: wish.commit.strip("0") != "" for wish in poll()} == {
+        "": True,
+        "refs/heads/dev": True,
+        "refs/heads/left": False,
+    }
+
+
+def test_branches_and_tags_that_the_settings_name_are_found(poll, repository):
+    repository.git("branch", "release/1")
+    repository.git("branch", "topic")
+    repository.git("tag", "--annotate", "--message", "one", "v1")
+    rules = {"origin": repository.origin, "refs": ["release/*", "v*"]}
+    wishes = poll(repositories=[rules])
+    assert {wish.candidates[0] for wish in wishes} == {Ref("branch", "release/1"), Ref("tag", "v1")}
+    head = repository.git("rev-parse", "main").decode().strip()
+    assert {wish.commit for wish in wishes} == {head}
+
+
+def test_another_default_branch_is_noticed(poll, repository):
+    repository.git("branch", "--move", "main", "trunk")
+    assert [wish.ref for wish in poll()] == [""]
+
+
+def test_an_origin_that_does_not_answer_is_left_for_longer_each_time(poll, repository, workshop):
+    kept = repository.folder.rename(repository.folder.with_name("away"))
+    pauses = []
+    for _ in range(3):
+        assert poll() == []
+        assert poll.polled[0].error
+        known = read_poll(workshop.store, "project")
+        pauses.append(next(seconds for seconds in (300, 600, 1200) if known.next_at < from_now(seconds + 1)))
+    assert pauses == [300, 600, 1200]
+    change_poll(workshop.store, "project", lambda known: replace(known, failures=60))
+    poll()
+    assert read_poll(workshop.store, "project").next_at < from_now(MAX_PAUSE_SECONDS + 1)
+    shutil.move(kept, repository.folder)
+    assert poll() == []
+    assert read_poll(workshop.store, "project").failures == 0
+
+
+def test_of_several_processes_one_asks(repository, workshop):
+    change(repository)
+    change_poll(workshop.store, "project", lambda known: replace(known, next_at=from_now(-1)))
+    asked = []
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: poll_due(workshop.store, workshop.settings, asked.append), range(4)))
+    assert len(asked) == 1
+
+
+def test_what_is_asked_for_while_too_much_waits_is_asked_for_again(poll, repository, workshop):
+    commit = change(repository)
+    change_poll(workshop.store, "project", lambda known: replace(known, next_at=from_now(-1)))
+
+    def refuse(_):
+        raise StoreUnavailable("too many wait")
+
+    [polled] = poll_due(workshop.store, workshop.settings, refuse)
+    assert polled.error == "too many wait"
+    assert [wish.commit for wish in poll()] == [commit]
+
+
+def test_a_repository_that_is_gone_is_forgotten(poll, workshop):
+    change_poll(workshop.store, "gone", lambda known: known)
+    poll()
+    assert set(list_polls(workshop.store)) == {"project"}
+
+
+def test_how_often_an_origin_is_asked(workshop, repository):
+    known = read_repository(workshop.store, "project")
+    settings = workshop.settings
+    assert interval(known, Poll("project"), settings) == 300
+    note_hooked(workshop.store, "project")
+    assert interval(known, read_poll(workshop.store, "project"), settings) == HOUR
+    assert interval(known, Poll("project", hooked_at=from_now(-25 * HOUR)), settings) == 300
+    never = settings.model_validate(settings.model_dump() | {"polling": {"interval_seconds": 0}})
+    assert interval(known, read_poll(workshop.store, "project"), never) == 0
+    own = {"repositories": [{"origin": repository.origin, "poll_seconds": 30}]}
+    assert interval(known, Poll("project"), settings.model_validate(settings.model_dump() | own)) == 30
+
+
+def test_what_was_fetched_just_now_is_not_due(workshop):
+    head, repositories = read_head(workshop.store), list_repositories(workshop.store)
+    assert due_repositories(repositories, head, {}, workshop.settings) == []
+    long_ago = [replace(one, fetched_at=from_now(-HOUR)) for one in repositories]
+    assert due_repositories(long_ago, head, {}, workshop.settings) == long_ago
+    never_indexed = [replace(long_ago[0], name="waits")]
+    assert due_repositories(never_indexed, head, {}, workshop.settings) == []
+
+
+def test_shorter_intervals_hold_at_once_and_a_clock_that_was_ahead_stops_nothing(workshop):
+    store = workshop.store
+    head, repositories = read_head(store), list_repositories(store)
+
+    def due(next_at, failures=0, seconds=300):
+        poll = Poll("project", next_at, failures=failures)
+        polling = {"polling": {"interval_seconds": seconds}}
+        settings = workshop.settings.model_validate(workshop.settings.model_dump() | polling)
+        return bool(due_repositories(repositories, head, {"project": poll}, settings))
+
+    assert not due(from_now(3 * HOUR), seconds=4 * HOUR)
+    assert due(from_now(3 * HOUR), seconds=300)
+    assert not due(from_now(3 * HOUR), failures=9)
+    assert due(from_now(1000 * HOUR), failures=9)
+    poll_asked = []
+    change_poll(store, "project", lambda known: replace(known, next_at=from_now(1000 * HOUR)))
+    poll_due(store, workshop.settings, poll_asked.append)
+    assert now() < read_poll(store, "project").next_at < from_now(HOUR)

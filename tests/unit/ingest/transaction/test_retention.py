@@ -1,0 +1,121 @@
+"""Which commits are given up, and which rows nobody sees any more."""
+
+import random
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from codequarry.ingest.transaction.retention import RetentionLimits, TimelineExtent, cut_history, families
+from codequarry.shared.model import Layer
+from codequarry.shared.settings.index import RetentionSettings
+from codequarry.shared.versions.head import Head, Timeline
+from codequarry.shared.versions.snapshots import OPEN, is_live
+from codequarry.shared.versions.transactions import TransactionRecord, raise_floor
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+FOREVER = 10_000.0
+
+
+def record(timeline: int, number: int, days_ago: float = 0, base=None) -> TransactionRecord:
+    began = (NOW - timedelta(days=days_ago)).isoformat(timespec="seconds")
+    base_timeline, base_number = base or (None, None)
+    return TransactionRecord(timeline, number, "r", "main", f"c{number}", "rules", 1, began, base_timeline, base_number)
+
+
+def world(*numbers: int, days=None) -> tuple[Head, dict[int, list[TransactionRecord]]]:
+    """Return a head with one default timeline, number 1, and its records."""
+    days = days or [0] * len(numbers)
+    records = [record(1, number, ago) for number, ago in zip(numbers, days, strict=True)]
+    head = Head(numbers[-1], timelines={1: Timeline("r", numbers[-1])}, defaults={"r": 1})
+    return head, {1: records}
+
+
+def test_the_newest_commits_are_kept():
+    head, records = world(2, 3, 5, 8)
+    (cut,) = cut_history(head, (1,), records, RetentionLimits(3, FOREVER), NOW)
+    assert (cut.floor, [one.number for one in cut.given_up]) == (3, [2])
+    assert cut_history(head, (1,), records, RetentionLimits(4, FOREVER), NOW) == []
+
+
+def test_a_commit_is_kept_for_so_many_days_after_another_one_took_its_place():
+    head, records = world(2, 3, 5, days=[100, 80, 10])
+    assert cut_history(head, (1,), records, RetentionLimits(10, 90), NOW) == [], "2 was head until 80 days ago"
+    (cut,) = cut_history(head, (1,), records, RetentionLimits(10, 79), NOW)
+    assert cut.floor == 3
+    (cut,) = cut_history(head, (1,), records, RetentionLimits(10, 9), NOW)
+    assert cut.floor == 5
+
+
+def test_both_limits_bind():
+    head, records = world(2, 3, 5, days=[3, 2, 1])
+    (cut,) = cut_history(head, (1,), records, RetentionLimits(1, 90), NOW)
+    assert cut.floor == 5
+    (cut,) = cut_history(head, (1,), records, RetentionLimits(200, 1.5), NOW)
+    assert cut.floor == 3
+
+
+def test_the_newest_commit_is_kept_however_old_it_is():
+    head, records = world(2, 3, days=[500, 400])
+    (cut,) = cut_history(head, (1,), records, RetentionLimits(1, 0), NOW)
+    assert (cut.floor, cut.dropped) == (3, False)
+
+
+def test_a_time_that_cannot_be_read_is_taken_for_new():
+    head, records = world(2, 3)
+    records[1][1] = TransactionRecord(1, 3, "r", "main", "c3", "rules", 1, "yesterday")
+    assert cut_history(head, (1,), records, RetentionLimits(10, 1), NOW) == []
+
+
+def test_the_default_timeline_and_those_before_it_are_one_history():
+    timelines = {1: Timeline("r", 4), 5: Timeline("r", 8), 9: Timeline("r", 10, ref="refs/heads/x"), 11: Timeline("r")}
+    head = Head(11, timelines=timelines, defaults={"r": 5})
+    assert families(head, "r") == [(1, 5), (9,)], "what was never published has no history"
+    records = {1: [record(1, 2), record(1, 3), record(1, 4)], 5: [record(5, 6), record(5, 8)]}
+    (cut,) = cut_history(head, (1, 5), records, RetentionLimits(3, FOREVER), NOW)
+    assert (cut.timeline, cut.floor, cut.dropped) == (1, 4, False)
+    (cut,) = cut_history(head, (1, 5), records, RetentionLimits(2, FOREVER), NOW)
+    assert (cut.timeline, cut.dropped, len(cut.given_up)) == (1, True, 3)
+
+
+def test_a_timeline_that_goes_anyway_takes_nobodys_place():
+    head = Head(10, timelines={1: Timeline("r", 4), 5: Timeline("r", 8)}, defaults={"r": 5})
+    assert families(head, "r", leaving=[1]) == [(5,)]
+    assert families(head, "r", leaving=[5]) == [(1, 5)], "what is to replace the default one is not there yet"
+
+
+def test_a_former_default_timeline_stays_while_an_overlay_lies_on_it():
+    overlay = Timeline("r", 10, ref="refs/heads/x", pins=frozenset({(1, 3)}))
+    head = Head(10, timelines={1: Timeline("r", 4), 5: Timeline("r", 8), 9: overlay}, defaults={"r": 5})
+    records = {1: [record(1, 2), record(1, 3), record(1, 4)], 5: [record(5, 6), record(5, 8)]}
+    (cut,) = cut_history(head, (1, 5), records, RetentionLimits(2, FOREVER), NOW)
+    assert (cut.timeline, cut.floor, cut.dropped) == (1, 4, False)
+    head = raise_floor(head, 1, 4, cut.floor, cut.pins)
+    assert TimelineExtent.of(head, 1).gaps() == [(-1, 3), (3, 4)]
+
+
+def test_an_overlay_that_gives_up_a_commit_lets_go_of_its_base_unless_another_one_lies_there():
+    overlay = Timeline("r", 12, ref="refs/heads/x", pins=frozenset({(1, 2), (1, 3)}))
+    head = Head(12, timelines={1: Timeline("r", 4), 9: overlay}, defaults={"r": 1})
+    records = {9: [record(9, 10, base=(1, 2)), record(9, 11, base=(1, 3)), record(9, 12, base=(1, 3))]}
+    (cut,) = cut_history(head, (9,), records, RetentionLimits(2, FOREVER), NOW)
+    assert (cut.floor, cut.pins) == (11, {(1, 3)})
+    assert raise_floor(head, 9, 12, cut.floor, cut.pins).pinned(1) == {3}
+
+
+def test_a_repository_may_have_limits_of_its_own():
+    settings = RetentionSettings(keep_commits=5, keep_days=7, repositories={"a": {"keep_commits": 2}})
+    assert RetentionLimits.of(settings, "a") == RetentionLimits(2, 7)
+    assert RetentionLimits.of(settings, "b") == RetentionLimits(5, 7)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_freed_is_what_no_kept_and_no_pinned_number_sees(seed):
+    chance = random.Random(seed)
+    numbers = sorted(chance.sample(range(2, 30), 12))
+    floor, pins = numbers[7], tuple(sorted(chance.sample(numbers[:7], chance.randint(0, 3))))
+    extent = TimelineExtent(floor, pins)
+    looked_from = [*pins, *numbers[7:]]
+    for born in numbers:
+        for died in [*(number for number in numbers if number > born), OPEN]:
+            seen = any(is_live(Layer((1,), at), 1, born, died, "a.py") for at in looked_from)
+            assert extent.frees(born, died) == (not seen)

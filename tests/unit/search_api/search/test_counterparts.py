@@ -1,0 +1,74 @@
+"""What became of a chunk in another version."""
+
+import pytest
+
+from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
+from codequarry.search_api.search.counterparts import Side, is_unchanged, moved_from, same_place
+from codequarry.search_api.versions.catalog import Catalog
+from codequarry.search_api.versions.resolution import one_version
+
+OLD = {
+    "kept.py": "def kept():\n    return 1\n\n\ndef edited():\n    return 1\n\n\ndef dropped():\n    return 'gone'",
+    "moves.py": "def moves():\n    return 'the same text elsewhere'",
+    "main_a.py": "def main():\n    return 'a'",
+    "notes.md": "A heading\nOne line\nAnother line\nA third line",
+}
+NEW = {
+    "kept.py": "def before():\n    return 0\n\n\ndef kept():\n    return 1\n\n\ndef edited():\n    return 2",
+    "moves.py": None,
+    "to/moves.py": OLD["moves.py"],
+    "main_b.py": "def main():\n    return 'b'",
+    "notes.md": "A heading\nOne line\nAnother line\nA new third line",
+}
+
+
+@pytest.fixture
+def sides(versioned_index):
+    """Give the same repository before and after a commit."""
+    index = versioned_index
+    timeline = index.add("core")
+    old = index.publish(timeline, "a" * 40, OLD)
+    index.publish(timeline, "b" * 40, NEW)
+
+    def side(commit):
+        seen = one_version(Catalog(index.store), "core", VersionQuery((), (VersionSpecifier("commit", commit),)))
+        return Side(index.store, seen.view, frozenset())
+
+    assert old
+    return side("a" * 40), side("b" * 40)
+
+
+def chunk(side, path, name=None):
+    return next(one for one in side.chunks(path) if name in (None, one.qualified_name))
+
+
+def test_the_same_text_on_other_lines_is_unchanged(sides):
+    old, new = sides
+    assert is_unchanged(chunk(old, "kept.py", "kept"), new)
+    assert not is_unchanged(chunk(old, "kept.py", "edited"), new)
+
+
+def test_a_declaration_that_was_edited_is_found_by_its_name(sides):
+    old, new = sides
+    assert same_place(chunk(old, "kept.py", "edited"), new).text.endswith("2")
+    assert same_place(chunk(old, "kept.py", "dropped"), new) is None
+
+
+def test_text_without_a_name_is_found_by_its_likeness(sides):
+    old, new = sides
+    assert same_place(chunk(old, "notes.md"), new).path == "notes.md"
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_is_elsewhere_and_no_more_where_it_was_has_moved(sides, turned):
+    here, there = sides[::-1] if turned else sides
+    path, target = ("to/moves.py", "moves.py") if turned else ("moves.py", "to/moves.py")
+    one = chunk(here, path)
+    assert moved_from([one], here, there)[one.id].path == target
+
+
+def test_a_name_that_still_stands_where_it_stood_has_not_moved(sides):
+    """`main` of main_b.py is new although main_a.py has one too."""
+    old, new = sides
+    one = chunk(new, "main_b.py", "main")
+    assert moved_from([one], new, old) == {}

@@ -1,0 +1,48 @@
+import pytest
+
+from codequarry.search_api.search.hits import blob_url
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.mark.parametrize(
+    ("origin", "start"),
+    [
+        ("https://github.com/psf/black.git", "https://github.com/psf/black/blob/{}/a/b.py#L3-L9"),
+        ("git@github.com:psf/black.git", "https://github.com/psf/black/blob/{}/a/b.py#L3-L9"),
+        ("ssh://git@github.com:22/psf/black", "https://github.com/psf/black/blob/{}/a/b.py#L3-L9"),
+        ("https://gitlab.com/group/sub/project.git", "https://gitlab.com/group/sub/project/-/blob/{}/a/b.py#L3-9"),
+        ("https://gitlab.example.org:8443/g/p", "https://gitlab.example.org:8443/g/p/-/blob/{}/a/b.py#L3-9"),
+        ("git@bitbucket.org:team/repo.git", "https://bitbucket.org/team/repo/src/{}/a/b.py#lines-3:9"),
+        ("https://codeberg.org/forgejo/forgejo.git", "https://codeberg.org/forgejo/forgejo/src/commit/{}/a/b.py#L3-L9"),
+        ("https://gitea.example.org/a/b", "https://gitea.example.org/a/b/src/commit/{}/a/b.py#L3-L9"),
+    ],
+)
+def test_lines_on_the_code_host(origin, start):
+    assert blob_url(origin, COMMIT, "a/b.py", 3, 9) == start.format(COMMIT)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "",
+        "/srv/git/repo",
+        "../repo",
+        "file:///srv/git/repo",
+        "https://example.org/a/b",
+        "https://github.com/",
+        "https://[::1",
+        "C:\\code",
+    ],
+)
+def test_unknown_origins_have_no_address(origin):
+    assert blob_url(origin, COMMIT, "a.py", 1, 2) is None
+
+
+def test_no_commit_no_address():
+    assert blob_url("https://github.com/a/b", "", "a.py", 1, 2) is None
+
+
+def test_odd_file_names_are_quoted():
+    url = blob_url("https://github.com/a/b", COMMIT, 'x y/#1"?\n.py', 1, 2)
+    assert url == f"https://github.com/a/b/blob/{COMMIT}/x%20y/%231%22%3F%0A.py#L1-L2"

@@ -1,0 +1,83 @@
+from dataclasses import dataclass
+
+import pytest
+
+from codequarry.shared.errors import ModelMismatch, StoreUnavailable
+from codequarry.shared.index.identity import Identity, check_identity, claim_identity, forget_identity, read_identity
+from codequarry.shared.known_models import TABLE_FILES
+from codequarry.shared.settings.config import EmbeddingSettings, OpenSearchSettings, SettingsModel
+from codequarry.shared.store.factory import open_store
+
+
+@dataclass(frozen=True)
+class Model:
+    name: str = "one"
+    dimension: int = 256
+
+
+@pytest.fixture
+def store(make_workshop):
+    return make_workshop().store
+
+
+def test_an_empty_index_takes_any_model(store):
+    check_identity(store, Model("any", 7), "any")
+    assert read_identity(store) is None
+
+
+def test_the_first_claim_stays_and_the_same_model_may_come_again(store):
+    claim_identity(store, Model(), EmbeddingSettings(model="a setting"), "1")
+    claim_identity(store, Model(), EmbeddingSettings(model="a setting"), "1")
+    check_identity(store, Model(), "a setting")
+    assert read_identity(store) == Identity("one", 256, "1", "a setting")
+
+
+@pytest.mark.parametrize("other", [Model("two"), Model(dimension=128)])
+def test_another_model_or_dimension_is_refused_with_what_to_do(store, other):
+    claim_identity(store, Model(), EmbeddingSettings(model="old"), "1")
+    for attempt in (
+        check_identity,
+        lambda one, two, name: claim_identity(one, two, EmbeddingSettings(model=name), "1"),
+    ):
+        with pytest.raises(
+            ModelMismatch, match=r"set CODEQUARRY_EMBEDDING__MODEL=old, or run `codequarry migrate --model new`"
+        ):
+            attempt(store, other, "new")
+    with pytest.raises(ModelMismatch, match=r"restore the \[embedding\] settings"):
+        check_identity(store, other, "old")
+
+
+def test_the_same_folder_by_another_name_is_not_the_way_back(store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in TABLE_FILES:
+        (tmp_path / name).touch()
+    claim_identity(store, Model(), EmbeddingSettings(model="."), "1")
+    with pytest.raises(ModelMismatch, match=r"restore the \[embedding\] settings"):
+        check_identity(store, Model("two"), str(tmp_path))
+
+
+def test_a_new_chunker_is_no_other_index(store):
+    claim_identity(store, Model(), EmbeddingSettings(model="s"), "1")
+    claim_identity(store, Model(), EmbeddingSettings(model="s"), "2")
+    assert read_identity(store) == Identity("one", 256, "2", "s")
+
+
+def test_what_else_belongs_to_the_model_is_kept_and_no_address_or_key(store):
+    settings = EmbeddingSettings(model="m", dimensions=64, query_prefix="q: ", base_url="http://x/v1", api_key="secret")
+    claim_identity(store, Model(), settings, "1")
+    assert read_identity(store).options == {"dimensions": 64, "query_prefix": "q: "}
+
+
+def test_a_forgotten_identity_makes_room(store):
+    claim_identity(store, Model(), EmbeddingSettings(model="s"), "1")
+    forget_identity(store)
+    claim_identity(store, Model("two"), EmbeddingSettings(model="s"), "1")
+
+
+def test_the_settings_choose_the_store(tmp_path):
+    embedded = open_store(SettingsModel(home=tmp_path), 8)
+    assert embedded.name == "embedded"
+    embedded.close()
+    nowhere = OpenSearchSettings(urls=("http://127.0.0.1:1",), max_retries=0, timeout_seconds=1)
+    with pytest.raises(StoreUnavailable, match=r"OpenSearch at http://127\.0\.0\.1:1 does not answer"):
+        open_store(SettingsModel(home=tmp_path, store="opensearch", opensearch=nowhere), 8)

@@ -1,0 +1,59 @@
+"""Keys of the queue that hold something else are set aside, whoever looks at them at the same time."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+import redis
+
+from codequarry.shared.queue.keys import ASIDE_PREFIX, TYPES, set_aside
+
+PROCESSES, ROUNDS = 4, 50
+
+
+@pytest.fixture
+def server(queue_server):
+    with redis.Redis.from_url(queue_server.url) as client:
+        client.flushall()
+        yield client
+        client.flushall()
+
+
+def spoil(server):
+    server.flushall()
+    for key in TYPES:
+        if key != "unacked_mutex":  # it holds a string, as it should
+            server.set(key, "an operator's")
+
+
+def test_processes_that_set_a_key_aside_at_once_are_not_in_each_others_way(queue_server, server):
+    together = Barrier(PROCESSES)
+
+    def look():
+        with redis.Redis.from_url(queue_server.url) as client:
+            together.wait(10)
+            return set_aside(client)
+
+    with ThreadPoolExecutor(PROCESSES) as threads:
+        for _ in range(ROUNDS):
+            spoil(server)
+            counts = [one.result() for one in [threads.submit(look) for _ in range(PROCESSES)]]
+            assert sum(counts) == len(TYPES) - 1
+            assert server.get(ASIDE_PREFIX + "scan") == b"an operator's"
+
+
+def test_what_another_process_has_filled_again_stays(server):
+    """Between a look at the keys and the renaming another process set one aside, and sent a message."""
+    spoil(server)
+
+    class Slow(redis.Redis):
+        def pipeline(self, transaction=True, shard_hint=None):
+            if transaction:
+                self.delete("scan")
+                self.lpush("scan", "a message")
+            return super().pipeline(transaction, shard_hint)
+
+    options = server.connection_pool.connection_kwargs
+    with Slow(host=options["host"], port=options["port"], db=options["db"]) as client:
+        set_aside(client)
+    assert server.lrange("scan", 0, -1) == [b"a message"]

@@ -1,0 +1,101 @@
+"""Both forms of the rule of what is live, against its one definition."""
+
+import gc
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
+import apsw
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from codequarry.shared.model import Layer, Snapshot
+from codequarry.shared.store.embedded.columns import RECORD, ColumnCache, log_added
+from codequarry.shared.store.embedded.live_rows import LiveRows, ViewCache, live_clause, live_mask
+from codequarry.shared.store.embedded.path_names import PathNames
+from codequarry.shared.store.embedded.schema import create_tables
+from codequarry.shared.versions.snapshots import OPEN, is_live
+
+NUMBERS = st.integers(0, 12)
+ROWS = st.lists(st.tuples(st.integers(1, 4), NUMBERS, NUMBERS | st.just(OPEN), st.integers(1, 5)), max_size=30)
+LAYERS = st.builds(
+    Layer,
+    st.lists(st.integers(1, 6), unique=True, max_size=4).map(tuple),
+    NUMBERS,
+    st.frozensets(st.integers(0, 14) | st.integers(0, 2**31 - 2), max_size=5),
+    st.frozensets(st.sampled_from(["p1", "p2", "p3", "other"]), max_size=4),
+)
+
+
+@settings(deadline=None)
+@given(ROWS, LAYERS)
+def test_the_mask_and_the_clause_are_the_definition(rows, layer):
+    expected = [is_live(layer, timeline, born, died, f"p{path}") for timeline, born, died, path in rows]
+    connection = apsw.Connection(":memory:")
+    create_tables(connection, 4)
+    for path in range(1, 6):
+        connection.execute("INSERT INTO path VALUES (?, ?)", (path, f"p{path}"))
+    records = np.zeros(len(rows), RECORD)
+    for place, (timeline, born, died, path) in enumerate(rows):
+        records[place] = (place + 1, timeline, born, died, path, 0, True, False, place, (0,) * 5)
+        values = (place + 1, str(place), 0, timeline, born, died, path, 0)
+        connection.execute("INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+    log_added(connection, records)
+    masked = [number for number in range(1, 6) if f"p{number}" in layer.mask]
+    live = live_mask(ColumnCache().refreshed(connection), layer, masked)
+    assert live[1:].tolist() == expected
+    clause, values = live_clause(layer)
+    query = f"SELECT row FROM chunk JOIN path ON path.id = chunk.path WHERE {clause} ORDER BY row"
+    assert [row for (row,) in connection.execute(query, values)] == [n + 1 for n, is_in in enumerate(expected) if is_in]
+    connection.close()
+
+
+def test_rows_as_they_were_are_given_up_when_they_change():
+    """Each view holds all rows: those of before would fill the memory of who searches while much is written."""
+    connection = apsw.Connection(":memory:")
+    create_tables(connection, 4)
+    columns, views = ColumnCache(), ViewCache(PathNames())
+    snapshots = [Snapshot((Layer((1,), at, frozenset(), frozenset()),)) for at in (1, 2)]
+    seen = []
+    for place in range(1, 4):
+        log_added(connection, np.array([(place, 1, 1, OPEN, 1, 0, True, False, place, (0,) * 5)], RECORD))
+        now = columns.refreshed(connection)
+        found = [views.view(connection, now, snapshot) for snapshot in snapshots]
+        again = [views.view(connection, now, snapshot) for snapshot in snapshots]
+        assert all(one is other for one, other in zip(again, found, strict=True)), "while nothing changes"
+        seen.append(weakref.ref(now.timeline))
+    del found, again, now
+    gc.collect()
+    assert [one() is None for one in seen] == [True, True, False]
+
+
+def test_a_reader_that_began_before_a_change_sees_what_it_saw():
+    connection = apsw.Connection(":memory:")
+    create_tables(connection, 4)
+    columns, views = ColumnCache(), ViewCache(PathNames())
+    snapshot = Snapshot((Layer((1,), 1, frozenset(), frozenset()),))
+    before = columns.refreshed(connection)
+    log_added(connection, np.array([(1, 1, 1, OPEN, 1, 0, True, False, 1, (0,) * 5)], RECORD))
+    after = columns.refreshed(connection)
+    newer = views.view(connection, after, snapshot)
+    assert views.view(connection, before, snapshot).live_chunks == 0
+    assert views.view(connection, after, snapshot) is newer and newer.live_chunks == 1
+
+
+def test_a_view_that_many_want_at_once_is_made_once():
+    connection = apsw.Connection(":memory:")
+    create_tables(connection, 4)
+    views, snapshot = ViewCache(PathNames()), Snapshot((Layer((1,), 1, frozenset(), frozenset()),))
+    rows = [(place, 1, 1, OPEN, 1, 0, True, False, place, (3,) * 5) for place in range(1, 40_000)]
+    log_added(connection, np.array(rows, RECORD))
+    now, together = ColumnCache().refreshed(connection), threading.Barrier(8)
+
+    def ask(_: int) -> LiveRows:
+        together.wait()
+        return views.view(connection, now, snapshot)
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(ask, range(8)))
+    assert all(one is found[0] for one in found)
+    assert found[0].live_chunks == 39_999 and set(found[0].average_lengths.values()) == {3.0}

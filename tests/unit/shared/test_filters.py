@@ -1,0 +1,151 @@
+"""Path globs as regular expressions for two engines, and the keys that both stores look names up by."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pathspec import GitIgnoreSpec
+
+from codequarry.shared.errors import UnknownName, UsageError
+from codequarry.shared.filters import (
+    FILTERABLE_FIELDS,
+    MAX_REGEX_CHARACTERS,
+    accepted_values,
+    check_filters,
+    compile_glob,
+    glob_to_regex,
+    path_matches,
+    path_tails,
+    symbol_keys,
+)
+from codequarry.shared.model import Chunk, Filters, PathGlobs
+
+# One construct of those that Python's fullmatch and Lucene's regexp read alike: a letter, digit, underscore, slash or
+# non-ASCII character, any other character behind a backslash, a class of such (and ranges), a group, a quantifier.
+_ITEM = r"(?:[A-Za-z0-9_]|[^\x00-\x7f]|\\[^A-Za-z0-9])"
+PORTABLE = re.compile(rf"(?:{_ITEM}|/|\[\^?/?(?:{_ITEM}(?:-{_ITEM})?)*\]|\(|\)|[*+?])*", re.DOTALL)
+
+SEGMENTS = st.sampled_from(
+    ["a", "b", "ab", "*", "**", "?", "a*", "*b", "*a*b", "[ab]", "[!a]", "[a-b]?", "a**b", "x.y"]
+)
+GLOBS = st.builds(
+    lambda start, segments, end: start + "/".join(segments) + end,
+    st.sampled_from(["", "/"]),
+    st.lists(SEGMENTS, min_size=1, max_size=4),
+    st.sampled_from(["", "/"]),
+)
+# No path of git has a segment of dots alone, and pathspec would resolve it.
+NAMES = st.text("abxy.", min_size=1, max_size=4).filter(lambda name: name.strip("."))
+PATHS = st.lists(NAMES, min_size=1, max_size=5).map("/".join)
+
+
+class TestGlobs:
+    @settings(deadline=None)
+    @given(GLOBS, PATHS)
+    def test_both_engines_get_the_same_language(self, glob, path):
+        assert bool(re.fullmatch(glob_to_regex(glob), path)) == bool(compile_glob(glob).fullmatch(path))
+
+    # `**/` at an end is left out: a folder's folder is read differently by git and by its imitators.
+    @settings(deadline=None)
+    @given(GLOBS.filter(lambda glob: not glob.endswith("**/")), PATHS)
+    def test_globs_fit_what_gitignore_patterns_fit(self, glob, path):
+        assert path_matches(PathGlobs((glob,)), path) == GitIgnoreSpec.from_lines([glob]).match_file(path)
+
+    @settings(deadline=None)
+    @given(st.text(min_size=1, max_size=30))
+    def test_only_constructs_that_both_engines_know(self, glob):
+        try:
+            regex = glob_to_regex(glob)
+        except UsageError:
+            return
+        assert PORTABLE.fullmatch(regex)
+        re.compile(regex)
+
+    @settings(deadline=None)
+    @given(st.lists(st.text(st.characters(exclude_characters="/\0"), min_size=1, max_size=8), min_size=1).map("/".join))
+    def test_a_quoted_path_fits_itself_and_what_lies_below(self, path):
+        quoted = "/" + "".join("\\" + char if char in "\\*?[" else char for char in path)
+        assert re.fullmatch(glob_to_regex(quoted), path)
+        assert re.fullmatch(glob_to_regex(quoted), path + "/below/it")
+        assert not re.fullmatch(glob_to_regex(quoted), "above/" + path)
+
+    @pytest.mark.parametrize(
+        ("glob", "regex"),
+        [
+            ("src/*.py", r"src/[^/]*\.py(/([^/]+/)*[^/]+)?"),
+            ("tests/", r"([^/]+/)*tests(/([^/]+/)*[^/]+)"),
+            ("src/**", r"src/([^/]+/)*[^/]+"),
+            ("/a/**/b?", r"a/([^/]+/)*b[^/](/([^/]+/)*[^/]+)?"),
+            ("[!a-c]", r"([^/]+/)*[^/a-c](/([^/]+/)*[^/]+)?"),
+            ('a<1-5>@#&~"{2}|.', r"([^/]+/)*a\<1\-5\>\@\#\&\~\"\{2\}\|\.(/([^/]+/)*[^/]+)?"),
+        ],
+    )
+    def test_translations(self, glob, regex):
+        assert glob_to_regex(glob) == regex
+
+    def test_a_range_never_fits_a_slash(self):
+        assert not any(compile_glob("/a[+-9]b").fullmatch(path) for path in ("a/b", "a*b"))
+        assert all(compile_glob("/a[+-9]b").fullmatch(f"a{char}b") for char in "+,-.0159")
+        assert not compile_glob("/a[!x]b").fullmatch("a/b")
+
+    def test_no_glob_makes_matching_explode(self):
+        assert not compile_glob("*a" * 20 + "b").fullmatch("a" * 2000)
+        assert not compile_glob("**/a/" * 20 + "b").fullmatch("/".join("a" * 500))
+
+    @pytest.mark.parametrize("glob", ["", "./", "[b-a]", "[[:digit:]]", "[\\]]", "?" * MAX_REGEX_CHARACTERS])
+    def test_what_can_not_be_translated_is_an_error(self, glob):
+        with pytest.raises(UsageError, match="glob"):
+            glob_to_regex(glob)
+
+    def test_include_and_exclude(self):
+        globs = PathGlobs(("src", "*.md"), ("tests",))
+        assert path_matches(globs, "src/a.py")
+        assert path_matches(globs, "docs/a.md")
+        assert not path_matches(globs, "src/tests/a.py")
+        assert not path_matches(globs, "lib/a.py")
+        assert path_matches(PathGlobs(), "anything")
+
+
+class TestFields:
+    def test_every_field_is_of_the_chunk(self):
+        assert set(FILTERABLE_FIELDS) <= set(Chunk.__dataclass_fields__)
+
+    def test_an_unknown_field_is_named_with_those_that_exist(self):
+        with pytest.raises(UnknownName) as caught:
+            check_filters(Filters(excluded=(("colour", ("red",)),)))
+        assert (caught.value.name, caught.value.known) == ("colour", tuple(FILTERABLE_FIELDS))
+
+    def test_config_stands_for_its_family_only_for_languages(self):
+        assert set(accepted_values("language", ("config", "go"))) >= {"config", "go", "yaml", "java properties"}
+        assert accepted_values("language", ("yaml",)) == ("yaml",)
+        assert accepted_values("symbol_type", ("config",)) == ("config",)
+
+
+def chunk(**fields):
+    return Chunk("id", "repo", "a.py", "blob", "python", "function", 1, 1, 0, 1, "x", "hash", **fields)
+
+
+class TestKeys:
+    @pytest.mark.parametrize(
+        ("qualified", "name"),
+        [
+            ("a.b.C", "c"),
+            ("a::b::C", "c"),
+            ("A#b", "b"),
+            ("pkg/Sub", "sub"),
+            ("A\\B", "b"),
+            ("solo", "solo"),
+            ("odd.", "odd."),
+        ],
+    )
+    def test_the_last_part_of_a_qualified_name(self, qualified, name):
+        assert symbol_keys(chunk(qualified_name=qualified)) == {name: 2}
+
+    def test_the_name_fits_best(self):
+        keys = symbol_keys(chunk(symbol_name="Get", qualified_name="a.Get", defines=("Get", "Other")))
+        assert keys == {"get": 3, "other": 1}
+
+    def test_tails_of_whole_segments(self):
+        assert path_tails("Shared/Store/Port.py") == ("port.py", "store/port.py", "shared/store/port.py")
+        assert path_tails("README") == ("readme",)
