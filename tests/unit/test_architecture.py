@@ -1,0 +1,77 @@
+"""The map of the code is true: its paths exist, the functions it names are there, and no room is missing."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("cli", "ingest", "opensearch", "search_api", "shared")
+PAGES = (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md")
+QUOTED = re.findall(r"`([^`\n]+)`", (ROOT / "ARCHITECTURE.md").read_text())
+PLACES = sorted({text for text in QUOTED if re.fullmatch(r"[\w./]+/[\w./]*(\.(py|json|md|toml):?[\w.]*)?", text)})
+# Tests that tell a story of a whole room, or of several modules.
+STORIES = {
+    "ingest/chunking/grammars/test_other_languages.py",
+    "ingest/files/test_start.py",
+    "ingest/run/test_pipeline_metrics.py",
+    "ingest/secrets/test_passwords.py",
+    "ingest/shared_import/test_shared_import.py",
+    "search_api/test_one_way_to_the_index.py",
+    "shared/store/embedded/test_processes.py",
+    "shared/store/embedded/test_query_plans.py",
+    "shared/versions/test_overlay_snapshots.py",
+}
+
+
+def rooms() -> Iterator[str]:
+    """Yield the folders of code, two and three levels deep."""
+    for part in PARTS:
+        for path in sorted((ROOT / part).glob("**/__init__.py")):
+            room = path.parent.relative_to(ROOT).as_posix()
+            if room != part:
+                yield room
+
+
+def names(tree: ast.Module) -> Iterator[str]:
+    """Yield what a module defines; a method after its class and a dot."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+            yield from (f"{node.name}.{part.name}" for part in node.body if isinstance(part, ast.FunctionDef))
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+
+
+def test_the_map_names_many_places():
+    assert len(PLACES) > 60
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_the_map_names_exists(place):
+    path, _, name = place.partition(":")
+    assert (ROOT / path).exists()
+    if name:
+        assert name in set(names(ast.parse((ROOT / path).read_text())))
+
+
+def test_every_room_is_on_the_map():
+    assert [room for room in rooms() if f"{room}/" not in PLACES] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_paths_of_code_in_the_docs_exist(page):
+    places = re.findall(rf"`((?:{'|'.join(PARTS)}|bench|tests|training)/[\w./]*)`", page.read_text())
+    assert [place for place in places if not (ROOT / place).exists()] == []
+
+
+def test_unit_tests_lie_where_the_code_lies_that_they_test():
+    lost = set()
+    for part in PARTS:
+        for path in (ROOT / "tests/unit" / part).rglob("test_*.py"):
+            place = path.relative_to(ROOT / "tests/unit")
+            if not (ROOT / place.parent / place.name.removeprefix("test_")).exists():
+                lost.add(place.as_posix())
+    assert lost == STORIES
