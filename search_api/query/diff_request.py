@@ -61,7 +61,7 @@ class DiffBody(RequestBody):
 
 
 def parse_diff(body: object) -> DiffRequest:
-    """Check a JSON body and return the request; raise as ``parse_request`` does."""
+    """Check a JSON body and return the request; raise the same errors as ``parse_request``."""
     for name in NOT_COMPARED:
         if isinstance(body, Mapping) and body.get(name) is not None:
             raise UsageError(f"the field '{name}' has no meaning in a comparison; leave it out")

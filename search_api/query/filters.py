@@ -11,7 +11,7 @@ from codequarry.shared.filters import BOOLEANS, FILTERABLE_FIELDS
 from codequarry.shared.model import KINDS_OF_FILE, SYMBOL_TYPES
 
 FilterValues = Mapping[str, tuple[str, ...]]
-# A longer list of files or repositories belongs in a setting.
+# Longer lists of files or repositories belong in a setting.
 MAX_FILTER_VALUES = 200
 
 VERSION_FILTERS: tuple[SpecifierKind, ...] = ("ref", "branch", "commit")
@@ -53,7 +53,7 @@ FILTERS_SCHEMA: dict[str, Any] = {
 
 
 def read_filters(value: object) -> FilterValues:
-    """Check the ``filters`` object: fields must be known, values strings, booleans or lists of these."""
+    """Return the checked ``filters`` object; raise UnknownName or UsageError for an invalid field or value."""
     if value is None:
         return MappingProxyType({})
     if not isinstance(value, Mapping):

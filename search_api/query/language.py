@@ -2,9 +2,9 @@
 
 An unknown filter is an error that names it; it is never ignored. But a query may also be code, so the rule for a filter
 is narrow. A filter stands at the start of a word (after an optional ``-``): two or more lower-case letters, one colon,
-and directly after it a value that does not begin with ``:``, ``/`` + ``/``, or a digit. So ``std::vector``, ``http://host``,
+and directly after it a value that does not begin with ``:``, ``//``, or a digit. So ``std::vector``, ``http://host``,
 ``localhost:8080`` and ``error: not found`` are text. An unknown filter is also text if the query has code punctuation
-or the value contains another colon (``urn:isbn:1``). Otherwise it is refused; in quotes it can be searched for.
+or the value contains another colon (``urn:isbn:1``). Otherwise it is refused; quotes make it searchable text.
 """
 
 import re
@@ -112,7 +112,7 @@ def _is_regex(match: re.Match[str]) -> bool:
 
 
 def _is_plain_text(value: str) -> bool:
-    """Return whether no filter has such a value: ports, line numbers, versions, paths, names with more colons."""
+    """Return whether a value is too unlike a filter's: a port, line number, version, path, or a name with colons."""
     return value[0].isdigit() or value[0] in "/\\" or ":" in value
 
 

@@ -14,14 +14,14 @@ _PATH = re.compile(
 _URL = re.compile(r"(?<!\w)\w+://\S+")
 # A query with more names is pasted code: its words are searched, but further names are not looked up.
 MAX_NAMES = 16
-# The extension makes `util.go` a file, not the member `go` of `util`.
+# An extension makes `util.go` a file, not the member `go` of `util`.
 _EXTENSIONS = """
 c cc cfg clj cmake conf cpp cs css csv cxx dart ex exs fs go gradle h hpp hs htm html ini ipynb java js json jsx kt kts
 less lock lua m md mjs mm mod php pl proto ps1 py pyi rb rs rst scala scss sh sql sum svelte swift tf toml ts tsx txt
 vue xml yaml yml zig
 """
 EXTENSIONS = frozenset(_EXTENSIONS.split())
-# Longer text is pasted code; names are only read from its beginning.
+# Longer text is pasted code; names and paths are only read from its beginning.
 MAX_READ_CHARACTERS = 1_000
 # A query of this many words may be a name even if it looks like a plain word.
 MAX_BARE_NAME_WORDS = 1

@@ -40,8 +40,7 @@ class RepositoryVersion:
 class SearchRequest:
     """One search. ``filters`` has the accepted values of each field.
 
-    The search waits up to ``wait_ms`` until the index has ``min_commit``. ``rerank`` uses the second stage, if there is
-    one.
+    The search waits up to ``wait_ms`` until the index has ``min_commit``. ``rerank`` uses the second stage, if any.
     """
 
     query: str
@@ -79,7 +78,7 @@ CheckedFilters = Annotated[
     FilterValues,
     PlainValidator(read_filters),
     WithJsonSchema(FILTERS_SCHEMA),
-    Field(description="Fields of a hit. All must match; of several values any."),
+    Field(description="Fields of a hit. All must match; a list matches if any of its values does."),
 ]
 
 
@@ -96,7 +95,7 @@ class RepositoryVersionBody(RequestBody):
 
 def _read_repositories(entries: object) -> object:
     if not isinstance(entries, list | tuple):
-        return entries  # refused later: not a list
+        return entries  # not a list: the model refuses it
     return [RepositoryVersionBody.read(entry, where="repos") for entry in entries]
 
 

@@ -30,7 +30,7 @@ class Selection:
 
     @property
     def asks_for_kind(self) -> bool:
-        """Whether the caller chose kinds of files or paths: then no kind of file is weighed down."""
+        """Whether the caller chose kinds of files or paths: ranking then lowers no kind of file."""
         return bool(self.filters.paths.include) or any(
             name in ("kind_of_file", "symbol_type", "blob", "id") for name, _ in self.filters.terms
         )

@@ -132,7 +132,7 @@ def _short_form_table() -> dict[str, tuple[str, ...]]:
 
 
 SHORT_FORMS = _short_form_table()
-"""The synonyms of every word of the table."""
+"""Maps each word of the table to its synonyms."""
 
 # Shorter words have no useful inflections: "is", "id", "red".
 MIN_INFLECTED_CHARACTERS = 4

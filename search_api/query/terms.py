@@ -10,7 +10,7 @@ from codequarry.shared.identifiers import iter_tokens
 
 # A longer query is pasted code; more words would slow the engines without improving the ranking.
 MAX_GROUPS = 32
-# All index terms of a query, including other forms: each is looked up in five fields of the engine.
+# All index terms of a query, including other forms; the engine looks up each in five fields.
 MAX_TERMS = 96
 MAX_FORMS = 8
 _AROUND_WORDS = ".,;:!?()[]{}<>\"'`"
@@ -18,7 +18,7 @@ _AROUND_WORDS = ".,;:!?()[]{}<>\"'`"
 # The weight of another form of a word; the word itself has 1.
 INFLECTION_WEIGHT = 0.6
 SHORT_FORM_WEIGHT = 0.6
-# Two neighbouring words as one name (`read page`, `readPage`): added to the weights of the two words.
+# Two neighbouring words as one name (`read page`, `readPage`); this weight comes on top of those of the two words.
 JOINED_WEIGHT = 0.3
 
 
