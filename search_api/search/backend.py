@@ -1,4 +1,4 @@
-"""The store, the embedder and the engine of one process, opened at their first use."""
+"""The store, embedder and search engine of one process, opened on first use."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,7 +23,7 @@ from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.telemetry.logs import logger
 
-# A model that can't be used is looked for again after so long: a package was installed, a server came up.
+# Seconds until a model that could not be used is tried again: a package may be installed, or a server up, by then.
 RETRY_SECONDS = 30.0
 
 
@@ -32,7 +32,7 @@ log = logger("codequarry.api")
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """What was opened last, and when; ``index`` is None where the store was given."""
+    """The engine opened last, and when; ``index`` is None if the caller passed the store."""
 
     engine: SearchEngine
     index: OpenIndex | None = None
@@ -40,10 +40,10 @@ class _Opened:
 
 
 class Backend:
-    """Opens what a search needs once, and tries again on the next request where that failed.
+    """Opens what a search needs once; if that fails, the next request tries again.
 
-    When a migration has put another edition in the index's place, the next request opens that one; those that run
-    finish on the old one. A worker process must open its own: connections and files are not shared across a fork.
+    After a migration switches editions, the next request opens the new edition; running requests finish on the old
+    one. Each worker process needs its own backend: connections and files are not shared across a fork.
     """
 
     def __init__(
@@ -53,62 +53,62 @@ class Backend:
         embedder: Embedder | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Search the index of ``settings``, or a ``store`` with the ``embedder`` that made it."""
+        """Search the index of ``settings``, or a given ``store`` with the ``embedder`` of its vectors."""
         self.settings = settings
         self._clock = clock
         self._lock = Lock()
         self._editions: Editions | None = None
-        # One for all editions: its model has nothing to do with theirs.
+        # All editions share it: its model is independent of theirs.
         self._second = second_stage(settings)
         given = SearchEngine(store, embedder, settings, second=self._second) if store and embedder else None
         self._opened = _Opened(given) if given else None
-        self._left: list[tuple[float, OpenIndex]] = []
+        self._retired: list[tuple[float, OpenIndex]] = []
 
     def engine(self, deadline: Deadline | None = None) -> SearchEngine:
-        """Return the engine over the edition that is active now; StoreUnavailable if the store does not answer.
+        """Return the engine over the active edition; raise StoreUnavailable if the store does not answer.
 
-        Its requests to the store end by ``deadline``; without one they wait as long as a run does.
+        Its requests to the store end by ``deadline``; without a deadline they wait as long as an indexing run does.
         """
         opened = self._opened
-        # Without the lock: a request that finds the store gone keeps no other waiting.
+        # Checked without the lock, so that a request to an unreachable store does not block others.
         is_current = opened is not None and not self._is_outdated(opened, deadline)
-        if opened is not None and is_current and not self._left:
+        if opened is not None and is_current and not self._retired:
             return opened.engine.within(deadline)
         # Requests wait here while another thread opens the store; the wait ends when the first of them times out.
         with self._lock:
-            self._close_left()
+            self._close_retired()
             if self._opened is None:
                 return self._open(deadline or Deadline()).within(deadline)
             if self._opened is opened and not is_current:
-                return self._open_anew(opened, deadline or Deadline()).within(deadline)
+                return self._reopen(opened, deadline or Deadline()).within(deadline)
             return self._opened.engine.within(deadline)
 
     def seen_by(self, principal: Principal, deadline: Deadline | None = None) -> SearchEngine:
-        """Return the engine as it answers a principal; what ``engine`` returns answers the owner."""
+        """Return the engine limited to what a principal may see; ``engine`` returns that of the owner."""
         return self.engine(deadline).seen_by(principal)
 
     def search(self, request: SearchRequest, principal: Principal, deadline: Deadline | None = None) -> SearchAnswer:
-        """Answer a request; one that waited for a commit while the index moved asks the other edition for it."""
+        """Answer a request; if the index moves while it waits for a commit, search the new edition."""
         try:
             return self.seen_by(principal, deadline).search(request)
         except IndexMoved:
             return self.seen_by(principal, deadline).search(request)
 
     def checks(self, deadline: Deadline | None = None) -> dict[str, str]:
-        """Return ``ok`` for each part, or that it is unavailable."""
+        """Return for each part ``ok`` or that it is unavailable."""
         try:
             engine = self.engine(deadline)
             read_head(engine.store)
         except CodequarryError as error:
-            # Probes need no key: where the store is, and what is wrong with it, is for the log.
+            # Probes need no key, so the store's address and error only go to the log.
             log.warning("not ready", detail=str(error))
             return {"store": "unavailable"}
-        return {"store": "ok", "embedding": "ok" if engine.embeds else "unavailable: searches go on lexically"}
+        return {"store": "ok", "embedding": "ok" if engine.embeds else "unavailable: searches use words only"}
 
     def close(self) -> None:
-        """Give back what was opened."""
+        """Close everything that was opened."""
         with self._lock:
-            for index in (self._opened.index if self._opened else None, *(left for _, left in self._left)):
+            for index in (self._opened.index if self._opened else None, *(index for _, index in self._retired)):
                 if index is not None:
                     index.close()
             if self._editions is not None:
@@ -116,7 +116,7 @@ class Backend:
             if self._second is not None:
                 self._second.close()
             self._editions = self._opened = None
-            self._left = []
+            self._retired = []
 
     def _is_outdated(self, opened: _Opened, deadline: Deadline | None) -> bool:
         editions = self._editions
@@ -124,16 +124,16 @@ class Backend:
             return False
         if opened.index.degraded and self._clock() - opened.at >= RETRY_SECONDS:
             return True
-        # A pointer that can't be read says nothing; whether the store answers, the request itself will find out.
+        # If the pointer can't be read, keep the engine: the request itself finds out whether the store answers.
         with suppress(CodequarryError):
             return editions.within(deadline).active() != opened.index.edition
         return False
 
-    def _open_anew(self, opened: _Opened, deadline: Deadline) -> SearchEngine:
+    def _reopen(self, opened: _Opened, deadline: Deadline) -> SearchEngine:
         try:
             return self._open(deadline)
         except CodequarryError:
-            # The edition that is open answers until the other one can be opened; who waited here does not try it too.
+            # The open edition answers until the new edition opens. The new record keeps waiting requests from trying.
             self._opened = replace(opened, at=self._clock())
             return opened.engine
 
@@ -148,24 +148,24 @@ class Backend:
             index.close()
             raise
         if self._opened is not None and self._opened.index is not None:
-            self._left.append((self._clock() + self.settings.retention.grace_seconds, self._opened.index))
-        # Each request gives the store a deadline of its own.
+            self._retired.append((self._clock() + self.settings.retention.grace_seconds, self._opened.index))
+        # Each request gives the store its own deadline.
         store = index.store.within(None)
         engine = SearchEngine(store, index.embedder, self.settings, index.degraded, self._second)
         self._opened = _Opened(engine, index, self._clock())
         return engine
 
-    def _close_left(self) -> None:
-        """Close what no request uses any more."""
+    def _close_retired(self) -> None:
+        """Close the old editions whose grace period is over."""
         now = self._clock()
-        for due, index in self._left:
+        for due, index in self._retired:
             if due <= now:
                 index.close()
-        self._left = [(due, index) for due, index in self._left if due > now]
+        self._retired = [(due, index) for due, index in self._retired if due > now]
 
 
 def _bind(store: DocumentStore) -> None:
-    """Bind what an older version wrote; a store that may only be read is searched as it is, and unbound grants wait."""
+    """Bind grants that an older version wrote; in a read-only store they stay unbound."""
     try:
         bind_index(store)
     except StoreError as error:

@@ -1,4 +1,4 @@
-"""Two versions compared by one question: what was added, removed, moved or changed among the hits."""
+"""Comparison of two versions by one query: which hits were added, removed, moved or changed."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,13 +24,13 @@ from codequarry.shared.errors import NotIndexed
 from codequarry.shared.model import INDEXED, Chunk
 from codequarry.shared.versions.head import Head
 
-# The hits of each version that are looked at, best first: what is further down has little to do with the question.
+# The number of best hits compared in each version; those further down have little to do with the query.
 DEPTH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What became of one piece of code between two versions; None where a version does not have it."""
+    """What happened to one piece of code; ``before`` or ``after`` is None if that version does not have it."""
 
     change: Change
     score: float
@@ -39,14 +39,14 @@ class _Found:
 
     @property
     def chunk(self) -> Chunk:
-        """The piece as it is now, or as it was."""
+        """The new chunk, or the old one if it was removed."""
         chunk = self.after or self.before
-        assert chunk is not None, "it is in one of the versions"
+        assert chunk is not None, "the code is in at least one version"
         return chunk
 
 
 def compare(engine: SearchEngine, request: DiffRequest) -> ComparisonAnswer:
-    """Answer a comparison; errors as ``SearchEngine.search``, and NotIndexed where no repository has both versions."""
+    """Answer a comparison; raise as ``SearchEngine.search``, and NotIndexed if no repository has both versions."""
     started = perf_counter()
     plan = make_plan(request.search)
     before, after = _located(engine, plan, request)
@@ -57,11 +57,11 @@ def compare(engine: SearchEngine, request: DiffRequest) -> ComparisonAnswer:
     for repo in sorted({*old, *new}):
         sides = _side(engine, before, repo), _side(engine, after, repo)
         found += _differences(*sides, old.get(repo, {}), new.get(repo, {}))
-    counts = Counter(one.change for one in found)
-    wanted = [one for one in found if request.all or one.change != "unchanged"]
+    counts = Counter(match.change for match in found)
+    wanted = [match for match in found if request.all or match.change != "unchanged"]
     shown = _cut(sorted(wanted, key=_order), request.search.top_k, request.search.max_per_file)
     return ComparisonAnswer(
-        results=tuple(_difference(one, before, after) for one in shown),
+        results=tuple(_difference(match, before, after) for match in shown),
         counts={change: counts[change] for change in CHANGES},
         freshness=(*_freshness(engine, before), *_freshness(engine, after)),
         degraded=() if vector is not None else engine.without_embedding,
@@ -71,7 +71,7 @@ def compare(engine: SearchEngine, request: DiffRequest) -> ComparisonAnswer:
 
 
 def _located(engine: SearchEngine, plan: QueryPlan, request: DiffRequest) -> tuple[Located, Located]:
-    """Return both versions as of one head document, each in the repositories that have both."""
+    """Return both versions as of one head document, limited to the repositories that have both."""
     head = engine.head()
     names = plan.selection.repos
     both: list[Located] = []
@@ -79,8 +79,10 @@ def _located(engine: SearchEngine, plan: QueryPlan, request: DiffRequest) -> tup
         both.append(_at(engine, plan, head, text, names))
     names = tuple(sorted(both[0].scope.views.keys() & both[1].scope.views.keys()))
     if not names:
-        one, other = (", ".join(sorted(found.scope.views)) for found in both)
-        raise NotIndexed(f"no repository has both: '{request.before}' is in {one}, '{request.after}' in {other}")
+        olds, news = (", ".join(sorted(found.scope.views)) for found in both)
+        raise NotIndexed(
+            f"no repository has both versions: '{request.before}' is in {olds}, '{request.after}' is in {news}"
+        )
     before, after = (_at(engine, plan, head, text, names) for text in (request.before, request.after))
     return before, after
 
@@ -93,7 +95,7 @@ def _at(engine: SearchEngine, plan: QueryPlan, head: Head, text: str, names: tup
 
 
 ScoredChunks = dict[str, tuple[float, Chunk]]
-"""Hits of one version of one repository: score and chunk by the chunk's id."""
+"""Hits in one version of one repository: score and chunk by chunk id."""
 
 
 def _hits(engine: SearchEngine, plan: QueryPlan, found: Located, vector: Vector | None) -> dict[str, ScoredChunks]:
@@ -109,48 +111,45 @@ def _side(engine: SearchEngine, found: Located, repo: str) -> Side:
 
 
 def _differences(before: Side, after: Side, old: ScoredChunks, new: ScoredChunks) -> Iterator[_Found]:
-    """Yield what became of every hit of either version, each piece of code once."""
-    pairs = [
-        *_matched(after, before, new, turned=True),
-        *_matched(before, after, old, turned=False),
-    ]
+    """Yield what happened to each hit of either version, each piece of code once."""
+    pairs = [*_matched(after, before, new, reverse=True), *_matched(before, after, old, reverse=False)]
     seen: dict[tuple[object, ...], _Found] = {}
-    for one in sorted(pairs, key=lambda one: -one.score):
-        seen.setdefault(_key(one), one)
+    for match in sorted(pairs, key=lambda match: -match.score):
+        seen.setdefault(_key(match), match)
     yield from seen.values()
 
 
-def _key(one: _Found) -> tuple[object, ...]:
-    """Return what is the same where one piece of code was found from both sides."""
-    if one.change == "unchanged":
-        return one.change, one.chunk.path, one.chunk.text.strip()
-    return one.change, one.before and one.before.id, one.after and one.after.id
+def _key(match: _Found) -> tuple[object, ...]:
+    """Return a key that is equal for the same piece of code found from both sides."""
+    if match.change == "unchanged":
+        return match.change, match.chunk.path, match.chunk.text.strip()
+    return match.change, match.before and match.before.id, match.after and match.after.id
 
 
-def _matched(here: Side, there: Side, hits: ScoredChunks, *, turned: bool) -> Iterator[_Found]:
-    """Yield what the hits of one version are in the other; ``turned`` where ``here`` is the newer one."""
+def _matched(here: Side, there: Side, hits: ScoredChunks, *, reverse: bool) -> Iterator[_Found]:
+    """Yield the change of each hit of ``here`` against ``there``; ``reverse`` if ``here`` is the newer version."""
     same_files = _same_files(here, there, {chunk.path for _, chunk in hits.values()})
     absent: list[tuple[float, Chunk]] = []
     for score, chunk in hits.values():
         if chunk.path in same_files or is_unchanged(chunk, there):
             yield _Found("unchanged", score, chunk, chunk)
         elif other := same_place(chunk, there):
-            yield _pair("changed", score, chunk, other, turned=turned)
+            yield _pair("changed", score, chunk, other, reverse=reverse)
         else:
             absent.append((score, chunk))
     moved = moved_from([chunk for _, chunk in absent], here, there)
     for score, chunk in absent:
         if other := moved.get(chunk.id):
-            yield _pair("moved", score, chunk, other, turned=turned)
-        elif turned:
+            yield _pair("moved", score, chunk, other, reverse=reverse)
+        elif reverse:
             yield _Found("added", score, None, chunk)
         else:
             yield _Found("removed", score, chunk, None)
 
 
 def _same_files(here: Side, there: Side, paths: set[str]) -> set[str]:
-    """Return the paths whose file is the very same in both versions."""
-    one, other = (
+    """Return the paths whose file is identical in both versions."""
+    files, others = (
         {
             (file.path, file.blob)
             for file in side.store.files(side.view.snapshot(side.hidden), paths)
@@ -158,40 +157,40 @@ def _same_files(here: Side, there: Side, paths: set[str]) -> set[str]:
         }
         for side in (here, there)
     )
-    return {path for path, _ in one & other}
+    return {path for path, _ in files & others}
 
 
-def _pair(change: Change, score: float, chunk: Chunk, other: Chunk, *, turned: bool) -> _Found:
-    return _Found(change, score, other, chunk) if turned else _Found(change, score, chunk, other)
+def _pair(change: Change, score: float, chunk: Chunk, other: Chunk, *, reverse: bool) -> _Found:
+    return _Found(change, score, other, chunk) if reverse else _Found(change, score, chunk, other)
 
 
-def _order(one: _Found) -> tuple[float, str, str, int, str]:
-    chunk = one.chunk
-    return -one.score, chunk.repo, chunk.path, chunk.start_line, one.change
+def _order(match: _Found) -> tuple[float, str, str, int, str]:
+    chunk = match.chunk
+    return -match.score, chunk.repo, chunk.path, chunk.start_line, match.change
 
 
 def _cut(found: Sequence[_Found], top_k: int, max_per_file: int) -> list[_Found]:
-    """Return the best, at most ``max_per_file`` of a file as long as others fill the answer."""
+    """Return the best ``top_k``; more than ``max_per_file`` of a file only if other files can't fill the answer."""
     crowding: Counter[tuple[str, str]] = Counter()
     turns: list[tuple[int, _Found]] = []
-    for one in found:
-        place = (one.chunk.repo, one.chunk.path)
+    for match in found:
+        place = (match.chunk.repo, match.chunk.path)
         crowding[place] += 1
-        turns.append((max(0, crowding[place] - max_per_file), one))
+        turns.append((max(0, crowding[place] - max_per_file), match))
     chosen = sorted(turns, key=lambda turn: turn[0])[:top_k]
-    return sorted((one for _, one in chosen), key=_order)
+    return sorted((match for _, match in chosen), key=_order)
 
 
-def _difference(one: _Found, before: Located, after: Located) -> Difference:
-    chunk = one.chunk
+def _difference(match: _Found, before: Located, after: Located) -> Difference:
+    chunk = match.chunk
     return Difference(
-        change=one.change,
-        score=one.score,
+        change=match.change,
+        score=match.score,
         repo=chunk.repo,
         path=chunk.path,
         symbol=chunk.qualified_name or chunk.symbol_name,
-        before=_at_version(one.before, before),
-        after=_at_version(one.after, after),
+        before=_at_version(match.before, before),
+        after=_at_version(match.after, after),
     )
 
 

@@ -1,4 +1,4 @@
-"""What became of a chunk in another version: still there, changed, moved, or gone. Asked of the store, not of ranks."""
+"""The counterpart of a chunk in another version: unchanged, changed, moved or gone. Read from the store, not ranks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,17 +8,17 @@ from codequarry.search_api.versions.views import View
 from codequarry.shared.model import Chunk, Filters
 from codequarry.shared.store.port import RowReader
 
-# Chunks that no name tells apart are the same piece of a file in two versions when so many of their lines are the same.
+# Two chunks without names are the same piece of a file in two versions if at least this share of their lines is equal.
 MIN_LIKENESS = 0.25
-# Texts and names that many chunks share are no sign of a move; of these the first are looked at.
+# A text or name that many chunks share is no sign of a move, so only the first chunks are considered.
 MAX_COPIES = 50
-# Chunks that one lookup by names or hashes returns at most; those of some hundred hits are far fewer.
+# Maximum number of chunks in one lookup by names or hashes; a few hundred hits need far fewer.
 MAX_LOOKED_UP = 1_000
 
 
 @dataclass(slots=True)
 class Side:
-    """One version of one repository, with what was looked up in it."""
+    """One version of one repository, with a cache of what was read from it."""
 
     store: RowReader
     view: View
@@ -27,23 +27,23 @@ class Side:
     _texts: dict[str, str] = field(default_factory=dict)
 
     def chunks(self, path: str) -> Sequence[Chunk]:
-        """Return the chunks of a file, none where it is not there."""
+        """Return the chunks of a file, none if it does not exist."""
         if path not in self._chunks:
             self._chunks[path] = self.store.chunks(self.view.snapshot(self.hidden), path, self.view.repo)
         return self._chunks[path]
 
     def text(self, path: str) -> str:
-        """Return the text of a file, empty where it is not there."""
+        """Return the text of a file, empty if it does not exist."""
         if path not in self._texts:
             self._texts[path] = "".join(join_lines(self.chunks(path)))
         return self._texts[path]
 
     def holds(self, chunk: Chunk) -> bool:
-        """Tell whether the file has the chunk's lines, one after the other, however it was cut."""
+        """Return whether the file contains the chunk's lines in a row, whatever its chunk boundaries."""
         return _as_lines(chunk.text) in _as_lines(self.text(chunk.path))
 
     def with_values(self, name: str, values: Iterable[str]) -> list[Chunk]:
-        """Return the chunks of this version whose field ``name`` has one of ``values``, the first of very many."""
+        """Return up to ``MAX_LOOKED_UP`` chunks whose field ``name`` has one of ``values``."""
         wanted = tuple(sorted(set(values)))
         if not wanted:
             return []
@@ -52,76 +52,76 @@ class Side:
 
 
 def _as_lines(text: str) -> str:
-    """Return a text in which only whole lines of another are found."""
+    """Return a text in a form whose substrings, in the same form, are whole lines."""
     lines = text.strip("\n")
     return f"\n{lines}\n" if lines else ""
 
 
 def is_unchanged(chunk: Chunk, other: Side) -> bool:
-    """Tell whether the other version has the chunk's text at its path, on whatever lines and however cut."""
+    """Return whether the other version has the chunk's text at its path, on any lines."""
     return other.holds(chunk)
 
 
 def same_place(chunk: Chunk, other: Side) -> Chunk | None:
-    """Return what stands in the other version at the chunk's path for it: its symbol, or the text most like it."""
+    """Return the counterpart at the same path in the other version: the same symbol, or the most similar text."""
     there = other.chunks(chunk.path)
     if chunk.qualified_name:
         return _named(chunk, there)
     if names := set(chunk.defines):
-        shared = [(len(names & set(one.defines)), -one.ordinal, one) for one in there if names & set(one.defines)]
+        shared = [(len(names & set(near.defines)), -near.ordinal, near) for near in there if names & set(near.defines)]
         return max(shared, key=lambda item: item[:2])[2] if shared else None
     alike = [
-        (_likeness(chunk.text, one.text), -one.ordinal, one)
-        for one in there
-        if one.symbol_type == chunk.symbol_type and not one.qualified_name
+        (_likeness(chunk.text, near.text), -near.ordinal, near)
+        for near in there
+        if near.symbol_type == chunk.symbol_type and not near.qualified_name
     ]
     best = max(alike, default=None, key=lambda item: item[:2])
     return best[2] if best and best[0] >= MIN_LIKENESS else None
 
 
 def _named(chunk: Chunk, there: Iterable[Chunk]) -> Chunk | None:
-    """Return the chunk of the same declaration, the part most like it where it was split."""
-    fitting = [one for one in there if _declares(one, chunk)]
-    # Parts of a split declaration are cut anew when it changes: the text, not the number, tells which is which.
-    return max(fitting, key=lambda one: (_likeness(chunk.text, one.text), -one.ordinal), default=None)
+    """Return the chunk of the same declaration, or the most similar part if it was split."""
+    fitting = [other for other in there if _declares(other, chunk)]
+    # A changed declaration is split at other lines, so its parts are matched by text, not by number.
+    return max(fitting, key=lambda other: (_likeness(chunk.text, other.text), -other.ordinal), default=None)
 
 
-def _declares(one: Chunk, chunk: Chunk) -> bool:
-    if one.qualified_name:
-        return (one.qualified_name, one.symbol_type) == (chunk.qualified_name, chunk.symbol_type)
-    # Small neighbours are grouped: the group defines it then.
-    return chunk.symbol_name is not None and chunk.symbol_name in one.defines
+def _declares(other: Chunk, chunk: Chunk) -> bool:
+    if other.qualified_name:
+        return (other.qualified_name, other.symbol_type) == (chunk.qualified_name, chunk.symbol_type)
+    # Small neighbours share a chunk, which then defines the symbol.
+    return chunk.symbol_name is not None and chunk.symbol_name in other.defines
 
 
-def _likeness(one: str, other: str) -> float:
-    """Return how many of the lines of both texts are the same, 0 to 1: in time that grows with the texts alone."""
-    lines, others = ({line.strip() for line in text.split("\n")} - {""} for text in (one, other))
+def _likeness(first: str, second: str) -> float:
+    """Return the share of lines that both texts have, 0 to 1, in time linear in their length."""
+    lines, others = ({line.strip() for line in text.split("\n")} - {""} for text in (first, second))
     return len(lines & others) / max(1, len(lines | others))
 
 
 def moved_from(chunks: Sequence[Chunk], here: Side, there: Side) -> Mapping[str, Chunk]:
-    """Return for each chunk (by id) that moved what it is in the other version, at the path that it has there.
+    """Return for each chunk of ``here`` that moved, by id, its counterpart at another path of ``there``.
 
-    It has the same text, or is the same declaration, at a path where this version has it no more: a name that still
-    stands where it stood, as ``main`` does, did not move.
+    The counterpart has the same text or declaration, and ``here`` lacks it at that path. A name that both versions have
+    there, such as ``main``, did not move.
     """
     texts = there.with_values("content_hash", (chunk.content_hash for chunk in chunks))
     names = there.with_values("qualified_name", (chunk.qualified_name for chunk in chunks if chunk.qualified_name))
     moved: dict[str, Chunk] = {}
     for chunk in chunks:
-        same_text = [one for one in texts if one.content_hash == chunk.content_hash]
+        same_text = [other for other in texts if other.content_hash == chunk.content_hash]
         same_name = [
-            one
-            for one in names
-            if (one.qualified_name, one.symbol_type, one.language, one.symbol_part)
+            other
+            for other in names
+            if (other.qualified_name, other.symbol_type, other.language, other.symbol_part)
             == (chunk.qualified_name, chunk.symbol_type, chunk.language, chunk.symbol_part)
         ]
-        left = [one for one in (*same_text, *same_name)[:MAX_COPIES] if one.path != chunk.path and _left(one, here)]
-        if left:
-            moved[chunk.id] = left[0]
+        copies = [other for other in (*same_text, *same_name)[:MAX_COPIES] if other.path != chunk.path]
+        if absent := [other for other in copies if _is_absent(other, here)]:
+            moved[chunk.id] = absent[0]
     return moved
 
 
-def _left(chunk: Chunk, version: Side) -> bool:
-    """Tell whether a version has neither the chunk's text nor its declaration at its path."""
+def _is_absent(chunk: Chunk, version: Side) -> bool:
+    """Return whether a version has neither the chunk's text nor its declaration at its path."""
     return not version.holds(chunk) and (not chunk.qualified_name or _named(chunk, version.chunks(chunk.path)) is None)

@@ -1,4 +1,4 @@
-"""A sealed cursor: which page of which query comes next, over which state of the index."""
+"""Sealed paging cursors: the next page of a query over one state of the index."""
 
 import json
 import secrets
@@ -12,26 +12,25 @@ from codequarry.shared.errors import Conflict, StoreError, UsageError
 from codequarry.shared.store.port import DocumentStore
 
 VERSION = 1
-# No honest cursor is longer: it holds three numbers, two hashes, the transactions that were open, and a second stage's
-# scores.
+# More than any genuine cursor needs for three numbers, two hashes, the open transactions and a second stage's scores.
 MAX_CHARACTERS = 20_000
 _HASH_CHARACTERS = 16
 KEY_DOCUMENT = "seal-key"
 KEY_BYTES = 32
-# The length of a text says something of it too, as how many transactions are open: it is only told so roughly.
+# Texts are padded to blocks, because their length would reveal, for example, how many transactions are open.
 _BLOCK_BYTES = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """Seals text for one caller; ``whose`` is its principal's name."""
+    """Encrypts text for one caller; ``whose`` is the name of the principal."""
 
     key: bytes = field(repr=False)
     whose: str
 
     def close(self, text: str) -> str:
         """Return sealed text for a URL or a header."""
-        # Imported where it is needed: it takes 20 ms, and most commands seal nothing.
+        # Imported here because it takes 20 ms and most commands seal nothing.
         from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
         plain = text.encode()
@@ -39,27 +38,26 @@ class Seal:
         return urlsafe_b64encode(AESSIV(self.key).encrypt(plain, [self.whose.encode()])).decode().rstrip("=")
 
     def open(self, sealed: str) -> str:
-        """Return what was sealed, spaces at its end aside; ValueError for anything else."""
+        """Return the sealed text without trailing spaces; raise ValueError for anything else."""
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
         if not sealed.isascii():
-            raise ValueError("not sealed here")
+            raise ValueError("not sealed by this index")
         body = urlsafe_b64decode(sealed + "=" * (-len(sealed) % 4))
         try:
             return AESSIV(self.key).decrypt(body, [self.whose.encode()]).decode().rstrip(" ")
         except InvalidTag as error:
-            raise ValueError("not sealed here, or for somebody else") from error
+            raise ValueError("not sealed by this index for this principal") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
     """The next page of a search.
 
-    ``as_of`` is what the first page saw of the head document, so that every later page sees the same rows
-    whatever is published meanwhile; ``query`` and ``timelines`` are hashes that tell a cursor of another search, and
-    of a repository that was rebuilt since. ``second`` is what a second stage said: it may say other things, or nothing,
-    when it is asked again.
+    ``as_of`` is the state of the first page, so that later pages see the same rows whatever is published meanwhile.
+    The hash ``query`` detects a cursor of another search, ``timelines`` a repository that was rebuilt since. ``second``
+    keeps the second stage's scores, because another call may give other scores or none.
     """
 
     page: int
@@ -70,12 +68,12 @@ class Cursor:
 
 
 def digest(*parts: object) -> str:
-    """Return a short hash of values that have one way to be written as JSON."""
+    """Return a short hash of values that have exactly one JSON form."""
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_HASH_CHARACTERS]
 
 
 def encode_cursor(cursor: Cursor, seal: Seal) -> str:
-    """Return the cursor as text that only its owner can use: its numbers tell how much goes on in the whole index."""
+    """Return the sealed cursor; unsealed, its numbers would reveal activity in the whole index."""
     body = [VERSION, cursor.page, cursor.as_of.at, list(cursor.as_of.open), cursor.query, cursor.timelines]
     if cursor.second is not None:
         body.append([cursor.second.weight, dict(cursor.second.scores), cursor.second.warning])
@@ -83,7 +81,7 @@ def encode_cursor(cursor: Cursor, seal: Seal) -> str:
 
 
 def decode_cursor(text: str, seal: Seal) -> Cursor:
-    """Read what ``encode_cursor`` wrote for the same caller; UsageError for anything else."""
+    """Read a cursor that ``encode_cursor`` wrote for the same caller; raise UsageError for anything else."""
     try:
         if len(text) > MAX_CHARACTERS:
             raise ValueError
@@ -93,14 +91,14 @@ def decode_cursor(text: str, seal: Seal) -> Cursor:
             raise ValueError
         scores = SecondScores(*second[0]) if second else None
     except (ValueError, TypeError, RecursionError):
-        raise UsageError("the cursor is not one that this service gave; leave it out to begin anew") from None
+        raise UsageError("the cursor is invalid or was issued to another caller; omit it to start again") from None
     return Cursor(page, AsOf(at, tuple(still_open)), str(query), str(timelines), scores)
 
 
 def seal_key(store: DocumentStore) -> bytes:
-    """Return the key that all processes of an index share, made at its first use.
+    """Return the key that all processes of an index share, created on first use.
 
-    Where it can't be written, as by an account that only reads, this process has one of its own.
+    If it can't be written, for example by a read-only account, return a key for this process only.
     """
     made = secrets.token_bytes(KEY_BYTES)
     known = store.read_document(KEY_DOCUMENT)

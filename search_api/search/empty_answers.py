@@ -9,17 +9,17 @@ from codequarry.search_api.query.plan import QueryPlan
 from codequarry.search_api.versions.freshness import RepositoryState
 from codequarry.shared.model import Candidate, Filters, PathGlobs
 
-# How alike a suggested name must be to what was asked (difflib's ratio).
+# Minimum similarity of a suggested name to the name or word in the query (difflib's ratio).
 MIN_LIKENESS = 0.75
 MAX_SUGGESTIONS = 3
 
 CountMatches = Callable[[Filters], int]
-"""Return how many chunks in scope fit filters."""
+"""Return how many chunks in scope match the filters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Emptiness:
-    """The reason why nothing was found, and a suggestion where there is one."""
+    """The reason why nothing was found, and a suggestion if there is one."""
 
     reason: str
     suggestion: str | None = None
@@ -28,12 +28,12 @@ class Emptiness:
 def why_empty(
     plan: QueryPlan, states: Sequence[RepositoryState], near: Iterable[Candidate], count: CountMatches
 ) -> Emptiness:
-    """Return why nothing was found, the first of the possible reasons from the outside in."""
+    """Return why nothing was found: the first reason that applies, from repositories to filters to words."""
     importing = [state for state in states if state.state == IMPORTING]
     ready = [state for state in states if state.indexed_commit]
     if importing and not ready:
         far = ", ".join(f"{state.name} {state.percent or 0} %" for state in importing)
-        return Emptiness(f"importing: {far}", "ask again when the import is done")
+        return Emptiness(f"importing: {far}", "search again when the import is done")
     if not states and plan.selection.excluded_repos:
         return Emptiness(f"filter leaves nothing: repo is not {', '.join(plan.selection.excluded_repos)}")
     if not ready:
@@ -49,10 +49,10 @@ def why_empty(
 
 
 def _blame(filters: Filters, count: CountMatches) -> str:
-    """Name the filters that leave nothing by themselves, or say that only together they do."""
-    alone = dict(_single_filters(filters))
-    guilty = [shown for shown, single in alone.items() if not count(single)]
-    return "; ".join(guilty) if guilty else "only together: " + "; ".join(alone)
+    """Name the filters that each match nothing, or all filters if only their combination matches nothing."""
+    singles = dict(_single_filters(filters))
+    guilty = [shown for shown, single in singles.items() if not count(single)]
+    return "; ".join(guilty) if guilty else "only together: " + "; ".join(singles)
 
 
 def _single_filters(filters: Filters) -> Iterable[tuple[str, Filters]]:
@@ -67,7 +67,7 @@ def _single_filters(filters: Filters) -> Iterable[tuple[str, Filters]]:
 
 
 def did_you_mean(plan: QueryPlan, near: Iterable[Candidate]) -> str | None:
-    """Return names among candidates that look like the names or words of the query."""
+    """Return a suggestion with symbols of the candidates that resemble names or words of the query."""
     known: dict[str, str] = {}
     for candidate in near:
         chunk = candidate.chunk

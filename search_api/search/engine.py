@@ -39,17 +39,17 @@ from codequarry.shared.versions.head import Head
 __all__ = ["SearchAnswer", "SearchEngine", "SearchRequest", "parse_request"]
 
 DEGRADED_EMBEDDING = "embedding"
-# A model that did not answer is asked again after so long, by one search; the others go on lexically at once.
+# Seconds before one search retries a model that failed; the other searches use words only meanwhile.
 MODEL_LEFT_ALONE_SECONDS = 5.0
-# What a query may take (embedding/patience.py), and a little more.
+# Slightly more than a query may take (embedding/patience.py).
 MODEL_LONGEST_SECONDS = 12.0
-# Paging is for looking on, not for reading out an index: the pool of candidates ends it sooner in most searches.
+# Paging is for browsing results, not for exporting the index; most searches run out of candidates earlier.
 MAX_PAGES = 50
 
 
 @dataclass(slots=True)
 class _Stopwatch:
-    """Milliseconds of each stage of one search."""
+    """Measures the milliseconds of each stage of one search."""
 
     stages: dict[str, float] = field(default_factory=dict)
 
@@ -65,7 +65,7 @@ class _Stopwatch:
 
 @dataclass(slots=True)
 class _Health:
-    """What the engines of one store share: what one request finds out is known to the next."""
+    """State that the engines of one store share, so that each request knows what earlier ones found."""
 
     embeds: bool
     seal_key: bytes | None = None
@@ -73,9 +73,9 @@ class _Health:
 
 
 class SearchEngine:
-    """Answers searches over one store with one embedder; safe to share between threads as far as these are.
+    """Answers searches over one store with one embedder; as thread-safe as these are.
 
-    It answers the owner, who sees everything; ``seen_by`` gives the engine of anybody else.
+    It answers the owner, who sees everything; ``seen_by`` returns the engine for another principal.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class SearchEngine:
         degraded: Sequence[str] = (),
         second: SecondStage | None = None,
     ) -> None:
-        """Search ``store`` with the model that made it; ``degraded`` says what is missing where that can't be used.
+        """Search ``store`` with the model of its vectors; ``degraded`` says what is missing if it can't be used.
 
-        A ``second`` stage is the caller's to close.
+        The caller closes the ``second`` stage.
         """
         self.store = store
         self.embedder = embedder
@@ -97,18 +97,18 @@ class SearchEngine:
         self._second = second
         self._roots = settings.api.local_roots
         self.waiting_places = WaitingPlaces(settings.api.threads)
-        # Vectors of another model than the query's would be compared without a word.
+        # Without this check, vectors of different models would be compared silently.
         self.catalog = Catalog(store, lambda store: check_identity(store, embedder, settings.embedding.model))
         self.deadline: Deadline | None = None
 
     def seen_by(self, principal: Principal) -> "SearchEngine":
-        """Return the same engine as it answers somebody else, who may see less."""
+        """Return the same engine limited to what ``principal`` may see."""
         seen = copy(self)
         seen.catalog = self.catalog.seen_by(principal)
         return seen
 
     def within(self, deadline: Deadline | None) -> "SearchEngine":
-        """Return the same engine for a request that must be answered by ``deadline``; None waits as a run does."""
+        """Return the same engine for a request with a ``deadline``; None waits as long as an indexing run does."""
         if deadline is self.deadline:
             return self
         bound = copy(self)
@@ -118,28 +118,28 @@ class SearchEngine:
         return bound
 
     def rest(self, seconds: float) -> None:
-        """Wait for something else than the store, which has the whole time again after that."""
+        """Wait for something other than the store, then give the store its full time again."""
         sleep(seconds)
         if self.deadline is not None:
             self.deadline.restart()
 
     def seal(self) -> Seal:
-        """Return what seals the text that the principal carries for the service."""
+        """Return the seal for text that the principal sends back, such as cursors."""
         if self._health.seal_key is None:
             self._health.seal_key = seal_key(self.store)
         return Seal(self._health.seal_key, self.catalog.principal.name)
 
     @property
     def embeds(self) -> bool:
-        """Tell whether the model answered when it was asked last."""
+        """Whether the last call of the model succeeded."""
         return self._health.embeds
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a request.
 
-        Raise UsageError (and its kinds) for what is wrong with it, NotIndexed for a repository or version that the
-        index does not have, NotReached where ``min_commit`` did not come in time, ModelMismatch where the index has
-        another model's vectors, StoreUnavailable where the engine does not answer. A failing embedder only degrades.
+        Raise UsageError (or a subclass) for an invalid request, NotIndexed for a repository or version that the index
+        does not have, NotReached if ``min_commit`` is not indexed in time, ModelMismatch if the index has vectors of
+        another model, StoreUnavailable if the store does not answer. A failing embedder only degrades the answer.
         """
         watch = _Stopwatch()
         with watch.stage("parse"):
@@ -154,7 +154,7 @@ class SearchEngine:
             recall = self.store.recall(recall_query(plan, scope.snapshot, vector)) if scope.views else Recall({})
         with watch.stage("rank"):
             ranked = ranked_matches(plan, recall)
-        second = cursor.second if cursor else self._scored_again(plan, found, ranked, watch)
+        second = cursor.second if cursor else self._second_scores(plan, found, ranked, watch)
         number = cursor.page if cursor else 0
         with watch.stage("answer"):
             ranked = blended(ranked, second) if second else ranked
@@ -162,16 +162,16 @@ class SearchEngine:
             answer = self._answer(plan, found, recall, page)
         return replace(
             answer,
-            degraded=self._missed(vector is None and bool(scope.views), second),
+            degraded=self._degraded(vector is None and bool(scope.views), second),
             next_cursor=self._next_cursor(request, scope, number, second) if page.has_more else None,
             took_ms=round(sum(watch.stages.values()), 1),
             stages=watch.stages,
         )
 
-    def _scored_again(
+    def _second_scores(
         self, plan: QueryPlan, found: Located, ranked: Sequence[Ranked], watch: _Stopwatch
     ) -> SecondScores | None:
-        """Return what the second stage says of the first candidates, or None where it has no part in the search."""
+        """Return the second stage's scores of the best candidates, or None if the search does not use it."""
         if self._second is None or not plan.request.rerank or not ranked:
             return None
         with watch.stage("rerank"):
@@ -179,23 +179,23 @@ class SearchEngine:
             named = {chunk.repo for chunk in chunks if chunk.repo in found.repositories}
             return self._second.score(plan.text, chunks, {name: found.repositories[name].origin for name in named})
 
-    def _missed(self, without_embedding: bool, second: SecondScores | None) -> tuple[str, ...]:
-        """Return what the answer has to say of stages that it had to do without."""
+    def _degraded(self, without_embedding: bool, second: SecondScores | None) -> tuple[str, ...]:
+        """Return the answer's notes on stages that failed."""
         warnings = (second.warning,) if second and second.warning else ()
         return (*self.without_embedding, *warnings) if without_embedding else warnings
 
     def head(self) -> Head:
-        """Return the head document as it is now, as far as the reader may see it."""
+        """Return the current head document, limited to what the principal may see."""
         return self.catalog.head()
 
     def embed(self, plan: QueryPlan) -> Vector | None:
-        """Return the vector of a query, or None where the model fails."""
+        """Return the vector of a query, or None if the model fails."""
         vector = embed(self.embedder, plan.text, self._health.breaker)
         self._health.embeds = vector is not None
         return vector
 
     def locate(self, plan: QueryPlan, as_of: AsOf | None = None) -> Located:
-        """Return what a plan sees of the index as it is now; errors as ``resolve``."""
+        """Return the scope of a plan in the current index; raise the errors of ``resolve``."""
         selection = plan.selection
         if plan.request.repos:
             head = self.head()
@@ -213,7 +213,7 @@ class SearchEngine:
         else:
             found = self.locate(plan, as_of)
         if cursor and cursor.timelines != digest(found.scope.timelines):
-            raise UsageError("the index was rebuilt since the cursor was given; leave it out to begin anew")
+            raise UsageError("the index was rebuilt after the cursor was issued; omit the cursor to start again")
         return found
 
     def _read_cursor(self, request: SearchRequest) -> Cursor | None:
@@ -221,7 +221,7 @@ class SearchEngine:
             return None
         cursor = decode_cursor(request.cursor, self.seal())
         if cursor.query != _query_digest(request) or cursor.page > MAX_PAGES:
-            raise UsageError("the cursor belongs to another search; repeat query, filters and sizes as they were")
+            raise UsageError("the cursor belongs to another search; repeat the query, filters and sizes of that search")
         return cursor
 
     def _next_cursor(
@@ -253,7 +253,7 @@ class SearchEngine:
             yield make_hit(item, holders[item.id], origin, several=several, explanation=explanation)
 
     def _why_empty(self, plan: QueryPlan, scope: VersionScope, states: Sequence[RepositoryState]) -> Emptiness:
-        """Say why nothing was found; only here are misspellings looked for, since it takes another round trip."""
+        """Say why nothing was found; only empty answers pay the extra round trip to look for misspellings."""
         near = self.store.recall(near_query(plan, scope.snapshot)) if scope.views else Recall({})
         return why_empty(
             plan, states, near.candidates.values(), lambda filters: self.store.count(scope.snapshot, filters)
@@ -261,13 +261,13 @@ class SearchEngine:
 
 
 def ranked_matches(plan: QueryPlan, recall: Recall) -> list[Ranked]:
-    """Return what was recalled, best first; nothing where none of it has to do with the query."""
+    """Return the recalled candidates, best first; none if no candidate matches the query."""
     ranked = rank(plan, recall)
     return ranked if has_match(plan, ranked) else []
 
 
 def _query_digest(request: SearchRequest) -> str:
-    """Return what must be the same on every page of a search."""
+    """Return a hash of what must be the same on every page of a search."""
     filters = {name: list(values) for name, values in request.filters.items()}
-    repos = [list(astuple(one)) for one in request.repos]
+    repos = [list(astuple(version)) for version in request.repos]
     return digest(request.query, request.top_k, filters, request.max_per_file, request.include_tests, repos)

@@ -1,4 +1,4 @@
-"""The text of an indexed file, put together from its chunks."""
+"""The text of an indexed file, joined from its chunks."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -13,9 +13,9 @@ from codequarry.shared.model import INDEXED, Chunk, FileRecord, Snapshot
 from codequarry.shared.store.port import RowReader
 
 MAX_SUGGESTIONS = 5
-# Paths are compared one by one with the one asked for; in a larger repository the first of these will do.
+# Each path is compared with the requested path; in a larger repository only the first paths are.
 MAX_COMPARED_PATHS = 50_000
-# How alike a suggested path must be (difflib's ratio): half of the letters in order is already a far guess.
+# Minimum similarity of a suggested path (difflib's ratio); half of the letters in order is already a wild guess.
 MIN_LIKENESS = 0.5
 
 
@@ -27,29 +27,29 @@ def read_file(
     end_line: int | None = None,
     version: VersionQuery = VersionQuery(),  # noqa: B008 -- frozen
 ) -> FileText:
-    """Return lines of a file (all where none are given), counted from 1 and inclusive.
+    """Return lines of a file, counted from 1 and inclusive; by default the whole file.
 
-    NotIndexed where the repository, version or file is not in the index, with near paths or the reason of its skip;
+    Raise NotIndexed if the index lacks the repository, version or file (with similar paths or the reason for its skip),
     UsageError for lines that the file does not have.
     """
     seen = one_version(catalog, repo, version)
     chunks = file_chunks(catalog.store, seen, path)
     if not chunks:
-        raise NotIndexed(f"'{path}' of {repo} has no text in the index: it is empty")
+        raise NotIndexed(f"'{path}' of {repo} has no text in the index: the file is empty")
     lines = join_lines(chunks)
     first = 1 if start_line is None else start_line
     last = len(lines) if end_line is None else min(end_line, len(lines))
     if not 1 <= first <= last:
-        raise UsageError(f"{path} has lines 1 to {len(lines)}; asked for {first} to {end_line or last}")
-    some, view = chunks[0], seen.view
+        raise UsageError(f"{path} has lines 1 to {len(lines)}; lines {first} to {end_line or last} were requested")
+    chunk, view = chunks[0], seen.view
     return FileText(
         repo=repo,
         path=path,
         ref=view.ref.name,
         branch=view.branch,
         commit=view.commit,
-        blob=some.blob,
-        language=some.language,
+        blob=chunk.blob,
+        language=chunk.language,
         start_line=first,
         end_line=last,
         total_lines=len(lines),
@@ -59,7 +59,7 @@ def read_file(
 
 
 def file_chunks(store: RowReader, seen: OneVersion, path: str) -> list[Chunk]:
-    """Return the chunks of a file, none where it is empty; NotIndexed where it was skipped or is not there."""
+    """Return the chunks of a file, none if it is empty; raise NotIndexed if it was skipped or does not exist."""
     chunks = store.chunks(seen.snapshot, path, seen.view.repo)
     if chunks:
         return chunks
@@ -72,7 +72,7 @@ def file_chunks(store: RowReader, seen: OneVersion, path: str) -> list[Chunk]:
 
 
 def join_lines(chunks: Sequence[Chunk]) -> list[str]:
-    """Return the lines of a file, each with its line feed, from chunks that may overlap."""
+    """Return the lines of a file, each with its line feed, joined from chunks that may overlap."""
     text = ""
     for chunk in sorted(chunks, key=lambda chunk: (chunk.start_char, -chunk.end_char)):
         if chunk.end_char > len(text):
@@ -82,7 +82,7 @@ def join_lines(chunks: Sequence[Chunk]) -> list[str]:
 
 
 def _missing(store: RowReader, snapshot: Snapshot, repo: str, path: str) -> NotIndexed:
-    """Say that a file is not there, with paths that look like it."""
+    """Return the error for a file that does not exist, with similar paths."""
     near = near_paths(path, [file.path for file in islice(store.files(snapshot), MAX_COMPARED_PATHS)])
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     return NotIndexed(f"'{path}' is not in {repo}{hint}")
@@ -93,8 +93,8 @@ def _skip(record: FileRecord) -> str:
 
 
 def near_paths(path: str, known: Sequence[str]) -> list[str]:
-    """Return the paths that look most like one: those with its file name first, then those with its letters."""
+    """Return the paths most similar to ``path``: first those with its file name, then those with similar letters."""
     name = path.lower().rpartition("/")[2]
-    same = sorted(other for other in known if other.lower().rpartition("/")[2] == name)
+    same = sorted(near for near in known if near.lower().rpartition("/")[2] == name)
     close = get_close_matches(path, known, MAX_SUGGESTIONS, MIN_LIKENESS) if len(same) < MAX_SUGGESTIONS else []
     return list(dict.fromkeys((*same, *close)))[:MAX_SUGGESTIONS]

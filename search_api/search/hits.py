@@ -1,4 +1,4 @@
-"""From ranked candidates to the hits of an answer."""
+"""Conversion of ranked candidates to the hits of an answer."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -23,10 +23,10 @@ EXPLAIN_DIGITS = 4
 def make_hit(
     item: Ranked, views: Sequence[View], origin: str, *, several: bool, explanation: Explanation | None
 ) -> Hit:
-    """Return one hit: the chunk's public fields, its version, score and address.
+    """Return a hit: the chunk's public fields, its version, score and URL.
 
-    ``views`` are those that hold it, and the first gives its ref and commit; ``several`` if the search saw more than
-    one version of its repository: then all are named.
+    The first of ``views``, the views that hold the chunk, gives its ref and commit. ``several`` if the search covers
+    several versions of the repository: the hit then names all views.
     """
     return adapter(Hit).validate_python(
         {
@@ -41,12 +41,12 @@ def make_hit(
 
 
 def versioned_chunk(chunk: Chunk, view: View | None, origin: str) -> VersionedChunk:
-    """Return a chunk's public fields, the version that it is shown at, and its address."""
+    """Return a chunk's public fields, the version of ``view``, and its URL."""
     return adapter(VersionedChunk).validate_python(_versioned_fields(chunk, view, origin))
 
 
 def near_chunk(candidate: Candidate, view: View | None, origin: str) -> NearChunk:
-    """Return a candidate with its similarity alone."""
+    """Return a candidate with its similarity as the only score."""
     fields = _versioned_fields(candidate.chunk, view, origin)
     return adapter(NearChunk).validate_python(
         {"similarity": candidate.similarity, **fields, "is_stride": candidate.is_stride}
@@ -54,7 +54,7 @@ def near_chunk(candidate: Candidate, view: View | None, origin: str) -> NearChun
 
 
 def code_chunk(chunk: Chunk) -> CodeChunk:
-    """Return a chunk's public fields, as `codequarry chunks` shows them."""
+    """Return a chunk's public fields, as shown by `codequarry chunks`."""
     return adapter(CodeChunk).validate_python(_fields(chunk))
 
 
@@ -73,14 +73,14 @@ def _fields(chunk: Chunk) -> dict[str, Any]:
 
 
 def _url(origin: str, view: View, chunk: Chunk) -> str | None:
-    """Return a hit's address; what lies in a working tree is on no host yet."""
+    """Return a hit's URL; code in a working tree is not on a host yet."""
     if view.ref.kind == "workspace":
         return None
     return blob_url(origin, view.commit, chunk.path, chunk.start_line, chunk.end_line)
 
 
 def explain(item: Ranked, recall: Recall) -> Explanation:
-    """Return what a score is made of: each signal, its share, and the channels that recalled the hit."""
+    """Return the parts of a score: signals, weights, and the hit's rank in each channel that recalled it."""
     channels = {
         "vector": recall.by_vector,
         "terms": recall.by_terms,
@@ -96,15 +96,15 @@ def explain(item: Ranked, recall: Recall) -> Explanation:
     )
 
 
-# user@host:path, the form of ssh that is no URL.
+# user@host:path, the SSH form that is not a URL.
 _SCP = re.compile(r"(?:[^@/:]+@)?(?P<host>[\w.-]+\.[\w-]+):(?!//)(?P<path>[^\\]+)")
 _WEB_SCHEMES = ("http", "https", "ssh", "git", "git+ssh")
-# Hosts that run Gitea or Forgejo without saying so in their name.
+# Hosts that run Gitea or Forgejo but are not named after it.
 _GITEA_HOSTS = frozenset({"codeberg.org"})
 
 
 def blob_url(origin: str, commit: str, path: str, start_line: int, end_line: int) -> str | None:
-    """Return the address of a file's lines at a commit; None where the origin is no known kind of code host."""
+    """Return the URL of a file's lines at a commit; None if the origin is not a known kind of code host."""
     place = _web_place(origin)
     if place is None or not commit:
         return None
@@ -122,7 +122,7 @@ def blob_url(origin: str, commit: str, path: str, start_line: int, end_line: int
 
 
 def _web_place(origin: str) -> tuple[str, str] | None:
-    """Return the host of an origin and the web address of the repository."""
+    """Return the host of an origin and the web URL of its repository."""
     if "://" in origin:
         return _url_place(origin)
     scp = _SCP.fullmatch(origin)
@@ -137,7 +137,7 @@ def _url_place(origin: str) -> tuple[str, str] | None:
         return None
     if parts.scheme not in _WEB_SCHEMES or not host:
         return None
-    # The port of another protocol is not that of the web pages.
+    # The port of another protocol does not serve the web pages.
     is_web = parts.scheme in ("http", "https")
     return _joined(parts.scheme if is_web else "https", host, port if is_web else None, parts.path)
 
@@ -150,9 +150,9 @@ def _joined(scheme: str, host: str, port: int | None, path: str) -> tuple[str, s
 
 
 def holding_views(store: RowReader, scope: VersionScope, chunks: Iterable[Chunk]) -> dict[str, tuple[View, ...]]:
-    """Return for each chunk, by its id, the views that hold its file version.
+    """Return for each chunk, by id, the views that hold its file version.
 
-    The store is asked only about repositories with several versions in view.
+    Only repositories with several versions in view need a request to the store.
     """
     found: dict[str, tuple[View, ...]] = {}
     unsure: dict[str, list[Chunk]] = {}

@@ -1,4 +1,4 @@
-"""The chunks nearest to a vector, by the vectors alone: what a search has before any word or rule counts."""
+"""The chunks nearest to a vector by similarity only, without the words and rules of a search."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from codequarry.shared.store.records import RecallQuery
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Chunks, the nearest first, each with its similarity; and where they were looked for."""
+    """Candidates with their similarity, nearest first, and the scope that was searched."""
 
     candidates: Sequence[Candidate]
     located: Located
@@ -29,7 +29,7 @@ class Neighbours:
 def nearest_chunks(catalog: Catalog, vector: Vector, filters: object, limit: int) -> Neighbours:
     """Return the ``limit`` chunks nearest to a vector of length one; ``filters`` are those of a search.
 
-    NotIndexed where nothing of what they name is published; errors as ``locate``.
+    Raise NotIndexed if nothing that they name is published, and the errors of ``locate``.
     """
     selection = select(read_filters(filters), (), include_tests=True)
     check_filters(selection.filters)
@@ -39,23 +39,23 @@ def nearest_chunks(catalog: Catalog, vector: Vector, filters: object, limit: int
         raise NotIndexed(f"nothing{where} is indexed yet; index a repository: codequarry index PATH_OR_URL")
     query = RecallQuery(located.scope.snapshot, selection.filters, vector, vector_limit=limit)
     recall = catalog.store.recall(query)
-    found = [recall.candidates[one] for one in recall.by_vector]
-    return Neighbours(sorted(found, key=lambda one: -(one.similarity or 0.0))[:limit], located)
+    found = [recall.candidates[chunk_id] for chunk_id in recall.by_vector]
+    return Neighbours(sorted(found, key=lambda candidate: -(candidate.similarity or 0.0))[:limit], located)
 
 
 def near_chunks(catalog: Catalog, found: Neighbours) -> Iterator[NearChunk]:
     """Yield each chunk with its similarity and the fields of a hit."""
     located = found.located
-    holders = holding_views(catalog.store, located.scope, (one.chunk for one in found.candidates))
-    for one in found.candidates:
-        known = located.repositories.get(one.chunk.repo)
-        views = holders[one.chunk.id]
-        yield near_chunk(one, views[0] if views else None, known.origin if known else "")
+    holders = holding_views(catalog.store, located.scope, (candidate.chunk for candidate in found.candidates))
+    for candidate in found.candidates:
+        known = located.repositories.get(candidate.chunk.repo)
+        views = holders[candidate.chunk.id]
+        yield near_chunk(candidate, views[0] if views else None, known.origin if known else "")
 
 
 def neighbour_freshness(catalog: Catalog, found: Neighbours) -> tuple[Freshness, ...]:
-    """Return how fresh what was looked through is, as a search says it."""
+    """Return the freshness of the scope, in the form of a search answer."""
     located = found.located
-    shown = {one.chunk.repo for one in found.candidates}
+    shown = {candidate.chunk.repo for candidate in found.candidates}
     states = scope_states(catalog, located.head, located.scope, located.repositories, shown)
     return tuple(state.freshness() for state in states)

@@ -1,4 +1,4 @@
-"""The one stage that does input and output: embed the query and ask the store for candidates."""
+"""The recall stage, the only one with input and output: embed the query and request candidates from the store."""
 
 from collections.abc import Iterator
 
@@ -13,16 +13,16 @@ from codequarry.shared.model import Snapshot
 from codequarry.shared.store.records import RecallQuery
 from codequarry.shared.telemetry.metrics import embedding_timed
 
-# Candidates of each of the two wide channels. The pool is the depth of paging too, so it grows with the page: then a
-# page can be filled even where half of the candidates repeat each other, and later pages have something to show.
+# Candidates of each of the two wide channels. The pool grows with the page, because it also limits paging: a page can
+# be filled even if half of the candidates repeat each other, and later pages have something to show.
 MIN_WIDE_LIMIT = 100
 WIDE_LIMIT_PER_HIT = 3
-# A name or a file is meant exactly: more than this many of one name are not told apart by asking for more.
+# Names and files match exactly: if more chunks than this share a name, more candidates would not tell them apart.
 NARROW_LIMIT = 50
 
 
 def recall_query(plan: QueryPlan, snapshot: Snapshot, vector: Vector | None) -> RecallQuery:
-    """Return what the store is asked for; every page of a search asks for the same."""
+    """Return the store's query, which is the same for every page of a search."""
     wide = max(MIN_WIDE_LIMIT, WIDE_LIMIT_PER_HIT * plan.request.top_k)
     narrow = max(NARROW_LIMIT, plan.request.top_k)
     return RecallQuery(
@@ -40,7 +40,7 @@ def recall_query(plan: QueryPlan, snapshot: Snapshot, vector: Vector | None) -> 
 
 
 def near_query(plan: QueryPlan, snapshot: Snapshot) -> RecallQuery:
-    """Return what the store is asked for where nothing was found: the same words and slips of them, no filters."""
+    """Return the query after an empty answer: the same words and near spellings of them, without filters."""
     words = [name.last for name in plan.names] or plan.text.split()
     terms = [token for word in words for token in iter_tokens(word)]
     spellings = [near for token in dict.fromkeys(terms) for near in near_spellings(token)]
@@ -54,7 +54,7 @@ def near_query(plan: QueryPlan, snapshot: Snapshot) -> RecallQuery:
 
 
 def near_spellings(word: str) -> Iterator[str]:
-    """Yield what ``word`` is where two letters were swapped, one was typed twice, or one of two was left out."""
+    """Yield ``word`` with each letter left out, swapped with the next, or doubled."""
     for index in range(len(word)):
         yield word[:index] + word[index + 1 :]
         yield word[:index] + word[index : index + 2][::-1] + word[index + 2 :]
@@ -62,10 +62,7 @@ def near_spellings(word: str) -> Iterator[str]:
 
 
 def embed(embedder: Embedder, text: str, breaker: Breaker) -> Vector | None:
-    """Return the vector of a query, or None where the model fails: then the search goes on lexically.
-
-    A model that did not answer a moment ago is not asked.
-    """
+    """Return the vector of a query; None (search by words only) if the model fails or failed a moment ago."""
     if not breaker.lets_pass():
         return None
     try:

@@ -236,7 +236,7 @@ def test_a_cursor_of_another_key_is_refused(worlds, token, monkeypatch):
     cursor = ask(full, token, "POST", "/search-code", body).cursor
     refused = ask(full, other_token, "POST", "/search-code", {**body, "cursor": cursor})
     assert refused.status == 400
-    assert "not one that this service gave" in refused.text
+    assert "was issued to another caller" in refused.text
 
 
 def test_a_key_without_any_grant_sees_an_empty_index(worlds):

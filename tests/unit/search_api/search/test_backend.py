@@ -134,7 +134,7 @@ def test_a_model_that_is_not_there_is_looked_for_again(settings, clock):
         with closing(Backend(settings, clock=clock)) as backend:
             (said,) = backend.search(REQUEST, OWNER).degraded
             assert said.startswith("embedding: ") and "codequarry migrate" in said
-            assert backend.checks()["embedding"] == "unavailable: searches go on lexically"
+            assert backend.checks()["embedding"] == "unavailable: searches use words only"
             lost = store.read_document(IDENTITY_KEY)
             store.write_document(IDENTITY_KEY, document.body, lost.version)
             assert backend.search(REQUEST, OWNER).degraded
