@@ -1,6 +1,6 @@
-"""What somebody may see of the index: the one way from a request to head document, catalog and jobs.
+"""A principal's view of the index: every request reads head document, catalog and jobs through it.
 
-What is read is kept for many searches and many readers; what a reader may not see is taken out on the way to them.
+Reads are cached for many searches and principals; what a principal may not see is removed from each result.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -32,19 +32,19 @@ from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.transactions import TransactionRecord
 
-# How old the list of repositories may be: what a search sees comes from the head document, which is never cached;
-# from the catalog come only branch, origin and the newest commit that a fetch has seen.
+# Maximum age of the cached list of repositories. It gives branch, origin and the newest commit that a fetch saw; the
+# scope of a search comes from the head document, which is never cached.
 MAX_AGE_SECONDS = 2.0
-# Summaries and records of published transactions never change; this bounds what a long life keeps of them. A record
-# weighs as many as it has hundreds of paths and commits.
+# Summaries and records of published transactions never change, so only this weight bounds their cache. A publication
+# weighs 1, and 1 more for each hundred paths and commits of its record.
 MAX_KEPT = 4096
 NAMES_A_UNIT = 100
-# Histories that are kept; a timeline has at most a few hundred transactions that may be asked for.
+# Cached histories; each has at most the few hundred transactions of a timeline that retention keeps.
 MAX_HISTORIES = 1024
-# Readers for whom it is kept what they may see of head document and catalog.
+# Principals whose view of head document and catalog is cached.
 MAX_READERS = 64
-# What somebody reads of a failure who may not see all of the repository: the true one may name any path.
-HIDDEN_ERROR = "it failed; whoever may see the whole repository is told why"
+# Shown instead of the real error, which may name any path, to principals who see only parts of the repository.
+HIDDEN_ERROR = "it failed; only callers who may see the whole repository are shown the reason"
 
 
 RepositoriesByName = Mapping[str, Repository]
@@ -53,22 +53,22 @@ Whole = TypeVar("Whole")
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """The record and summary of a published transaction; either may be missing in an index that was cut short."""
+    """The record and summary of a published transaction; either may be missing from an incomplete index."""
 
     record: TransactionRecord | None
     summary: Summary | None
 
     @property
     def weight(self) -> int:
-        """What it costs to keep."""
+        """The cost of caching it."""
         record = self.record
         names = len(record.mask) + len(record.commits) + len(record.lost or ()) if record else 0
         return 1 + names // NAMES_A_UNIT
 
 
 @dataclass(slots=True)
-class _Kept:
-    """What the readers of one store share; ``lock`` is held for every look at it."""
+class _Cache:
+    """The cache shared by all principals of one store; every access holds ``lock``."""
 
     lock: Lock = field(default_factory=Lock)
     repositories: Mapping[str, Repository] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class _Kept:
 
 
 class Catalog:
-    """Reads the catalog of one store as ``principal`` may see it, and keeps what can't have changed since."""
+    """Reads the part of a store's catalog that ``principal`` may see, and caches what can't have changed."""
 
     def __init__(
         self,
@@ -91,89 +91,89 @@ class Catalog:
         clock: Callable[[], float] = monotonic,
         principal: Principal = OWNER,
     ) -> None:
-        """Read from ``store``; ``on_read`` gets it whenever the list is read anew, and may refuse by raising."""
+        """Read from ``store``; ``on_read`` is called before each read of the repository list and may raise."""
         self.store = store
         self.principal = principal
         self._on_read = on_read
         self._clock = clock
-        self._kept = _Kept()
+        self._cache = _Cache()
 
     def seen_by(self, principal: Principal) -> "Catalog":
-        """Return the same catalog as somebody else may see it; what was read is shared."""
+        """Return the catalog limited to what ``principal`` may see; the cache is shared."""
         seen = copy(self)
         seen.principal = principal
         return seen
 
     def over(self, store: Store) -> "Catalog":
-        """Return the same catalog, read from the same store as another deadline has it; what was read is shared."""
+        """Return the catalog over the same store with another deadline; the cache is shared."""
         bound = copy(self)
         bound.store = store
         return bound
 
     def head(self) -> Head:
-        """Return the head document as it is now, as far as the principal may see it."""
+        """Return the current head document, limited to what the principal may see."""
         head = read_head(self.store)
-        return self._permitted(head, permitted_head, self._kept.heads)
+        return self._permitted(head, permitted_head, self._cache.heads)
 
     def _permitted(
         self, whole: Whole, permit: Callable[[Whole, Principal], Whole], kept: dict[Principal, tuple[Whole, Whole]]
     ) -> Whole:
-        """Return what the principal may see of something; for thousands of repositories that takes milliseconds."""
-        with self._kept.lock:
+        """Return the permitted part of ``whole``, cached since thousands of repositories take milliseconds."""
+        with self._cache.lock:
             known = kept.get(self.principal)
         if known is not None and known[0] is whole:
             return known[1]
         permitted = permit(whole, self.principal)
-        with self._kept.lock:
+        with self._cache.lock:
             if len(kept) >= MAX_READERS:
                 kept.clear()
             kept[self.principal] = (whole, permitted)
         return permitted
 
     def repositories(self, head: Head, asked: Iterable[str] = ()) -> Mapping[str, Repository]:
-        """Return the repositories by name, read anew where they are old or lack one of ``head`` or one asked for."""
+        """Return the repositories by name; reread if the list is old, or lacks a name of ``head`` or ``asked``."""
         now = self._clock()
-        kept = self._kept
-        with kept.lock:
-            known, age = kept.repositories, now - kept.read_at
-        # Neither the name of a hidden repository nor one of none at all makes a difference, not even in time.
+        cache = self._cache
+        with cache.lock:
+            known, age = cache.repositories, now - cache.read_at
+        # A hidden repository's name must behave like an unknown name, even in response time.
         wanted = (*head.defaults, *filter(self.principal.may_know, asked))
         if age > MAX_AGE_SECONDS or any(name not in known for name in wanted) or _is_replaced(known, head):
             self._on_read(self.store)
             known = {repository.name: repository for repository in list_repositories(self.store)}
-            with kept.lock:
-                kept.repositories, kept.read_at = known, now
-                kept.ref_heads.clear()
-        return self._permitted(known, permitted_catalog, self._kept.catalogs)
+            with cache.lock:
+                cache.repositories, cache.read_at = known, now
+                cache.ref_heads.clear()
+        return self._permitted(known, permitted_catalog, self._cache.catalogs)
 
     def expire(self) -> None:
-        """Let the list of repositories be read anew: who asks what there is wants it as of now."""
-        with self._kept.lock:
-            self._kept.read_at = float("-inf")
+        """Make the next call read the list of repositories again, for callers that need its current state."""
+        with self._cache.lock:
+            self._cache.read_at = float("-inf")
 
     def publication(self, timeline: int, number: int) -> Publication:
-        """Return what is known of a published transaction."""
+        """Return the record and summary of a published transaction."""
         key = (timeline, number)
-        with self._kept.lock:
-            kept = self._kept.publications.get(key)
+        with self._cache.lock:
+            kept = self._cache.publications.get(key)
         if kept is not None:
             return kept
         read = Publication(read_transaction(self.store, timeline, number), read_summary(self.store, timeline, number))
-        with self._kept.lock:
-            if self._kept.weight >= MAX_KEPT:
-                self._kept.publications.clear()
-                self._kept.weight = 0
+        with self._cache.lock:
+            if self._cache.weight >= MAX_KEPT:
+                self._cache.publications.clear()
+                self._cache.weight = 0
             if read.record and read.summary:
-                self._kept.publications[key] = read
-                self._kept.weight += read.weight
+                self._cache.publications[key] = read
+                self._cache.weight += read.weight
         return read
 
     def points(self, head: Head, timeline: int) -> Sequence[Point]:
-        """Return the transactions of a timeline that readers of ``head`` may ask for, oldest first."""
+        """Return the transactions of a timeline that readers of ``head`` may request, oldest first."""
         state = head.timelines[timeline]
         version = (state.published, state.floor)
-        with self._kept.lock:
-            kept = self._kept.histories.get(timeline)
+        with self._cache.lock:
+            kept = self._cache.histories.get(timeline)
         if kept is not None and kept[0] == version:
             return kept[1]
         records = published_transactions(self.store, head, timeline)
@@ -181,60 +181,60 @@ class Catalog:
             Point(record.number, record.commit, record.commit_count, record.ref, record.lost != ())
             for record in records
         )
-        with self._kept.lock:
-            if len(self._kept.histories) >= MAX_HISTORIES:
-                self._kept.histories.clear()
-            self._kept.histories[timeline] = (version, points)
+        with self._cache.lock:
+            if len(self._cache.histories) >= MAX_HISTORIES:
+                self._cache.histories.clear()
+            self._cache.histories[timeline] = (version, points)
         return points
 
     def ref_head(self, repo: str, key: str, repo_id: str) -> RefHead | None:
-        """Return what a fetch has seen of a version, at most ``MAX_AGE_SECONDS`` ago."""
+        """Return the head of a version that a fetch recorded; the answer is at most ``MAX_AGE_SECONDS`` old."""
         now = self._clock()
-        with self._kept.lock:
-            kept = self._kept.ref_heads.get((repo, repo_id, key))
+        with self._cache.lock:
+            kept = self._cache.ref_heads.get((repo, repo_id, key))
         if kept is not None and now - kept[0] <= MAX_AGE_SECONDS:
             return kept[1]
         read = read_ref_head(self.store, repo, key, repo_id)
-        with self._kept.lock:
-            if len(self._kept.ref_heads) >= MAX_KEPT:
-                self._kept.ref_heads.clear()
-            self._kept.ref_heads[repo, repo_id, key] = (now, read)
+        with self._cache.lock:
+            if len(self._cache.ref_heads) >= MAX_KEPT:
+                self._cache.ref_heads.clear()
+            self._cache.ref_heads[repo, repo_id, key] = (now, read)
         return read
 
     def progress(self, name: str, repo_id: str) -> Progress | None:
-        """Return how far a running import is, as of now."""
+        """Return the current progress of a running import."""
         return read_progress(self.store, name, repo_id=repo_id)
 
     def failures(self, repository: Repository) -> list[FailedIndexing]:
-        """Return the commits that can't be indexed, to a principal who sees the whole repository."""
+        """Return the commits that can't be indexed; none unless the principal sees the whole repository."""
         is_whole = self.principal.allowed_paths(repository.name, repository.id) == ()
         return list_failures(self.store, repository.id) if is_whole else []
 
     def job(self, job_id: str) -> Job | None:
-        """Return a job; None if there is none, or it is of a repository that the principal may not see."""
+        """Return a job; None if it does not exist or its repository is hidden from the principal."""
         job = read_job(self.store, job_id)
         return self.shown(job) if job and self.principal.sees(job.repo, job.repo_id) else None
 
     def known_job(self, job_id: str) -> Job:
-        """Return a job; NotIndexed, in the same words, where there is none that the principal may see."""
+        """Return a job; raise the same NotIndexed for a hidden job as for an unknown job."""
         if (job := self.job(job_id)) is None:
             raise NotIndexed(f"there is no job '{job_id}'; jobs that ended are kept for a day")
         return job
 
     def jobs(self, states: Collection[JobState] | None = None, repo: str | None = None) -> list[Job]:
-        """Return the jobs that the principal may see: who runs or goes first, then those that ended, latest first."""
+        """Return the visible jobs: running, then queued in their order, then ended jobs, latest first."""
         jobs = shown_jobs(self.store, states, repo)
         return [self.shown(job) for job in jobs if self.principal.sees(job.repo, job.repo_id)]
 
     def deliveries(self) -> list[Delivery]:
-        """Return what code hosts told of repositories that the principal sees whole, and all else to who sees all."""
-        told = list_deliveries(self.store)
+        """Return the deliveries for repositories that the principal sees whole; all of them if it sees everything."""
+        known = list_deliveries(self.store)
         if self.principal.sees_everything:
-            return told
-        return [one for one in told if one.repo and self.principal.allowed_paths(one.repo, one.repo_id) == ()]
+            return known
+        return [item for item in known if item.repo and self.principal.allowed_paths(item.repo, item.repo_id) == ()]
 
     def shown(self, job: Job) -> Job:
-        """Return a job without what it tells of paths that the principal may not see: counts, and names in errors."""
+        """Return a job without its counts and errors if the principal sees only parts of the repository."""
         if not self.principal.allowed_paths(job.repo, job.repo_id):
             return job
         error = HIDDEN_ERROR if job.error else ""
@@ -242,19 +242,19 @@ class Catalog:
 
 
 def _is_replaced(known: RepositoriesByName, head: Head) -> bool:
-    """Return whether a name of the head document belongs to another repository than when the list was read."""
+    """Return whether a name of the head document now belongs to another repository than in the list."""
     return any(known[name].id != head.timelines[key].repo_id for name, key in head.defaults.items() if name in known)
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogPast:
-    """What was published before ``head``, from the catalog."""
+    """The transactions published up to ``head``, read from the catalog."""
 
     catalog: Catalog
     head: Head
 
     def points(self, timeline: int) -> Sequence[Point]:
-        """Return the transactions of a timeline that readers may ask for, oldest first."""
+        """Return the transactions of a timeline that readers may request, oldest first."""
         return self.catalog.points(self.head, timeline)
 
     def record(self, timeline: int, number: int) -> TransactionRecord | None:

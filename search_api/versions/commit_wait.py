@@ -1,4 +1,4 @@
-"""An answer that must hold a commit: wait until the index has it, or say how far it is."""
+"""The wait for ``min_commit``: until the index has the commit, or an error with its progress."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.refs import commit_digits
 from codequarry.shared.versions.transactions import TransactionRecord, check_here
 
-# A publication is one write; who waits for it is told within this time, and asks the store no more often.
+# Interval between two checks; a waiting request learns of a publication within this time.
 POLL_SECONDS = 0.1
 
 Locate = Callable[[], Located]
@@ -24,7 +24,7 @@ Pause = Callable[[float], None]
 
 
 class LateCommit(NotReached):
-    """The error with where the index stands."""
+    """The commit was not indexed in time; ``freshness`` says what is indexed."""
 
     def __init__(self, message: str, freshness: tuple[Freshness, ...]) -> None:
         super().__init__(message)
@@ -32,21 +32,21 @@ class LateCommit(NotReached):
 
 
 class WaitingPlaces:
-    """Requests that may wait for the index at the same time; the other threads are for those that need not."""
+    """Limits the requests that wait for the index; the other threads serve requests that need not wait."""
 
     def __init__(self, threads: int) -> None:
-        """Let half of the threads of a process wait."""
+        """Allow half of a process's ``threads`` to wait."""
         self._free = BoundedSemaphore(max(1, threads // 2))
 
     @contextmanager
     def taken(self, rest: Pause = sleep) -> Iterator[Pause]:
-        """Give what waits for so many seconds, in a place that it takes then; TooManyRequests where none is free."""
+        """Yield a pause function; its first call takes a place, or raises TooManyRequests if none is free."""
         held = False
 
         def pause(seconds: float) -> None:
             nonlocal held
             if not held and not self._free.acquire(blocking=False):
-                raise TooManyRequests("too many requests wait for the index already; ask again later")
+                raise TooManyRequests("too many requests are waiting for the index; retry later")
             held = True
             rest(seconds)
 
@@ -60,10 +60,10 @@ class WaitingPlaces:
 def await_commit(
     store: DocumentStore, catalog: Catalog, find: Locate, wanted: str, wait_ms: int, pause: Pause = sleep
 ) -> Located:
-    """Return what is seen once the one version in it holds a commit; NotReached after ``wait_ms``.
+    """Return the scope as soon as its version has the commit; raise NotReached after ``wait_ms``.
 
-    IndexMoved where that will be in another edition; UsageError where several versions are seen: it would not be clear
-    which of them must hold it.
+    Raise IndexMoved if the commit will be in another edition, UsageError if the scope has several versions, because it
+    would not be clear which of them must have the commit.
     """
     short = commit_digits(wanted)
     deadline = monotonic() + wait_ms / 1000
@@ -71,7 +71,7 @@ def await_commit(
     while True:
         found = find()
         view = _one_view(found)
-        # Records are long: while nothing is published, those that were read say the same.
+        # Records are long and only change with a publication, so they are not reread before.
         if view is not None and view != lacking and _holds(store, found, view, short):
             return found
         lacking = view
@@ -82,16 +82,16 @@ def await_commit(
 
 
 def _one_view(found: Located) -> View | None:
-    """Return the version that must hold the commit, None while its repository has published nothing."""
+    """Return the version that must have the commit, None while its repository has published nothing."""
     scope = found.scope
     views = [view for several in scope.views.values() for view in several]
     if len(views) + len(scope.pending) != 1:
-        raise UsageError("min_commit holds for one version of one repository; name the repository in filters.repo")
+        raise UsageError("min_commit applies to one version of one repository; name the repository in filters.repo")
     return views[0] if views else None
 
 
 def _holds(store: DocumentStore, found: Located, view: View, short: str) -> bool:
-    """Tell whether a version has a commit in its history, as far as its published transactions know that."""
+    """Return whether the published transactions of a version show a commit in its history."""
     if view.commit.startswith(short):
         return True
     records = published_transactions(store, found.head, view.timeline)
@@ -103,10 +103,10 @@ def _holds(store: DocumentStore, found: Located, view: View, short: str) -> bool
 
 
 def _history(records: Iterable[TransactionRecord]) -> set[str]:
-    """Return the commits that the last of ``records``, oldest first, is known to have in its history.
+    """Return the commits known to be in the history of the last of ``records`` (oldest first).
 
-    What a force-push took away is not among them. Where it is not known what it took away, nothing that came before is
-    vouched for: an answer that lacks the commit would be wrong, a 504 for one that has it is only late.
+    Commits removed by a force-push are left out. If it is unknown which it removed, all earlier commits are: an answer
+    without the commit would be wrong, a 504 for a version that has it is only late.
     """
     commits: set[str] = set()
     for record in records:
@@ -119,7 +119,7 @@ def _not_reached(catalog: Catalog, found: Located, wanted: str, wait_ms: int) ->
     states = list(_states(catalog, found))
     there = ", ".join(f"{state.name} {state.ref} at {(state.indexed_commit or 'nothing')[:12]}" for state in states)
     return LateCommit(
-        f"commit {wanted} is not in what is indexed after {wait_ms} ms: {there}; ask again, or with a longer wait_ms",
+        f"commit {wanted} was not indexed within {wait_ms} ms ({there}); retry, or use a longer wait_ms",
         tuple(state.freshness() for state in states),
     )
 

@@ -1,4 +1,4 @@
-"""How far each repository is: ready, importing, or not indexed; and how fresh an answer about it is."""
+"""The state of each repository (ready, importing or not indexed) and the freshness of answers about it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,16 +11,16 @@ from codequarry.shared.catalog.repositories import RefHead, Repository, Summary
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import RefKind
 
-# An answer says how fresh the repositories of its hits are; beyond these it names no more of those without hits.
+# Maximum number of repositories in an answer's freshness; those with hits are always included.
 MAX_FRESHNESS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryState:
-    """One repository at one version, with what is known of that version.
+    """One repository at one version.
 
-    ``commits_behind`` is how many commits the newest known one has that the indexed one has not; None if unknown.
-    Counts of files and chunks are None where the reader sees some paths alone: they are of all of them.
+    ``commits_behind`` counts the commits of the newest known commit that the indexed commit lacks; None if unknown.
+    Counts of files and chunks are None if the principal sees only some paths, because they count all paths.
     """
 
     name: str
@@ -38,7 +38,7 @@ class RepositoryState:
     percent: int | None = None
 
     def freshness(self) -> Freshness:
-        """Return the entry of an answer's ``freshness``."""
+        """Return the entry for an answer's ``freshness``."""
         return Freshness(
             repo=self.name,
             ref=self.ref,
@@ -75,7 +75,7 @@ def ready_state(catalog: Catalog, head: Head, view: View, repository: Repository
 
 
 def pending_state(catalog: Catalog, name: str, repository: Repository | None) -> RepositoryState:
-    """Return the state of a repository that has nothing published yet: importing, or not indexed."""
+    """Return the state of a repository without any publication: importing or not indexed."""
     progress = catalog.progress(name, repository.id if repository else "")
     return RepositoryState(
         name=name,
@@ -91,7 +91,7 @@ def pending_state(catalog: Catalog, name: str, repository: Repository | None) ->
 def scope_states(
     catalog: Catalog, head: Head, scope: VersionScope, repositories: Mapping[str, Repository], shown: set[str]
 ) -> Iterator[RepositoryState]:
-    """Yield the states that an answer names: those of its hits, then what is pending, then others up to a limit."""
+    """Yield the states for an answer: pending repositories, those with hits, then others up to ``MAX_FRESHNESS``."""
     names = sorted(scope.views, key=lambda name: (name not in shown, name))
     left = max(MAX_FRESHNESS, len(shown))
     for name in scope.pending[:left]:
@@ -102,13 +102,13 @@ def scope_states(
 
 
 def _distance(catalog: Catalog, head: Head, view: View, repository: Repository | None) -> tuple[str | None, int | None]:
-    """Return the newest commit known of a view's version, and how many commits that has which the view has not."""
+    """Return the newest known commit of a view's version, and the number of its commits that the view lacks."""
     if view.ref.kind == "commit":
         return view.commit, 0
     newest = head.timelines[view.timeline]
     is_former = not view.key and head.defaults.get(view.repo) != view.timeline
     if not view.key and repository and repository.branch != (head.default_branch(view.repo) or repository.branch):
-        return None, _later_commits(catalog, head, view) or None  # the catalog speaks of another branch
+        return None, _later_commits(catalog, head, view) or None  # the catalog has another branch
     seen = None
     head_commit = (repository.head_commit if repository else "") if not view.key else ""
     if not head_commit or head_commit != newest.commit:
@@ -124,16 +124,16 @@ def _distance(catalog: Catalog, head: Head, view: View, repository: Repository |
 
 
 def _behind_of_newest(indexed: str, head_commit: str, seen: RefHead | None) -> int | None:
-    """Return how far the newest indexed commit of a version is behind its head."""
+    """Return how many commits the newest indexed commit of a version is behind its head; None if unknown."""
     if head_commit == indexed:
         return 0
     return seen.behind if seen and (seen.commit, seen.behind_of) == (head_commit, indexed) else None
 
 
 def _later_commits(catalog: Catalog, head: Head, view: View) -> int | None:
-    """Return how many commits came after a view on its timeline; None where a step did not say.
+    """Return how many commits the timeline gained after a view; None if unknown.
 
-    What a force-push took back was perhaps counted already: then it is not known, but for the first step after a view.
+    A step may not have recorded its commits. A force-push after the first step may have removed counted commits.
     """
     if view.number == head.timelines[view.timeline].published:
         return 0

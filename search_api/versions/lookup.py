@@ -1,4 +1,4 @@
-"""Which version of a repository somebody means: branches, tags, pull requests, working trees, commits."""
+"""Lookup of the versions that a query names: branches, tags, pull requests, working trees, commits."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from codequarry.shared.versions.refs import Ref
 
 @dataclass(frozen=True, slots=True)
 class VersionLine:
-    """A published timeline of a repository; ``former`` where a rebuild or a force-push made another the default."""
+    """A published timeline of a repository; ``former`` if a rebuild or force-push replaced it as the default."""
 
     timeline: int
     ref: Ref
@@ -21,16 +21,16 @@ class VersionLine:
 
 @dataclass(frozen=True, slots=True)
 class FoundVersion:
-    """The views of one repository that answer a query, and which of its versions they answer."""
+    """The views of one repository that match a query, and the specifiers that they match."""
 
     views: tuple[View, ...]
     answered: frozenset[VersionSpecifier]
 
 
 def lines_of(moment: Moment, repo: str, branch: str, timelines: Iterable[int]) -> list[VersionLine]:
-    """Return the lines of a repository that had published something: the default one, those before it, the others.
+    """Return the published lines of a repository: the default line, former default lines, the others.
 
-    ``branch`` is the name of the default branch, ``timelines`` are all that the repository has.
+    ``branch`` is the name of the default branch, ``timelines`` are all timelines of the repository.
     """
     head = moment.head
     default = head.defaults.get(repo)
@@ -56,9 +56,9 @@ def timelines_by_repo(head: Head) -> dict[str, list[int]]:
 
 
 def find(moment: Moment, lines: Sequence[VersionLine], query: VersionQuery) -> FoundVersion:
-    """Return what a repository has of a query.
+    """Return the views of one repository that match a query.
 
-    UsageError for a name that means two versions or is no commit, AmbiguousCommit for a commit that fits several.
+    Raise UsageError for a name of two versions or an invalid commit, AmbiguousCommit for a prefix of several commits.
     """
     answered: set[VersionSpecifier] = set()
     named: list[VersionLine] = []
@@ -83,12 +83,12 @@ def find(moment: Moment, lines: Sequence[VersionLine], query: VersionQuery) -> F
 
 
 def _named(lines: Sequence[VersionLine], asked: VersionSpecifier) -> VersionLine | None:
-    """Return the line that a name means; UsageError where a branch and a tag are called so."""
+    """Return the line with a name; raise UsageError if a branch and a tag have the same name."""
     fitting = [line for line in lines if not line.former and line.ref.answers_to(asked.text)]
     if asked.kind == "branch":
         fitting = [line for line in fitting if line.ref.kind == "branch"]
     if len(fitting) > 1:
-        # A branch may be called like the key of another one.
+        # A branch may have the key of another line as its name.
         fitting = [line for line in fitting if line.ref.key == asked.text] or fitting
     if len(fitting) > 1:
         keys = " or ".join(line.ref.key for line in fitting)
@@ -103,9 +103,9 @@ def _heads(moment: Moment, lines: Sequence[VersionLine]) -> Iterator[View]:
 
 
 def _searched(lines: Sequence[VersionLine], named: Sequence[VersionLine]) -> list[VersionLine]:
-    """Return the lines that a commit is looked for on: all but working trees, or the named ones.
+    """Return the lines to search for a commit: the named lines, or all lines but working trees.
 
-    The named default branch has its former timelines with it. A working tree is no commit, although it has one below.
+    The default branch includes its former timelines. A working tree is not a commit, although it is based on one.
     """
     if not named:
         return [line for line in lines if line.ref.kind != "workspace"]
@@ -114,13 +114,13 @@ def _searched(lines: Sequence[VersionLine], named: Sequence[VersionLine]) -> lis
 
 
 def _at_commit(moment: Moment, lines: Sequence[VersionLine], asked: VersionSpecifier) -> View | None:
-    """Return the newest transaction that made a line stand at a commit, the default line's before all others."""
+    """Return the view of the newest transaction at a commit, preferring the default line."""
     short = asked.commit
     if short is None:
         return None
     found: dict[str, tuple[VersionLine, Point]] = {}
     for line in lines:
-        # Newest first: rules may have changed at one commit, and only the last decision still holds.
+        # Newest first: the rules may have changed at the same commit, and only the last transaction applies them.
         for point in reversed(moment.points(line.timeline)):
             if point.commit.startswith(short):
                 found.setdefault(point.commit, (line, point))

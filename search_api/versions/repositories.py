@@ -1,4 +1,4 @@
-"""What the index has: `GET /repos`, `codequarry repos list`."""
+"""The list of indexed repositories: `GET /repos`, `codequarry repos list`."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,7 +16,7 @@ from codequarry.shared.versions.refs import Ref
 
 
 def describe(catalog: Catalog) -> tuple[IndexedRepository, ...]:
-    """Return every repository of a catalog with its state and its versions, by name."""
+    """Return every repository of a catalog with its state and versions, sorted by name."""
     catalog.expire()
     found = locate(catalog, Selection())
     identity = read_identity(catalog.store)
@@ -50,7 +50,7 @@ def _described(
         percent=state.percent,
         model=model,
         versions=tuple(map(_version, _versions(found, catalog, timelines, repository))),
-        failures=tuple(_failed(one, repository) for one in catalog.failures(repository)),
+        failures=tuple(_failed(failure, repository) for failure in catalog.failures(repository)),
     )
 
 
@@ -62,7 +62,7 @@ def _failed(failure: FailedIndexing, repository: Repository) -> FailedCommit:
 def _versions(
     found: Located, catalog: Catalog, timelines: Sequence[int], repository: Repository
 ) -> Iterator[RepositoryState]:
-    """Yield the state of every version of a repository, that of the default branch first."""
+    """Yield the state of every version of a repository, the default branch first."""
     head = found.head
     moment = Moment(head, CatalogPast(catalog, head), head.counter, tuple(sorted(head.open)))
     lines = lines_of(moment, repository.name, default_branch(head, repository), timelines)

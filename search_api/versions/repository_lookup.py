@@ -1,4 +1,4 @@
-"""Repositories named by where they come from or where they are checked out, each at a version of its own."""
+"""Lookup of repositories by name, origin or checkout, each with its own version."""
 
 import os
 import socket
@@ -23,7 +23,7 @@ _LOOPBACK = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """What repositories are looked up in; local paths only below ``roots``."""
+    """The indexed repositories for lookups; local paths are allowed only below ``roots``."""
 
     head: Head
     repositories: Mapping[str, Repository]
@@ -31,20 +31,19 @@ class Directory:
 
 
 def versions_of(asked: Sequence[RepositoryVersion], directory: Directory, selection: Selection) -> Selection:
-    """Return the selection of repositories each at its own version.
+    """Return ``selection`` with the requested repositories, each at its own version.
 
-    NotIndexed names all that are unknown; UsageError for a path that may not be asked for, and where the filters name
-    repositories or versions too.
+    Raise NotIndexed with all unknown repositories; UsageError for a forbidden path or if the filters name versions too.
     """
     if selection.repos or selection.version:
         raise UsageError("give repositories and versions in 'repos' or in the filters, not in both")
     found, unknown = [], []
-    for one in asked:
-        name = _name(one, directory)
+    for entry in asked:
+        name = _name(entry, directory)
         if name is None:
-            unknown.append(_shown(one))
+            unknown.append(_shown(entry))
         else:
-            found.append((name, _version(one, name, directory)))
+            found.append((name, _version(entry, name, directory)))
     if unknown:
         known = listed(sorted(directory.repositories)) or "none"
         raise NotIndexed(f"not in the index: {listed(unknown)}; indexed: {known}")
@@ -52,7 +51,7 @@ def versions_of(asked: Sequence[RepositoryVersion], directory: Directory, select
 
 
 def _name(asked: RepositoryVersion, directory: Directory) -> str | None:
-    """Return the name of a repository in the index."""
+    """Return the name of a repository in the index, None if it is not indexed."""
     if asked.name:
         return asked.name if asked.name in directory.repositories else None
     if asked.origin:
@@ -65,26 +64,26 @@ def _name(asked: RepositoryVersion, directory: Directory) -> str | None:
 
 
 def _upwards(folder: Path, directory: Directory) -> Iterator[Path]:
-    """Yield a folder and those above it in which it may lie: up to the top of its checkout, or the uppermost root."""
+    """Yield a folder and its parents, up to the top of its checkout or the uppermost root."""
     roots = _roots(directory)
-    for one in (folder, *folder.parents):
-        if not any(one.is_relative_to(root) for root in roots):
+    for parent in (folder, *folder.parents):
+        if not any(parent.is_relative_to(root) for root in roots):
             return
-        yield one
-        if os.path.lexists(one / ".git"):
+        yield parent
+        if os.path.lexists(parent / ".git"):
             return
 
 
 def _with_origin(identity: str, directory: Directory) -> str | None:
     known = directory.repositories.items()
-    return min((name for name, one in known if identity_if_readable(one.origin) == identity), default=None)
+    return min((name for name, repo in known if identity_if_readable(repo.origin) == identity), default=None)
 
 
 def _identity(origin: str) -> str:
     try:
         return origin_identity(origin)
     except ValueError as error:
-        raise UsageError(f"originUri can't be read: {error}") from None
+        raise UsageError(f"originUri is invalid: {error}") from None
 
 
 def _version(asked: RepositoryVersion, name: str, directory: Directory) -> VersionQuery:
@@ -95,28 +94,28 @@ def _version(asked: RepositoryVersion, name: str, directory: Directory) -> Versi
     folders = {_real(path): path for repo, path in workspaces(directory.head) if repo == name}
     if asked.path:
         folder = _folder(asked, directory)
-        top = next((one for one in _upwards(folder, directory) if one in folders), folder)
+        top = next((parent for parent in _upwards(folder, directory) if parent in folders), folder)
         return VersionQuery((VersionSpecifier("ref", Ref("workspace", folders.get(top, str(top))).key),))
     if len(folders) != 1:
-        there = f"; there are {listed(list(folders.values()))}" if folders else "; none is indexed"
-        raise UsageError(f"which working tree of {name}? give checkoutPath{there}")
+        known = listed(list(folders.values())) or "none"
+        raise UsageError(f"checkoutPath must name the working tree of {name}; indexed working trees: {known}")
     return VersionQuery((VersionSpecifier("ref", Ref("workspace", next(iter(folders.values()))).key),))
 
 
 def _folder(asked: RepositoryVersion, directory: Directory) -> Path:
-    """Return a folder of this machine with its links resolved; UsageError where it may not be asked for."""
+    """Return a folder of this machine with its links resolved; raise UsageError if requests may not name it."""
     if asked.host.lower() not in _LOOPBACK | {socket.gethostname().lower()}:
         raise UsageError(f"checkoutHost '{asked.host}' is another machine; name the repository by its originUri")
     if not directory.roots:
-        raise UsageError("local paths are off here; name the repository by its originUri, or set api.local_roots")
+        raise UsageError("local paths are off; name the repository by its originUri, or set api.local_roots")
     folder = _real(asked.path)
     if not any(folder.is_relative_to(root) for root in _roots(directory)):
-        raise UsageError(f"'{asked.path}' is below none of the folders of api.local_roots")
+        raise UsageError(f"'{asked.path}' is not inside a folder of api.local_roots")
     return folder
 
 
 def _real(path: str) -> Path:
-    """Return a path with its links resolved; one whose links go in a circle is nowhere below a root."""
+    """Return a path with its links resolved; a path with circular links is outside every root."""
     try:
         return Path(path).resolve()
     except (OSError, RuntimeError):
@@ -128,5 +127,5 @@ def _roots(directory: Directory) -> list[Path]:
 
 
 def _shown(asked: RepositoryVersion) -> str:
-    """Return what an error calls a repository: never a user or a password of its URL."""
+    """Return the text for a repository in an error, without user and password of its URL."""
     return asked.name or (_identity(asked.origin) if asked.origin else asked.path)

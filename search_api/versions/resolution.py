@@ -1,4 +1,4 @@
-"""The head of the index and what of it somebody asks for, read together."""
+"""Resolution of a selection against one read of the head document."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from codequarry.shared.versions.head import Head
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """What is seen, as of one head document."""
+    """The scope of a selection as of one head document."""
 
     head: Head
     repositories: Mapping[str, Repository]
@@ -34,7 +34,7 @@ class OneVersion:
 
 
 def locate(catalog: Catalog, selection: Selection, as_of: AsOf | None = None) -> Located:
-    """Read the head document and return what a selection sees of it (rule 10); errors as ``resolve``."""
+    """Read the head document and return the scope of a selection (rule 10); raise the errors of ``resolve``."""
     head = catalog.head()
     named = (*selection.repos, *(name for name, _ in selection.versions))
     repositories = catalog.repositories(head, named)
@@ -43,15 +43,15 @@ def locate(catalog: Catalog, selection: Selection, as_of: AsOf | None = None) ->
 
 
 def one_version(catalog: Catalog, repo: str, version: VersionQuery = VersionQuery()) -> OneVersion:  # noqa: B008 -- frozen
-    """Return a version of a repository, the default branch where none is named.
+    """Return a version of a repository, by default its default branch.
 
-    NotIndexed where the index does not have it, UsageError where several are named.
+    Raise NotIndexed if the index does not have it, UsageError if ``version`` names several.
     """
     found = locate(catalog, Selection(repos=(repo,), version=version))
     views = found.scope.views.get(repo, ())
     if not views:
-        raise NotIndexed(f"repository '{repo}' has nothing published yet; codequarry repos list says how far it is")
+        raise NotIndexed(f"repository '{repo}' has nothing published yet; `codequarry repos list` shows its progress")
     if len(views) > 1:
-        raise UsageError("name one version")
+        raise UsageError("the request names several versions; name one")
     state = ready_state(catalog, found.head, views[0], found.repositories.get(repo))
     return OneVersion(views[0], views[0].snapshot(found.scope.hidden), state)

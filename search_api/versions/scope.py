@@ -1,4 +1,4 @@
-"""Which repositories, at which versions, one search sees: the snapshot filter and what answers say of it."""
+"""The scope of a search: its repositories and versions, and the snapshot filter for the store."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,18 +16,15 @@ from codequarry.shared.model import Layer, PathGlobs, Snapshot
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import Ref
 
-# An engine takes 1,024 clauses in one query; a layer is up to eleven of them (94 layers are too many where rows
-# lie on both sides of each range), and two more for each glob. The others are for the words of a query and its filters.
+# An engine allows 1,024 clauses in a query. A layer needs up to eleven (94 layers are too many if rows lie on both
+# sides of each range), a glob needs two. The rest is for the words and filters of the query.
 MAX_CLAUSES = 900
 CLAUSES_A_LAYER, CLAUSES_A_GLOB = 11, 2
 
 
 @dataclass(frozen=True, slots=True)
 class VersionScope:
-    """What a search sees: the views of each repository, by its name.
-
-    ``pending`` are repositories asked for that have nothing published yet.
-    """
+    """The views that a search covers, by repository name; ``pending`` are those that have published nothing yet."""
 
     snapshot: Snapshot
     views: Mapping[str, tuple[View, ...]]
@@ -38,13 +35,13 @@ class VersionScope:
 
     @property
     def timelines(self) -> list[list[str | int]]:
-        """The versions in view; a cursor is valid only while they stay the same."""
+        """The versions in view; a cursor is valid only while they do not change."""
         views = [view for name in sorted(self.views) for view in self.views[name]]
         return [[view.repo, view.timeline, view.number if view.fixed else 0] for view in views]
 
 
 def _at_defaults(head: Head, catalog: Mapping[str, Repository], names: Sequence[str]) -> VersionScope:
-    """Return the scope of a search that names no version (rule 11); it may be over every repository there is."""
+    """Return the scope of a search without versions (rule 11); it may cover every repository."""
     published = {
         name: timeline
         for name in names
@@ -58,13 +55,13 @@ def _at_defaults(head: Head, catalog: Mapping[str, Repository], names: Sequence[
 
 
 def _still_open(head: Head) -> tuple[int, ...]:
-    """Return the numbers under way in what the reader sees; those of hidden repositories are nobody's business."""
+    """Return the open transactions of visible timelines; hidden repositories must not leak theirs."""
     return tuple(sorted(number for number, timeline in head.open.items() if timeline in head.timelines))
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """Some repositories, and the versions of which each must be in at least one of them."""
+    """Repositories, and versions that must each exist in at least one of them."""
 
     repos: tuple[str, ...]
     query: VersionQuery
@@ -77,10 +74,10 @@ def resolve(
     past: Past,
     as_of: AsOf | None = None,
 ) -> VersionScope:
-    """Return the scope of a search, of the index as it is now or, for a later page, as it was ``as_of`` the first.
+    """Return the scope of a search in the current index or, for a later page, in the state ``as_of`` the first page.
 
-    VersionMissing or NotIndexed for what the index does not have, with what there is; AmbiguousCommit and UsageError
-    for a version that can't be told from another.
+    Raise VersionMissing or NotIndexed, with what is indexed, for a version or repository that the index does not have,
+    AmbiguousCommit or UsageError for an ambiguous version.
     """
     if as_of is None and not selection.version and not selection.versions:
         return _at_defaults(head, catalog, _names(head, catalog, selection))
@@ -95,7 +92,7 @@ def resolve(
 
 
 def _names(head: Head, catalog: Mapping[str, Repository], selection: Selection) -> list[str]:
-    """Return the repositories that a selection sees; NotIndexed where one that it names is unknown."""
+    """Return the repositories of a selection; raise NotIndexed for an unknown name."""
     known = sorted({*head.defaults, *catalog})
     named = [name for name, _ in selection.versions]
     for name in (*selection.repos, *selection.excluded_repos, *named):
@@ -112,7 +109,7 @@ def _wanted(head: Head, catalog: Mapping[str, Repository], selection: Selection)
 
 
 class _Resolver:
-    """Collects the views of one search after another of its wishes."""
+    """Collects the views of a search."""
 
     def __init__(self, moment: Moment, catalog: Mapping[str, Repository]) -> None:
         self._moment = moment
@@ -121,14 +118,13 @@ class _Resolver:
         self.pending: dict[str, None] = {}
 
     def add(self, wanted: _Wanted) -> None:
-        """Find the versions of a wish; raise for those that no repository of it has."""
+        """Add the views of the wanted versions; raise VersionMissing for a version that no repository has."""
         if wanted.query:
             self._add_versions(wanted)
         else:
             self._add_defaults(wanted.repos)
 
     def _add_defaults(self, repos: Iterable[str]) -> None:
-        """Add the default branches."""
         defaults, newest = self._moment.head.defaults, self._moment.newest
         for name in repos:
             timeline = defaults.get(name)
@@ -176,12 +172,12 @@ class _Resolver:
         return branch_of(self._moment.head, self._catalog, name)
 
     def _is_pending(self, name: str, lines: Sequence[VersionLine], query: VersionQuery) -> bool:
-        """Tell whether a repository has nothing published, and what it will publish first is asked for."""
+        """Return whether a repository has published nothing and the query names its default branch."""
         return not lines and not query.commits and any(self._branch(name) == asked.text for asked in query.names)
 
 
 def _refuse_ambiguous(query: VersionQuery, views: Iterable[View]) -> None:
-    """Raise AmbiguousCommit where a short commit fits different commits of several repositories."""
+    """Raise AmbiguousCommit if a short commit matches different commits of several repositories."""
     commits = sorted({view.commit for view in views if view.fixed})
     for asked in query.all:
         short = asked.commit
@@ -191,7 +187,7 @@ def _refuse_ambiguous(query: VersionQuery, views: Iterable[View]) -> None:
 
 
 def _layers(moment: Moment, views: Sequence[View]) -> Iterator[Layer]:
-    """Yield the layers of a search: those of what is seen as it stands, one for each base and each commit."""
+    """Yield the layers of a search: shared layers for current versions, and those of each base and each commit."""
     standing = [(view.timeline, view.allowed) for view in views if not view.fixed]
     if standing or not views:
         yield from _standing_layers(standing, moment.at, moment.hidden)
@@ -207,7 +203,7 @@ def _layers(moment: Moment, views: Sequence[View]) -> Iterator[Layer]:
 def _standing_layers(
     standing: Iterable[tuple[int, tuple[PathGlobs, ...]]], at: int, hidden: frozenset[int]
 ) -> Iterator[Layer]:
-    """Yield one layer for all timelines that are seen whole, and one for those of which the same paths are allowed."""
+    """Yield one layer for each set of allowed paths; timelines without such a limit share one layer."""
     together: dict[tuple[PathGlobs, ...], set[int]] = {}
     for timeline, allowed in standing:
         together.setdefault(allowed, set()).add(timeline)
@@ -217,8 +213,8 @@ def _standing_layers(
 
 def _bounded(layers: Iterable[Layer]) -> Snapshot:
     snapshot = Snapshot(tuple(layers))
-    globs = sum(len(one.include) + len(one.exclude) for layer in snapshot.layers for one in layer.allowed)
+    globs = sum(len(paths.include) + len(paths.exclude) for layer in snapshot.layers for paths in layer.allowed)
     if CLAUSES_A_LAYER * len(snapshot.layers) + CLAUSES_A_GLOB * globs > MAX_CLAUSES:
-        seen = f"{len(snapshot.layers)} versions at once" + (f" by {globs} path globs" if globs else "")
-        raise UsageError(f"this search sees {seen}; name fewer repositories")
+        size = f"{len(snapshot.layers)} versions" + (f" with {globs} path globs" if globs else "")
+        raise UsageError(f"this search covers too much: {size}; name fewer repositories")
     return snapshot

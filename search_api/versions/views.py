@@ -1,4 +1,4 @@
-"""One version of one repository as a search sees it, and the moment of the index at which it does."""
+"""Views: versions of repositories as a search sees them, at one moment of the index."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from codequarry.shared.versions.transactions import TransactionRecord
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A published transaction in short; ``commit_count`` commits came with it, others were lost where it ``rewrote``.
+    """A published transaction in short: it added ``commit_count`` commits and, if it ``rewrote``, removed others.
 
-    ``name`` is what its version was called then, "" where that is not known to differ from now.
+    ``name`` is the name of its version at that time, "" if that is not known to differ from now.
     """
 
     number: int
@@ -27,10 +27,10 @@ class Point:
 
 
 class Past(Protocol):
-    """What was published before now."""
+    """Reads the transactions published so far."""
 
     def points(self, timeline: int) -> Sequence[Point]:
-        """Return the transactions of a timeline that readers may ask for, oldest first."""
+        """Return the transactions of a timeline that readers may request, oldest first."""
         ...
 
     def record(self, timeline: int, number: int) -> TransactionRecord | None:
@@ -40,11 +40,11 @@ class Past(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One version of a repository: a timeline after transaction ``number``, which is ``commit``.
+    """One version of a repository: a timeline after transaction ``number``, at ``commit``.
 
-    ``key`` is the timeline's version in the head document, empty for the default branch and what was that once.
-    ``fixed`` where a commit was asked for, which no later transaction changes. An overlay has a base and its ``mask``.
-    ``allowed`` are the paths that the reader may see of it, all where there are none; it is in every layer.
+    ``key`` is the timeline's version in the head document, empty for current and former default branches. ``fixed`` if
+    the request named a commit, which later transactions don't change. An overlay has a ``base`` and its ``mask``.
+    ``allowed`` limits the paths that the principal may see, in every layer; empty means all paths.
     """
 
     repo: str
@@ -60,11 +60,11 @@ class View:
 
     @property
     def branch(self) -> str | None:
-        """The name of the branch, where the version is one."""
+        """The name of the branch, None if the version is not a branch."""
         return self.ref.value if self.ref.kind == "branch" else None
 
     def layers(self, hidden: frozenset[int]) -> tuple[Layer, ...]:
-        """Return what a reader sees of this version alone (rule 12)."""
+        """Return the layers of this version (rule 12)."""
         own = Layer((self.timeline,), self.number, hidden, allowed=self.allowed)
         return (own, *self.base_layers(hidden))
 
@@ -76,13 +76,13 @@ class View:
         return (Layer((timeline,), number, hidden, self.mask, self.allowed),)
 
     def snapshot(self, hidden: frozenset[int]) -> Snapshot:
-        """Return this version alone as a filter."""
+        """Return the filter for this version only."""
         return Snapshot(self.layers(hidden))
 
 
 @dataclass(frozen=True, slots=True)
 class AsOf:
-    """The state of the index when number ``at`` was the newest and the transactions ``open`` were running."""
+    """The index when ``at`` was the newest transaction number and the transactions ``open`` were running."""
 
     at: int
     open: tuple[int, ...] = ()
@@ -90,7 +90,7 @@ class AsOf:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The index when number ``at`` was the newest and ``open`` were under way: now, or as a cursor remembers it."""
+    """A head document read as of ``at`` and ``open`` (see ``AsOf``): the current state, or that of a cursor."""
 
     head: Head
     past: Past
@@ -99,36 +99,36 @@ class Moment:
 
     @property
     def hidden(self) -> frozenset[int]:
-        """The numbers that nobody saw then or sees now."""
+        """The transactions that were open at the moment, or are aborted."""
         return self.head.aborted | frozenset(self.open)
 
     def sees(self, number: int) -> bool:
-        """Tell whether a transaction that is published now was so then."""
+        """Return whether a transaction that is published now was published at the moment."""
         return number <= self.at and number not in self.open
 
     def newest(self, timeline: int) -> Point | None:
-        """Return what a timeline stood at, None before its first publication; UsageError where that is given up."""
+        """Return a timeline's newest transaction, None before its first; raise UsageError if the moment has expired."""
         state = self.head.timelines[timeline]
         if state.floor and not self.sees(state.floor):
             raise UsageError(
-                f"what the cursor saw of {state.repo} is no longer kept (retention); leave it out to begin anew"
+                f"the cursor's state of {state.repo} is no longer kept (retention); omit the cursor to start again"
             )
         if not state.published or self.sees(state.published):
             return Point(state.published, state.commit) if state.published else None
         return next((point for point in reversed(self.past.points(timeline)) if self.sees(point.number)), None)
 
     def points(self, timeline: int) -> list[Point]:
-        """Return what could be asked of a timeline then, oldest first."""
+        """Return the transactions of a timeline that were published at the moment, oldest first."""
         return [point for point in self.past.points(timeline) if self.sees(point.number)]
 
 
 def view_of(moment: Moment, timeline: int, ref: Ref, point: Point, *, fixed: bool = False) -> View:
-    """Return a timeline's version after a transaction, with its base where it is an overlay."""
+    """Return a timeline's view after a transaction, with its base if it is an overlay."""
     state = moment.head.timelines[timeline]
     if not state.ref and point.name not in {"", ref.name}:
         ref = Ref("branch", point.name)  # the default branch may have had another name
     base, mask = None, frozenset[str]()
-    # The timelines of default branches are whole; only others may lie on a base, which their record names.
+    # Only timelines of other branches can be overlays; their record names the base.
     if state.ref and (record := moment.past.record(timeline, point.number)):
         base, mask = record.base, frozenset(record.mask)
     allowed = moment.head.allowed.get(state.repo, ())
@@ -136,18 +136,18 @@ def view_of(moment: Moment, timeline: int, ref: Ref, point: Point, *, fixed: boo
 
 
 def branch_of(head: Head, catalog: Mapping[str, Repository], name: str) -> str:
-    """Return what the default branch of a repository is called, which the catalog may not have any more."""
+    """Return the name of a repository's default branch; the catalog may no longer have the repository."""
     return default_branch(head, catalog[name]) if name in catalog else head.default_branch(name)
 
 
 class DefaultViews(Mapping[str, tuple[View, ...]]):
-    """The view of each repository at its default branch, as of ``head``, made when it is asked for.
+    """The view of each repository at its default branch, as of ``head``.
 
-    A search over a thousand repositories shows hits of a few.
+    Views are made on access, because a search over a thousand repositories shows hits of a few.
     """
 
     def __init__(self, head: Head, catalog: Mapping[str, Repository], timelines: Mapping[str, int]) -> None:
-        """Take the published default ``timelines`` by repository."""
+        """Use the published default ``timelines``, by repository."""
         self._head = head
         self._catalog = catalog
         self._timelines = timelines

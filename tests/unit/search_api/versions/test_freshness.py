@@ -147,7 +147,7 @@ def test_half_of_the_threads_may_wait_and_the_others_answer_what_need_not(versio
     with ExitStack() as others:
         for _ in range(2):
             others.enter_context(engine.waiting_places.taken(lambda _: None))(0.1)
-        with pytest.raises(TooManyRequests, match="wait for the index already"):
+        with pytest.raises(TooManyRequests, match="are waiting for the index"):
             ask(engine, D, wait_ms=60_000)
         assert ask(engine, C, wait_ms=60_000).results
         with pytest.raises(NotReached):
