@@ -10,7 +10,7 @@ from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.filters import BOOLEANS, FILTERABLE_FIELDS
 from codequarry.shared.model import KINDS_OF_FILE, SYMBOL_TYPES
 
-FilterValues = Mapping[str, tuple[str, ...]]
+FilterValues = Mapping[str, tuple[str, ...]]  # the accepted values of each field
 # Longer lists of files or repositories belong in a setting.
 MAX_FILTER_VALUES = 200
 

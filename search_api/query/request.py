@@ -38,10 +38,7 @@ class RepositoryVersion:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search. ``filters`` has the accepted values of each field.
-
-    The search waits up to ``wait_ms`` until the index has ``min_commit``. ``rerank`` uses the second stage, if any.
-    """
+    """One search; it waits up to ``wait_ms`` for ``min_commit``, and ``rerank`` uses the second stage, if any."""
 
     query: str
     top_k: int = DEFAULT_TOP_K
@@ -181,9 +178,7 @@ def _refuse_later(body: object) -> None:
 def _repository(entry: RepositoryVersionBody) -> RepositoryVersion:
     paths = {entry.checkoutPath, entry.repoPath} - {""}
     if len(paths) > 1:
-        raise UsageError(
-            "an entry of 'repos' has different checkoutPath and repoPath; they mean the same, give only one"
-        )
+        raise UsageError("an entry of 'repos' has different values in checkoutPath and repoPath; give only one")
     if not (entry.name or entry.originUri or paths):
         raise UsageError("an entry of 'repos' needs originUri, checkoutPath or name")
     path = next(iter(paths), "")

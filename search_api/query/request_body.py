@@ -79,7 +79,6 @@ class RequestBody(BaseModel):
 
 
 def _expected(schema: Mapping[str, Any]) -> str:
-    """Describe the values that a schema accepts."""
     wanted = dict(schema)
     for option in schema.get("anyOf", ()):
         if option != NULL:

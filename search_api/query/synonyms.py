@@ -132,7 +132,6 @@ def _short_form_table() -> dict[str, tuple[str, ...]]:
 
 
 SHORT_FORMS = _short_form_table()
-"""Maps each word of the table to its synonyms."""
 
 # Shorter words have no useful inflections: "is", "id", "red".
 MIN_INFLECTED_CHARACTERS = 4
@@ -141,10 +140,7 @@ _DOUBLED = re.compile(r"([bdglmnprt])\1$")
 
 
 def inflections(word: str) -> tuple[str, ...]:
-    """Return the other grammatical forms of an English word.
-
-    Some returned forms are not words; they match nothing and cost nothing.
-    """
+    """Return the other grammatical forms of an English word; non-words match nothing and cost nothing."""
     if len(word) < MIN_INFLECTED_CHARACTERS or not (word.isascii() and word.isalpha()):
         return ()
     forms = {form: None for base in _bases(word) for form in _forms(base)}

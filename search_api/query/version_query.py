@@ -56,12 +56,9 @@ def _kind(name: str) -> RefKind:
 
 @dataclass(frozen=True, slots=True)
 class VersionQuery:
-    """The versions to search. If both fields are given, ``commits`` must lie on ``names``.
+    """The versions to search; ``commits`` must lie on ``names`` if both are given. Empty means the default branch."""
 
-    ``names`` are branches and refs. An empty query means the default branch.
-    """
-
-    names: tuple[VersionSpecifier, ...] = ()
+    names: tuple[VersionSpecifier, ...] = ()  # branches and refs
     commits: tuple[VersionSpecifier, ...] = ()
 
     def __bool__(self) -> bool:

@@ -1,11 +1,11 @@
-"""From candidates to a ranked list with scores from 0 to 1.
+"""Scoring: from candidates to a ranked list with scores from 0 to 1.
 
-relevance    a weighted mean of what a chunk says (lexical) and means (semantic), less for prose and settings
-score        relevance, lifted by what names the chunk, and lowered for kinds of files nobody asked for and for
-             chunks of a file that has a better one
+relevance    a weighted mean of words (lexical) and meaning (semantic), lower for prose and settings
+score        relevance, lifted if the query names the chunk, and lowered for kinds of files that the query does not ask
+             for and for chunks of a file with a better chunk
 
-Every lift closes a share of what is missing to 1, so that a score stays between 0 and 1, grows with every signal, and
-means the same for every query: how far the hit is everything that was asked for.
+Each lift closes a share of the gap to 1. So a score stays between 0 and 1, grows with every signal, and means the same
+for every query: how completely the hit matches the request.
 """
 
 from collections import Counter, defaultdict
@@ -25,16 +25,16 @@ from codequarry.search_api.ranking.signals import (
 from codequarry.shared.model import Candidate, Chunk, KindOfFile, SymbolType
 from codequarry.shared.store.records import Recall
 
-# Measured by bench/ranking.py with the default model: mean reciprocal rank of the 152 development questions .620 at 0.4
-# and 0.6, .616 at 0.45 and 0.55, .613 at 0.3 and 0.7, .593 at the 0.55 and 0.45 that an earlier, weaker model wanted.
+# Mean reciprocal rank of the 152 development questions with the default model (bench/ranking.py): .620 at 0.4 and 0.6,
+# .616 at 0.45 and 0.55, .613 at 0.3 and 0.7, .593 at 0.55 and 0.45, which suited an earlier, weaker model.
 LEXICAL_WEIGHT = 0.4
 SEMANTIC_WEIGHT = 0.6
-# How much of what is missing to 1 a full signal closes. Who writes a name wants its definition: it must pass any use
-# of it, even in a test. Who quotes a phrase, or writes a path, wants it nearly as much.
+# Share of the gap to 1 that a full signal closes. A query that is a name should rank the definition above every use,
+# including uses in tests. A quoted phrase or a path counts nearly as much.
 DEFINITION_LIFT = 0.95
 PHRASE_LIFT = 0.8
 PATH_LIFT = 0.5
-# What a kind of file weighs when the query does not ask for it: people look for the code that does a thing.
+# Weight of a kind of file that the query does not ask for: people look for the code that does something.
 KIND_WEIGHTS: Mapping[KindOfFile, float] = {
     "source": 1.0,
     "config": 0.85,
@@ -45,30 +45,27 @@ KIND_WEIGHTS: Mapping[KindOfFile, float] = {
     "vendored": 0.6,
     "lock": 0.4,
 }
-# Prose speaks the language of questions, and so comes before the code that it describes; settings and the lines between
-# declarations seldom do a thing by themselves.
+# Prose uses the words of questions and would rank above the code that it describes; settings and the lines between
+# declarations seldom do anything.
 TYPE_WEIGHTS: Mapping[SymbolType, float] = {"documentation": 0.7, "config": 0.7, "block": 0.9}
-# The k-NN always finds something. Where no candidate of a query shares a word with it and none is nearer than this,
-# the honest answer is that there is no match. With the default model the nearest chunk of a repository is at least so
-# near for 82 % of the 152 development questions and 18 % of questions about something else ("how do volcanoes erupt"),
-# for 32 % of single words of programming and 8 % of others (14 repositories, 20 of each).
+# k-NN always finds something. If no candidate shares a word with the query and none is nearer than this, nothing
+# matches. With the default model the nearest chunk of a repository is at least this near for 82 % of the 152
+# development questions and 18 % of unrelated questions ("how do volcanoes erupt"), for 32 % of single programming words
+# and 8 % of other words (14 repositories, 20 of each).
 MIN_SIMILARITY = 0.45
-# What each further chunk of a file weighs against the one before it, unless it was asked for by name or verbatim: it
-# says less that is new than the first of another file. On the 74 development questions 0.92 instead of 0.88 have the
-# right file in the first ten hits; anything from 0.5 to 0.7 does the same, 0.8 and 0.85 gave 0.91.
+# Weight of each further chunk of a file relative to the previous chunk, unless the query names or quotes it: it adds
+# less than the first chunk of another file. 0.92 instead of 0.88 of the 74 development questions have the right file in
+# the first ten hits; anything from 0.5 to 0.7 does the same, 0.8 and 0.85 gave 0.91.
 REPEAT_WEIGHT = 0.7
-# A search within one file keeps telling its chunks apart by their own scores.
+# Further chunks are not lowered more, so that a search within one file still ranks them by their own scores.
 MOST_REPEATS = 2
-# Stores compute a cosine with different rounding; beyond these digits scores would differ, and with them the order.
+# Stores round cosines differently; with more digits, scores and their order would differ between stores.
 SCORE_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its score, the signals behind it, and what its kind, its type and its turn in its file weigh.
-
-    ``blend`` where a second stage has scored it too.
-    """
+    """A candidate with its score, signals and weights; ``blend`` is set if a second stage scored it too."""
 
     candidate: Candidate
     score: float
@@ -85,17 +82,17 @@ class Ranked:
 
     @property
     def weight(self) -> float:
-        """What it weighs before anything is known of its meaning: its kind of file, its type, its turn in its file."""
+        """The product of the weights: kind of file, type of chunk, repetition in its file."""
         return self.kind_weight * self.type_weight * self.repeat_weight
 
     @property
     def is_asked_for(self) -> bool:
-        """Tell whether the query names it, its file, or a phrase of it: then it is no matter of meaning."""
+        """Whether the query names the symbol, the file or a phrase of it, so that meaning does not decide."""
         return bool(self.signals.definition or self.signals.phrase or self.signals.path)
 
 
 def rank(plan: QueryPlan, recall: Recall) -> list[Ranked]:
-    """Score every candidate and return them best first; equal scores by place, so that every store ranks alike."""
+    """Score all candidates and return them best first, equal scores by place, so that every store ranks alike."""
     candidates = list(recall.candidates.values())
     signals = _signals(plan, recall, candidates)
     ranked = [_ranked(plan, candidate, signal) for candidate, signal in zip(candidates, signals, strict=True)]
@@ -103,7 +100,7 @@ def rank(plan: QueryPlan, recall: Recall) -> list[Ranked]:
 
 
 def _spread(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Lower what comes after better chunks of its file, so that the first hits show more of the places there are."""
+    """Lower each chunk that follows better chunks of its file, so that the first hits show more places."""
     better: Counter[tuple[str, str]] = Counter()
     spread = []
     for item in ranked:
@@ -118,12 +115,9 @@ def _spread(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 
 def has_match(plan: QueryPlan, ranked: Iterable[Ranked]) -> bool:
-    """Tell whether any candidate has to do with the query: a word, a name, a path, or a near meaning.
-
-    Who filters has said what to look at, and sees it in the order of its score whatever the words.
-    """
+    """Return whether any candidate matches the query by a word, a name, a path or a near meaning."""
     if plan.is_narrowed:
-        return True
+        return True  # a search with filters lists whatever they leave
     return any(
         item.signals.lexical or item.signals.definition or item.signals.path or item.signals.semantic >= MIN_SIMILARITY
         for item in ranked
@@ -131,7 +125,7 @@ def has_match(plan: QueryPlan, ranked: Iterable[Ranked]) -> bool:
 
 
 def order(item: Ranked) -> tuple[float, str, str, int, str]:
-    """Return the key of the one order of hits: by score, equal ones by place."""
+    """Return the sort key of hits: by score, then by place."""
     chunk = item.candidate.chunk
     return -item.score, chunk.repo, chunk.path, chunk.start_line, chunk.id
 
@@ -158,14 +152,14 @@ def _ranked(plan: QueryPlan, candidate: Candidate, signals: Signals) -> Ranked:
 
 
 def _weights(plan: QueryPlan, chunk: Chunk) -> tuple[float, float]:
-    """Return what the kind of file and the type of chunk weigh; both nothing where the query asks for such."""
+    """Return the weights of kind of file and type of chunk; both 1 if the query asks for that kind."""
     if plan.selection.asks_for_kind or chunk.kind_of_file in plan.kinds_asked:
         return 1.0, 1.0
     return KIND_WEIGHTS[chunk.kind_of_file], TYPE_WEIGHTS.get(chunk.symbol_type, 1.0)
 
 
 def score(signals: Signals, type_weight: float = 1.0) -> float:
-    """Return the score of a candidate before its kind of file is weighed."""
+    """Return the score of a candidate before the weight of its kind of file."""
     relevance = LEXICAL_WEIGHT * signals.lexical + SEMANTIC_WEIGHT * signals.semantic
     missing = 1 - relevance * type_weight
     missing *= 1 - DEFINITION_LIFT * signals.definition
@@ -174,16 +168,16 @@ def score(signals: Signals, type_weight: float = 1.0) -> float:
     return 1 - missing
 
 
-# Two chunks that share this much of the shorter one say the same thing twice; parts of a split symbol share only a
-# few lines, and are named as parts instead.
+# Two chunks that share this much of the shorter chunk are redundant. Parts of a split symbol share only a few lines;
+# they are recognised as parts instead.
 REDUNDANT_SHARE = 0.5
-# What says nothing new comes after everything that does, however many hits of a file are allowed.
+# Redundant chunks come after all others, however many hits of a file are allowed.
 LAST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class ResultPage:
-    """One page of hits, best first; ``has_more`` where another page would not be empty."""
+    """One page of hits, best first; ``has_more`` if the next page is not empty."""
 
     hits: tuple[Ranked, ...]
     has_more: bool
@@ -192,8 +186,8 @@ class ResultPage:
 def cut_page(ranked: Sequence[Ranked], top_k: int, max_per_file: int, number: int) -> ResultPage:
     """Return page ``number`` (from 0) of ``top_k`` hits.
 
-    Each page takes the best that are left with at most ``max_per_file`` of a file; where these don't fill it, the
-    limit is lifted just as far as needed. Every candidate is on exactly one page, and a page is sorted by score.
+    Each page takes the best remaining candidates, at most ``max_per_file`` of a file; if these don't fill the page, the
+    limit is raised just as far as needed. Every candidate is on exactly one page, and a page is sorted by score.
     """
     left = list(zip(ranked, _crowding(ranked), strict=True))
     for _ in range(number):
@@ -211,7 +205,7 @@ def _take(left: Sequence[tuple[Ranked, int]], top_k: int, max_per_file: int) -> 
 
 
 def _crowding(ranked: Sequence[Ranked]) -> list[int]:
-    """Say of each candidate which one of its file it is, from 1; what repeats a better one is LAST."""
+    """Return each candidate's position in its file, from 1; LAST if it repeats a better candidate."""
     seen: dict[tuple[str, str], list[Chunk]] = defaultdict(list)
     texts: set[tuple[str, str]] = set()
     crowding = []
@@ -229,9 +223,9 @@ def _crowding(ranked: Sequence[Ranked]) -> list[int]:
 
 
 def is_redundant(chunk: Chunk, better: Chunk) -> bool:
-    """Tell whether a chunk of the same file says again what a better one says: a part of its symbol, or its lines.
+    """Return whether a chunk repeats a better chunk of its file: a touching part of its symbol, or the same lines.
 
-    Of two versions of a file lines say nothing: there it is the same declaration that says it again.
+    In two versions of a file, lines are not comparable; the same declaration is then redundant.
     """
     if chunk.blob != better.blob:
         return chunk.qualified_name is not None and chunk.qualified_name == better.qualified_name
@@ -243,5 +237,4 @@ def is_redundant(chunk: Chunk, better: Chunk) -> bool:
 
 
 def _touches(chunk: Chunk, other: Chunk) -> bool:
-    """Tell whether two chunks share a line."""
     return chunk.start_line <= other.end_line and other.start_line <= chunk.end_line

@@ -1,6 +1,6 @@
-"""The second stage: the best candidates of a search are scored once more by another model, in bounded time.
+"""The second stage: another model scores the best candidates of a search again, in bounded time.
 
-Whatever goes wrong here takes nothing else from an answer: the candidates keep their places, and it says why.
+A failure here does not fail the answer: the candidates keep their places, and a warning says why.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,24 +29,22 @@ if TYPE_CHECKING:
 
 STAGE = "reranking"
 LOGGER = "codequarry.reranking"
-# A model that can't be opened is looked for again after so long: it was installed, or mended.
+# Seconds until a model that could not be opened is tried again: it may be installed or repaired by then.
 RETRY_SECONDS = 30.0
-# One that has scored nothing in time is left alone for so long, so that searches don't wait for it in vain one by one.
+# Seconds without calls after a model scored nothing in time, so that searches don't each wait for it in vain.
 LEFT_ALONE_SECONDS = 5.0
-# Runs that go on when nobody waits for them any more: each is a thread, and a model that hangs ends none of them.
+# Maximum number of running calls that no search waits for: each is a thread, and a model that hangs never ends it.
 MOST_LEFT_BEHIND = 32
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """Why the model could not be opened, and when."""
-
     reason: str
     at: float
 
 
 class SecondStage:
-    """Scores the candidates of any number of searches at once; its model is opened at the first."""
+    """Scores candidates of concurrent searches; the first search opens the model."""
 
     def __init__(
         self,
@@ -55,40 +53,37 @@ class SecondStage:
         may_leave: Callable[[str], bool],
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Take what opens the model, and what tells of an origin whether its code may go to other machines."""
+        """Use ``open_model`` to open the model; ``may_leave`` says whether code of an origin may leave this machine."""
         self._settings = settings
         self._open_model = open_model
         self._may_leave = may_leave
         self._clock = clock
         self._lock = Lock()
         self._opened: Reranker | _Failure | None = None
-        self._left_behind: list[Event] = []
+        self._abandoned: list[Event] = []
         self._breaker = Breaker(LEFT_ALONE_SECONDS, settings.timeout_seconds + LEFT_ALONE_SECONDS, clock)
 
     @property
     def candidate_count(self) -> int:
-        """How many of the first candidates are scored again."""
+        """The number of best candidates to score."""
         return self._settings.candidate_count
 
     def score(self, query: str, chunks: Sequence[Chunk], origins: Mapping[str, str]) -> SecondScores:
-        """Return what the model says of chunks, as far as it does in the time of the settings; it never raises.
-
-        ``origins`` says where each repository comes from.
-        """
+        """Return the model's scores within the timeout; never raise. ``origins`` has the origin of each repository."""
         model = self._model()
         if isinstance(model, _Failure):
             return self._none(model.reason)
-        sent = [one for one in chunks if not model.leaves_machine or self._may_be_sent(origins.get(one.repo))]
+        sent = [chunk for chunk in chunks if not model.leaves_machine or self._may_be_sent(origins.get(chunk.repo))]
         if not sent:
             return SecondScores(self._settings.weight, warning=self._warning(len(chunks), 0, 0))
         if self._is_busy():
             return self._none(f"{model.name} is still busy with earlier searches")
         if not self._breaker.lets_pass():
             return self._none(f"{model.name} did not answer a moment ago")
-        outcome = scored_within(model, query, [text_of(one) for one in sent], self._settings.timeout_seconds)
+        outcome = scored_within(model, query, [text_of(chunk) for chunk in sent], self._settings.timeout_seconds)
         self._note(outcome)
         if outcome.error is not None:
-            return self._none(_said(outcome.error))
+            return self._none(_reason(outcome.error))
         known = {index: score for index, score in outcome.scores.items() if isfinite(score)}
         scores = {key_of(sent[index]): round(score, SCORE_DIGITS) for index, score in known.items()}
         return SecondScores(self._settings.weight, scores, self._warning(len(chunks), len(sent), len(scores)))
@@ -110,28 +105,27 @@ class SecondStage:
     def _open(self) -> Reranker | _Failure:
         try:
             return self._open_model()
-        # Whatever it is: a file that can't be read, a library that is broken.
+        # Anything may go wrong here: an unreadable file, a broken library.
         except Exception as error:
             if isinstance(error, CodequarryError):
                 _log().warning("no second stage", detail=str(error))
             else:
                 _log().exception("no second stage")
-            return _Failure(_said(error), self._clock())
+            return _Failure(_reason(error), self._clock())
 
     def _may_be_sent(self, origin: str | None) -> bool:
-        """Tell whether a repository's code may go to another machine; of one that is not known nothing does."""
+        """Return whether a repository's code may go to another machine; False for an unknown repository."""
         return origin is not None and self._may_leave(origin)
 
     def _is_busy(self) -> bool:
         with self._lock:
-            self._left_behind = [one for one in self._left_behind if not one.is_set()]
-            return len(self._left_behind) >= MOST_LEFT_BEHIND
+            self._abandoned = [over for over in self._abandoned if not over.is_set()]
+            return len(self._abandoned) >= MOST_LEFT_BEHIND
 
     def _note(self, outcome: TimedOutcome) -> None:
-        """Remember whether the model is there, for the searches that come next."""
         if not outcome.ended:
             with self._lock:
-                self._left_behind.append(outcome.over)
+                self._abandoned.append(outcome.over)
         if outcome.error is not None and not isinstance(outcome.error, CodequarryError):
             _log().error("the second stage failed", exc_info=outcome.error)
         if outcome.ended or outcome.scores:
@@ -145,27 +139,25 @@ class SecondStage:
         )
 
     def _warning(self, asked: int, sent: int, scored: int) -> str:
-        said = []
+        parts = []
         if sent < asked:
-            said.append(f"{asked - sent} stayed on this machine (external_models = false)")
+            parts.append(f"{asked - sent} stayed on this machine (external_models = false)")
         if scored < sent:
-            said.append(f"{sent - scored} were not scored within {self._settings.timeout_seconds:g} s")
-        return f"{STAGE}: of {asked} candidates {' and '.join(said)}, and keep their places" if said else ""
+            parts.append(f"{sent - scored} were not scored within {self._settings.timeout_seconds:g} s")
+        return f"{STAGE}: of {asked} candidates {' and '.join(parts)}, and keep their places" if parts else ""
 
 
 def text_of(chunk: Chunk) -> str:
-    """Return what of a chunk the model reads: where it is, what it is called and documented as, and its text."""
+    """Return the text of a chunk for the model: path, qualified name, documentation and code."""
     return "\n".join(filter(None, (chunk.path, chunk.qualified_name, chunk.doc, chunk.text)))
 
 
-def _said(error: Exception) -> str:
-    return (
-        public(error) if isinstance(error, CodequarryError) else f"{type(error).__name__} in the model; the log has it"
-    )
+def _reason(error: Exception) -> str:
+    return public(error) if isinstance(error, CodequarryError) else f"{type(error).__name__} in the model; see the log"
 
 
 def second_stage(settings: SettingsModel) -> SecondStage | None:
-    """Return the second stage that the settings ask for; nothing is opened yet."""
+    """Return the second stage of the settings, None if it is off; nothing is opened yet."""
     if not settings.reranking.enabled:
         return None
     open_model = partial(open_reranker, settings.reranking, models_folder(settings))
@@ -173,6 +165,6 @@ def second_stage(settings: SettingsModel) -> SecondStage | None:
 
 
 def _log() -> "BoundLogger":
-    from codequarry.shared.telemetry.logs import logger  # every search loads this file, and few load what logs take
+    from codequarry.shared.telemetry.logs import logger  # few searches log, and all import this module
 
     return logger(LOGGER)

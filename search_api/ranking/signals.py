@@ -1,9 +1,9 @@
-"""What speaks for a candidate, each thing between 0 and 1.
+"""The signals of a candidate, each between 0 and 1.
 
 semantic     how near its vector is to the query's
-lexical      the share of the query's information that its tokens hold (lexical.py)
+lexical      the share of the query's information that its tokens hold (bm25f.py)
 definition   how exactly it defines a symbol that the query names
-path         whether its path is one that the query names
+path         whether the query names its path
 phrase       the share of the quoted phrases that it holds verbatim
 """
 
@@ -13,24 +13,24 @@ from dataclasses import dataclass
 from codequarry.search_api.query.names import Name
 from codequarry.shared.model import Candidate, Chunk
 
-# A name in another case or without its underscores is likely meant, but one written exactly so is likelier.
+# A name that differs only in case or underscores is probably meant, but an exact match is likelier.
 EXACT_NAME = 1.0
 SAME_LETTERS = 0.6
 SAME_WORDS = 0.45
-# The scope that the query gives is not the candidate's: `Reader.read` asked, `Writer.read` found.
+# The candidate has another scope than the query's name: `Writer.read` for `Reader.read`.
 WRONG_SCOPE = 0.5
-# Among the several things that a chunk of small neighbours defines, each is less what the chunk is about.
+# A chunk of several small neighbours is less about each symbol that it defines.
 ONE_OF_SEVERAL = 0.95
-# A class that lists a member may only declare it; where the member has a chunk of its own, that defines it.
+# A class that lists a member may only declare it; if the member has its own chunk, that chunk defines it.
 MEMBER = 0.8
-# A prototype, or a method of an interface: what is looked for is where the thing is done.
+# A prototype or a method of an interface; the implementation should rank above it.
 WITHOUT_BODY = 0.93
-# Where a symbol was split, the part that has its signature defines it, and its doc comment is better than its middle.
+# The part of a split symbol with its signature defines it; the first part (its doc comment) is better than the middle.
 FIRST_PART = 0.9
 LATER_PART = 0.5
-# So much of a signature is enough to tell whether a part has it.
+# Number of characters of a signature that suffice to recognise it in a part.
 SIGNATURE_HEAD = 24
-# What defines a name: types before what they construct, code before a heading that has the same words.
+# Weight of a definition by type of chunk: classes above their constructors, code above a heading with the same words.
 DEFINING_TYPES = {
     "class": 1.0,
     "interface": 1.0,
@@ -56,7 +56,7 @@ class Signals:
 
 
 def semantic_signal(similarity: float | None) -> float:
-    """Return the cosine where it is positive: opposite meanings are no nearer than unrelated ones."""
+    """Return the cosine, 0 if it is negative: opposite meanings are no nearer than unrelated meanings."""
     return min(max(similarity or 0.0, 0.0), 1.0)
 
 
@@ -69,7 +69,6 @@ def definition_signal(chunk: Chunk, names: Sequence[Name]) -> float:
 
 
 def _part_weight(chunk: Chunk) -> float:
-    """Return how much of a definition a part of a split symbol is."""
     if not chunk.symbol_part or (chunk.signature and chunk.signature[:SIGNATURE_HEAD] in chunk.text):
         return 1.0
     return FIRST_PART if chunk.symbol_part.startswith("1/") else LATER_PART
@@ -86,7 +85,6 @@ def _defines(chunk: Chunk, name: Name) -> float:
 
 
 def _is_named(chunk: Chunk, asked: str) -> float:
-    """Return how well the chunk's own symbol has the name that is asked for."""
     if not chunk.symbol_name:
         return 0.0
     is_bare = chunk.symbol_type in ("function", "method") and chunk.body_start_char is None
@@ -103,7 +101,7 @@ def _same_name(defined: str, asked: str) -> float:
 
 
 def _in_scope(chunk: Chunk, scope: Sequence[str]) -> bool:
-    """Tell whether the parts before a name are, in order, in the chunk's qualified name, package or file path."""
+    """Return whether path, package and qualified name of the chunk contain the parts of a scope in order."""
     words = f"{chunk.path} {chunk.package or ''} {chunk.qualified_name or ''}".lower()
     position = 0
     for part in scope:
@@ -114,13 +112,13 @@ def _in_scope(chunk: Chunk, scope: Sequence[str]) -> bool:
 
 
 def path_signal(path: str, paths: Sequence[str]) -> float:
-    """Return 1 for a path that the query names by its file or more of its end."""
+    """Return 1 if the query names the file or the end of its path, else 0."""
     lower = path.lower()
     return float(any(lower == asked or lower.endswith("/" + asked) for asked in paths))
 
 
 def phrase_signal(candidate: Candidate, phrases: Sequence[str]) -> float:
-    """Return the share of the phrases that the text, its documentation or its path holds, in their case or not."""
+    """Return the share of phrases in the text, documentation or path; a match in another case counts 0.6."""
     if not phrases:
         return 0.0
     chunk = candidate.chunk

@@ -156,7 +156,6 @@ class Backend:
         return engine
 
     def _close_retired(self) -> None:
-        """Close the old editions whose grace period is over."""
         now = self._clock()
         for due, index in self._retired:
             if due <= now:

@@ -79,10 +79,8 @@ def _located(engine: SearchEngine, plan: QueryPlan, request: DiffRequest) -> tup
         both.append(_at(engine, plan, head, text, names))
     names = tuple(sorted(both[0].scope.views.keys() & both[1].scope.views.keys()))
     if not names:
-        olds, news = (", ".join(sorted(found.scope.views)) for found in both)
-        raise NotIndexed(
-            f"no repository has both versions: '{request.before}' is in {olds}, '{request.after}' is in {news}"
-        )
+        old, new = (", ".join(sorted(found.scope.views)) for found in both)
+        raise NotIndexed(f"no repository has both versions: '{request.before}' is in {old}, '{request.after}' in {new}")
     before, after = (_at(engine, plan, head, text, names) for text in (request.before, request.after))
     return before, after
 
@@ -148,7 +146,6 @@ def _matched(here: Side, there: Side, hits: ScoredChunks, *, reverse: bool) -> I
 
 
 def _same_files(here: Side, there: Side, paths: set[str]) -> set[str]:
-    """Return the paths whose file is identical in both versions."""
     files, others = (
         {
             (file.path, file.blob)

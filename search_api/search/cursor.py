@@ -96,10 +96,7 @@ def decode_cursor(text: str, seal: Seal) -> Cursor:
 
 
 def seal_key(store: DocumentStore) -> bytes:
-    """Return the key that all processes of an index share, created on first use.
-
-    If it can't be written, for example by a read-only account, return a key for this process only.
-    """
+    """Return the key of an index, created on first use; if it can't be written, a key for this process only."""
     made = secrets.token_bytes(KEY_BYTES)
     known = store.read_document(KEY_DOCUMENT)
     if known is None:

@@ -49,9 +49,7 @@ MAX_PAGES = 50
 
 @dataclass(slots=True)
 class _Stopwatch:
-    """Measures the milliseconds of each stage of one search."""
-
-    stages: dict[str, float] = field(default_factory=dict)
+    stages: dict[str, float] = field(default_factory=dict)  # milliseconds of each stage
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -73,10 +71,7 @@ class _Health:
 
 
 class SearchEngine:
-    """Answers searches over one store with one embedder; as thread-safe as these are.
-
-    It answers the owner, who sees everything; ``seen_by`` returns the engine for another principal.
-    """
+    """Answers the owner's searches, ``seen_by`` those of another principal; as thread-safe as store and embedder."""
 
     def __init__(
         self,
@@ -86,10 +81,7 @@ class SearchEngine:
         degraded: Sequence[str] = (),
         second: SecondStage | None = None,
     ) -> None:
-        """Search ``store`` with the model of its vectors; ``degraded`` says what is missing if it can't be used.
-
-        The caller closes the ``second`` stage.
-        """
+        """Search ``store``; ``degraded`` names what is missing without its model. The caller closes ``second``."""
         self.store = store
         self.embedder = embedder
         self._health = _Health(not degraded)
@@ -180,7 +172,6 @@ class SearchEngine:
             return self._second.score(plan.text, chunks, {name: found.repositories[name].origin for name in named})
 
     def _degraded(self, without_embedding: bool, second: SecondScores | None) -> tuple[str, ...]:
-        """Return the answer's notes on stages that failed."""
         warnings = (second.warning,) if second and second.warning else ()
         return (*self.without_embedding, *warnings) if without_embedding else warnings
 
@@ -267,7 +258,6 @@ def ranked_matches(plan: QueryPlan, recall: Recall) -> list[Ranked]:
 
 
 def _query_digest(request: SearchRequest) -> str:
-    """Return a hash of what must be the same on every page of a search."""
     filters = {name: list(values) for name, values in request.filters.items()}
     repos = [list(astuple(version)) for version in request.repos]
     return digest(request.query, request.top_k, filters, request.max_per_file, request.include_tests, repos)

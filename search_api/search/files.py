@@ -82,7 +82,6 @@ def join_lines(chunks: Sequence[Chunk]) -> list[str]:
 
 
 def _missing(store: RowReader, snapshot: Snapshot, repo: str, path: str) -> NotIndexed:
-    """Return the error for a file that does not exist, with similar paths."""
     near = near_paths(path, [file.path for file in islice(store.files(snapshot), MAX_COMPARED_PATHS)])
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     return NotIndexed(f"'{path}' is not in {repo}{hint}")

@@ -122,7 +122,6 @@ def blob_url(origin: str, commit: str, path: str, start_line: int, end_line: int
 
 
 def _web_place(origin: str) -> tuple[str, str] | None:
-    """Return the host of an origin and the web URL of its repository."""
     if "://" in origin:
         return _url_place(origin)
     scp = _SCP.fullmatch(origin)
@@ -150,10 +149,7 @@ def _joined(scheme: str, host: str, port: int | None, path: str) -> tuple[str, s
 
 
 def holding_views(store: RowReader, scope: VersionScope, chunks: Iterable[Chunk]) -> dict[str, tuple[View, ...]]:
-    """Return for each chunk, by id, the views that hold its file version.
-
-    Only repositories with several versions in view need a request to the store.
-    """
+    """Return by chunk id the views that hold each chunk; only repositories with several views need the store."""
     found: dict[str, tuple[View, ...]] = {}
     unsure: dict[str, list[Chunk]] = {}
     for chunk in chunks:

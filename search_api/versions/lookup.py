@@ -28,10 +28,7 @@ class FoundVersion:
 
 
 def lines_of(moment: Moment, repo: str, branch: str, timelines: Iterable[int]) -> list[VersionLine]:
-    """Return the published lines of a repository: the default line, former default lines, the others.
-
-    ``branch`` is the name of the default branch, ``timelines`` are all timelines of the repository.
-    """
+    """Return a repository's published lines: default, former defaults, others. ``branch`` is the default's name."""
     head = moment.head
     default = head.defaults.get(repo)
     lines = [VersionLine(default, Ref("branch", branch))] if default is not None else []
@@ -103,10 +100,7 @@ def _heads(moment: Moment, lines: Sequence[VersionLine]) -> Iterator[View]:
 
 
 def _searched(lines: Sequence[VersionLine], named: Sequence[VersionLine]) -> list[VersionLine]:
-    """Return the lines to search for a commit: the named lines, or all lines but working trees.
-
-    The default branch includes its former timelines. A working tree is not a commit, although it is based on one.
-    """
+    """Return the lines to search for a commit: those ``named``, with former defaults, or all but working trees."""
     if not named:
         return [line for line in lines if line.ref.kind != "workspace"]
     refs = {line.ref for line in named}

@@ -54,7 +54,6 @@ class VersionMissing(NotIndexed):
 
 
 def _indexed(repo: str, lines: Sequence[VersionLine], moment: Moment) -> str:
-    """Return the indexed versions of a repository, for an error."""
     kinds: dict[RefKind, list[str]] = {}
     for line in lines:
         if not line.former:

@@ -51,7 +51,6 @@ def versions_of(asked: Sequence[RepositoryVersion], directory: Directory, select
 
 
 def _name(asked: RepositoryVersion, directory: Directory) -> str | None:
-    """Return the name of a repository in the index, None if it is not indexed."""
     if asked.name:
         return asked.name if asked.name in directory.repositories else None
     if asked.origin:

@@ -43,10 +43,7 @@ def locate(catalog: Catalog, selection: Selection, as_of: AsOf | None = None) ->
 
 
 def one_version(catalog: Catalog, repo: str, version: VersionQuery = VersionQuery()) -> OneVersion:  # noqa: B008 -- frozen
-    """Return a version of a repository, by default its default branch.
-
-    Raise NotIndexed if the index does not have it, UsageError if ``version`` names several.
-    """
+    """Return a version of a repository; raise NotIndexed if it is missing, UsageError if several are named."""
     found = locate(catalog, Selection(repos=(repo,), version=version))
     views = found.scope.views.get(repo, ())
     if not views:

@@ -92,7 +92,6 @@ def resolve(
 
 
 def _names(head: Head, catalog: Mapping[str, Repository], selection: Selection) -> list[str]:
-    """Return the repositories of a selection; raise NotIndexed for an unknown name."""
     known = sorted({*head.defaults, *catalog})
     named = [name for name, _ in selection.versions]
     for name in (*selection.repos, *selection.excluded_repos, *named):
@@ -109,8 +108,6 @@ def _wanted(head: Head, catalog: Mapping[str, Repository], selection: Selection)
 
 
 class _Resolver:
-    """Collects the views of a search."""
-
     def __init__(self, moment: Moment, catalog: Mapping[str, Repository]) -> None:
         self._moment = moment
         self._catalog = catalog

@@ -69,7 +69,7 @@ class View:
         return (own, *self.base_layers(hidden))
 
     def base_layers(self, hidden: frozenset[int]) -> tuple[Layer, ...]:
-        """Return the layer that an overlay lies on, if it is one."""
+        """Return the layer of an overlay's base, none for other views."""
         if self.base is None:
             return ()
         timeline, number = self.base
@@ -141,10 +141,7 @@ def branch_of(head: Head, catalog: Mapping[str, Repository], name: str) -> str:
 
 
 class DefaultViews(Mapping[str, tuple[View, ...]]):
-    """The view of each repository at its default branch, as of ``head``.
-
-    Views are made on access, because a search over a thousand repositories shows hits of a few.
-    """
+    """The view of each repository at its default branch, made on access: of thousands only a few have hits."""
 
     def __init__(self, head: Head, catalog: Mapping[str, Repository], timelines: Mapping[str, int]) -> None:
         """Use the published default ``timelines``, by repository."""

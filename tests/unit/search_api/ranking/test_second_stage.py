@@ -132,7 +132,7 @@ def test_searches_that_a_model_is_too_slow_for_leave_so_many_runs_of_it_behind_a
 
 @pytest.mark.parametrize(
     ("error", "says"),
-    [(EmbeddingError("no memory left"), "no memory left"), (KeyError("x"), "KeyError in the model; the log has it")],
+    [(EmbeddingError("no memory left"), "no memory left"), (KeyError("x"), "KeyError in the model; see the log")],
 )
 def test_a_model_that_fails_changes_nothing_and_is_asked_again(stage, chunks, model, error, says):
     failing = stage()
@@ -166,7 +166,7 @@ def test_a_model_that_can_not_be_opened_for_whatever_reason_changes_nothing(stag
         raise error
 
     found = stage(open_model=open_model).score("query", chunks, ORIGINS)
-    said = f"{type(error).__name__} in the model; the log has it"
+    said = f"{type(error).__name__} in the model; see the log"
     assert (found.scores, found.warning) == ({}, f"reranking: hits are in the order of the first stage: {said}")
 
 
