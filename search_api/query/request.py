@@ -142,10 +142,7 @@ FIELDS: tuple[str, ...] = tuple(name for name in SearchBody.field_names() if nam
 def parse_request(
     body: object, *, may_index: bool = False, reranking: RerankingSettings = NO_RERANKING
 ) -> SearchRequest:
-    """Check a JSON body and return the request; raise UnknownName or UsageError.
-
-    ``may_index`` is true if the request may start indexing and wait for it.
-    """
+    """Return the checked request of a JSON body; raise UsageError. ``may_index`` if it may index and wait for that."""
     _refuse_later(body)
     parsed = SearchBody.read(body)
     rerank = reranking.enabled if parsed.rerank is None else parsed.rerank

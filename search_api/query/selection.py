@@ -16,15 +16,12 @@ Terms = dict[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The repositories that a search covers (all if empty), their version, and the filters on their chunks.
-
-    ``versions`` has repositories that each have their own version; ``repos`` and ``version`` are empty then.
-    """
+    """The repositories that a search covers (all if empty), their version, and the filters on their chunks."""
 
     repos: tuple[str, ...] = ()
     excluded_repos: tuple[str, ...] = ()
     version: VersionQuery = field(default_factory=VersionQuery)
-    versions: tuple[tuple[str, VersionQuery], ...] = ()
+    versions: tuple[tuple[str, VersionQuery], ...] = ()  # repositories with their own versions, instead of the above
     filters: Filters = field(default_factory=Filters)
     symbols: tuple[Name, ...] = ()
 

@@ -24,15 +24,12 @@ JOINED_WEIGHT = 0.3
 
 @dataclass(frozen=True, slots=True)
 class TermGroup:
-    """A query word and the index terms that match it, with their weights; the word itself has 1.
-
-    A ``joined`` group is two neighbouring words as one name: a match adds to the score, a miss costs nothing.
-    """
+    """A query word and the index terms that match it, with their weights; the word itself has 1."""
 
     word: str
     weight: float
     forms: tuple[tuple[str, float], ...]
-    joined: bool = False
+    joined: bool = False  # two neighbouring words as one name: a match adds to the score, a miss costs nothing
 
 
 def term_groups(text: str) -> tuple[TermGroup, ...]:

@@ -20,14 +20,11 @@ _KEY_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class SecondScores:
-    """A second model's ``scores`` of candidates, by ``key_of`` their chunks; ``weight`` is its share of a score.
-
-    ``warning`` says which candidates were not scored, and why; empty if all were.
-    """
+    """A second model's ``scores`` of candidates, by ``key_of`` their chunks; ``weight`` is its share of a score."""
 
     weight: float
     scores: Mapping[str, float] = field(default_factory=dict)
-    warning: str = ""
+    warning: str = ""  # which candidates were not scored, and why
 
 
 def key_of(chunk: Chunk) -> str:

@@ -57,7 +57,7 @@ MIN_SIMILARITY = 0.45
 # less than the first chunk of another file. 0.92 instead of 0.88 of the 74 development questions have the right file in
 # the first ten hits; anything from 0.5 to 0.7 does the same, 0.8 and 0.85 gave 0.91.
 REPEAT_WEIGHT = 0.7
-# Further chunks are not lowered more, so that a search within one file still ranks them by their own scores.
+# Chunks after the third are not lowered further: a search within one file still ranks them by their own scores.
 MOST_REPEATS = 2
 # Stores round cosines differently; with more digits, scores and their order would differ between stores.
 SCORE_DIGITS = 4
@@ -223,10 +223,8 @@ def _crowding(ranked: Sequence[Ranked]) -> list[int]:
 
 
 def is_redundant(chunk: Chunk, better: Chunk) -> bool:
-    """Return whether a chunk repeats a better chunk of its file: a touching part of its symbol, or the same lines.
-
-    In two versions of a file, lines are not comparable; the same declaration is then redundant.
-    """
+    """Return whether a chunk repeats a better chunk of its file: a touching part of its symbol, or the same lines."""
+    # Lines of two versions of a file are not comparable, but the same declaration is redundant.
     if chunk.blob != better.blob:
         return chunk.qualified_name is not None and chunk.qualified_name == better.qualified_name
     if chunk.symbol_part and better.symbol_part and chunk.qualified_name == better.qualified_name is not None:

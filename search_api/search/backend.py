@@ -42,8 +42,8 @@ class _Opened:
 class Backend:
     """Opens what a search needs once; if that fails, the next request tries again.
 
-    After a migration switches editions, the next request opens the new edition; running requests finish on the old
-    one. Each worker process needs its own backend: connections and files are not shared across a fork.
+    After a migration switches editions, the next request opens the new edition; running requests finish on the old.
+    Each worker process needs its own backend: connections and files are not shared across a fork.
     """
 
     def __init__(

@@ -131,10 +131,7 @@ def _behind_of_newest(indexed: str, head_commit: str, seen: RefHead | None) -> i
 
 
 def _later_commits(catalog: Catalog, head: Head, view: View) -> int | None:
-    """Return how many commits the timeline gained after a view; None if unknown.
-
-    A step may not have recorded its commits. A force-push after the first step may have removed counted commits.
-    """
+    """Return how many commits the timeline gained after a view; None if unknown."""
     if view.number == head.timelines[view.timeline].published:
         return 0
     total, commit = 0, view.commit
@@ -142,6 +139,6 @@ def _later_commits(catalog: Catalog, head: Head, view: View) -> int | None:
         if point.number <= view.number:
             continue
         if (not point.commit_count and point.commit != commit) or (point.rewrote and commit != view.commit):
-            return None
+            return None  # its commits were not recorded, or it may have removed commits that were counted already
         total, commit = total + point.commit_count, point.commit
     return total

@@ -14,15 +14,12 @@ from codequarry.shared.versions.transactions import TransactionRecord
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A published transaction in short: it added ``commit_count`` commits and, if it ``rewrote``, removed others.
-
-    ``name`` is the name of its version at that time, "" if that is not known to differ from now.
-    """
+    """A published transaction in short: it added ``commit_count`` commits and, if it ``rewrote``, removed others."""
 
     number: int
     commit: str
     commit_count: int = 0
-    name: str = ""
+    name: str = ""  # of its version at that time, "" if that is not known to differ from now
     rewrote: bool = False
 
 
