@@ -5,7 +5,7 @@ last part of owner/name); candidates are recalled once, and ranked anew for ever
 tuned on are asked about unless ``--split`` says otherwise.
 
     codequarry index ~/clones/jinja && python -m bench.ranking
-    python -m bench.ranking --try rank.LEXICAL_WEIGHT=0.4,0.5,0.6 --try lexical.PRESENCE=0,0.4 --misses
+    python -m bench.ranking --try ranking.scoring.LEXICAL_WEIGHT=0.4,0.5,0.6 --try ranking.bm25f.PRESENCE=0,0.4 --misses
 """
 
 import argparse

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from codequarry.search_api.query.request_body import MAX_VALUE_CHARACTERS, NULL
+from codequarry.search_api.query.request_body import MAX_VALUE_CHARACTERS, NULL, storable
 from codequarry.search_api.query.version_query import SpecifierKind
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.filters import BOOLEANS, FILTERABLE_FIELDS
@@ -15,7 +15,7 @@ FilterValues = Mapping[str, tuple[str, ...]]  # the accepted values of each fiel
 MAX_FILTER_VALUES = 200
 
 VERSION_FILTERS: tuple[SpecifierKind, ...] = ("ref", "branch", "commit")
-# Filters on data that the index does not hold yet.
+# Filters on data that the index does not hold yet; ignoring them would give a wrong answer.
 LATER_FILTERS: tuple[str, ...] = ("author", "since", "until")
 FILTERS: tuple[str, ...] = (*FILTERABLE_FIELDS, "path", *VERSION_FILTERS)
 # Fields with a fixed set of values.
@@ -66,7 +66,7 @@ def _values(name: str, given: object) -> tuple[str, ...]:
     if name in LATER_FILTERS:
         raise UsageError(f"the filter '{name}' is not available yet; leave it out")
     if name not in FILTERS:
-        raise UnknownName("filter", _storable(name), FILTERS)
+        raise UnknownName("filter", storable(name), FILTERS)
     listed: Sequence[object] = given if isinstance(given, list | tuple) else [given]
     if not 1 <= len(listed) <= MAX_FILTER_VALUES:
         raise UsageError(f"the filter '{name}' must have 1 to {MAX_FILTER_VALUES} values")
@@ -78,7 +78,7 @@ def _value(name: str, value: object) -> str:
         return str(value).lower()
     if not isinstance(value, str):
         raise UsageError(f"a value of the filter '{name}' must be a {_type_name(name)}")
-    text = _storable(value)
+    text = storable(value)
     if not 1 <= len(text) <= MAX_VALUE_CHARACTERS:
         raise UsageError(f"a value of the filter '{name}' must have 1 to {MAX_VALUE_CHARACTERS} characters")
     closed = CLOSED_VALUES.get(name)
@@ -89,7 +89,3 @@ def _value(name: str, value: object) -> str:
 
 def _type_name(name: str) -> str:
     return "boolean" if CLOSED_VALUES.get(name) == BOOLEANS else "string"
-
-
-def _storable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")

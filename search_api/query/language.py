@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from codequarry.search_api.query.filters import LATER_FILTERS
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.model import KINDS_OF_FILE, SYMBOL_TYPES
 
 FILTER_WORDS: tuple[str, ...] = ("repo", "lang", "path", "symbol", "kind", "ref", "branch", "commit")
 FILTER_ALIASES: Mapping[str, str] = MappingProxyType({"language": "lang", "file": "path", "repository": "repo"})
-# Reserved filters that this version can't serve; ignoring them would give a wrong answer.
-LATER_FILTERS: tuple[str, ...] = ("author", "since", "until")
 # Common names of languages with a different id.
 LANGUAGE_ALIASES: Mapping[str, str] = MappingProxyType(
     {

@@ -11,9 +11,13 @@ MAX_VALUE_CHARACTERS = 1_000
 NULL = {"type": "null"}
 
 
-def _storable(value: object) -> object:
+def storable(text: str) -> str:
     """Replace lone surrogates: JSON can express them, but UTF-8 and so the engines can't."""
-    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _storable_value(value: object) -> object:
+    return storable(value) if isinstance(value, str) else value
 
 
 def _whole(value: object) -> object:
@@ -21,7 +25,7 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Text = Annotated[str, BeforeValidator(_storable)]
+Text = Annotated[str, BeforeValidator(_storable_value)]
 WholeNumber = Annotated[int, BeforeValidator(_whole)]
 
 
@@ -72,7 +76,7 @@ class RequestBody(BaseModel):
     def _refusal(cls, name: str, kind: str, where: str) -> UsageError:
         if kind == "extra_forbidden":
             known = [field for field in cls.field_names() if field != "token"]
-            return UnknownName("field", str(_storable(name)), known, where=where)
+            return UnknownName("field", storable(name), known, where=where)
         place = f" in '{where}'" if where else ""
         missing = " is missing; it" if kind == "missing" else ""
         return UsageError(f"'{name}'{place}{missing} must be {_expected(cls.model_json_schema()['properties'][name])}")

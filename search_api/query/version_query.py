@@ -9,6 +9,7 @@ from codequarry.shared.versions.refs import KIND_NAMES, MIN_COMMIT_DIGITS, Ref, 
 SpecifierKind = Literal["branch", "ref", "commit"]
 _HEXADECIMAL = re.compile(rf"[0-9a-fA-F]{{{MIN_COMMIT_DIGITS},64}}")
 _COMMIT_PREFIX = "commit/"
+_KIND_PREFIXES: dict[str, RefKind] = {"pull/": "pull", "workspace:": "workspace"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,9 @@ class VersionSpecifier:
             return (Ref("branch", self.text),)
         if self.commit:
             return (Ref("commit", self.commit),)
-        for kind, prefix in (("pull", "pull/"), ("workspace", "workspace:")):
+        for prefix, kind in _KIND_PREFIXES.items():
             if self.text.startswith(prefix):
-                return (Ref(_kind(kind), self.text.removeprefix(prefix)),)
+                return (Ref(kind, self.text.removeprefix(prefix)),)
         try:
             return (Ref.of_key(self.text),)
         except ValueError:
@@ -48,10 +49,6 @@ class VersionSpecifier:
         except ValueError:
             return f"version '{self.text}'"
         return f"{KIND_NAMES[ref.kind]} '{ref.value}'"
-
-
-def _kind(name: str) -> RefKind:
-    return "pull" if name == "pull" else "workspace"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,9 @@ def why_empty(
     """Return why nothing was found: the first reason that applies, from repositories to filters to words."""
     importing = [state for state in states if state.state == IMPORTING]
     ready = [state for state in states if state.indexed_commit]
+    progress = ", ".join(f"{state.name} {state.percent or 0} %" for state in importing)
     if importing and not ready:
-        far = ", ".join(f"{state.name} {state.percent or 0} %" for state in importing)
-        return Emptiness(f"importing: {far}", "search again when the import is done")
+        return Emptiness(f"importing: {progress}", "search again when the import is done")
     if not states and plan.selection.excluded_repos:
         return Emptiness(f"filter leaves nothing: repo is not {', '.join(plan.selection.excluded_repos)}")
     if not ready:
@@ -43,8 +43,7 @@ def why_empty(
     if filters != Filters() and not count(filters):
         return Emptiness(f"filter leaves nothing: {_blame(filters, count)}", guess or "drop or change that filter")
     if importing:
-        far = ", ".join(f"{state.name} {state.percent or 0} %" for state in importing)
-        return Emptiness(f"no match; still importing: {far}", guess)
+        return Emptiness(f"no match; still importing: {progress}", guess)
     return Emptiness("no match", guess or "use other words, or the name of a symbol or file")
 
 

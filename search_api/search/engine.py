@@ -211,7 +211,7 @@ class SearchEngine:
         if request.cursor is None:
             return None
         cursor = decode_cursor(request.cursor, self.seal())
-        if cursor.query != _query_digest(request) or cursor.page > MAX_PAGES:
+        if cursor.query != _query_digest(request):
             raise UsageError("the cursor belongs to another search; repeat the query, filters and sizes of that search")
         return cursor
 

@@ -76,8 +76,10 @@ def await_commit(
             return found
         lacking = view
         check_here(found.head)
-        if monotonic() >= deadline or (view is not None and view.fixed):
-            raise _not_reached(catalog, found, wanted, wait_ms)
+        if view is not None and view.fixed:
+            raise _late(catalog, found, f"commit {wanted} is not in the history of the requested commit")
+        if monotonic() >= deadline:
+            raise _late(catalog, found, f"commit {wanted} was not indexed within {wait_ms} ms; use a longer wait_ms")
         pause(min(POLL_SECONDS, max(0.0, deadline - monotonic())))
 
 
@@ -115,13 +117,10 @@ def _history(records: Iterable[TransactionRecord]) -> set[str]:
     return commits
 
 
-def _not_reached(catalog: Catalog, found: Located, wanted: str, wait_ms: int) -> LateCommit:
+def _late(catalog: Catalog, found: Located, problem: str) -> LateCommit:
     states = list(_states(catalog, found))
     there = ", ".join(f"{state.name} {state.ref} at {(state.indexed_commit or 'nothing')[:12]}" for state in states)
-    return LateCommit(
-        f"commit {wanted} was not indexed within {wait_ms} ms ({there}); retry, or use a longer wait_ms",
-        tuple(state.freshness() for state in states),
-    )
+    return LateCommit(f"{problem} ({there})", tuple(state.freshness() for state in states))
 
 
 def _states(catalog: Catalog, found: Located) -> list[RepositoryState]:
