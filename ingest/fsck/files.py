@@ -52,11 +52,7 @@ Counts = Mapping[tuple[str, str], int]
 def check_files(
     tasks: Iterable[FileTask], records: Iterable[FileRecord], counts: Counts, *, same_rules: bool
 ) -> list[Inconsistency]:
-    """Compare the files of a commit with the live records and rows of the index, and return the problems by path.
-
-    Without ``same_rules``, the version was indexed with other settings than those of ``tasks``, so verdicts are not
-    compared.
-    """
+    """Compare a commit's files with the index's records and rows, sorted by path; verdicts only if ``same_rules``."""
     found: dict[str, list[FileRecord]] = {}
     for record in records:
         found.setdefault(record.path, []).append(record)

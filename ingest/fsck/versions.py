@@ -72,10 +72,7 @@ class Version:
 def check_version(
     record: TransactionRecord, workshop: Workshop, observe: ObserveRun = ignore, *, full_text: bool = False
 ) -> FsckReport:
-    """Compare the version that a transaction published with its commit; change nothing.
-
-    Raise GitError if the mirror lacks the commit, NotIndexed if the version is dropped meanwhile.
-    """
+    """Compare a version with its commit. Raise GitError if the mirror lacks it, NotIndexed if it is dropped by then."""
     repository = _repository(workshop.store, record.repo)
     with mirror_in_use(mirror_folder(origin_of_record(repository.origin), workshop.settings.home)):
         return _check_version(record, repository, workshop, observe, full_text=full_text)
@@ -106,10 +103,9 @@ def _check_version(
 
 
 def repair_version(report: FsckReport, workshop: Workshop, observe: ObserveRun = ignore) -> IndexReport | None:
-    """Repair what a check found; return the run that rewrote the wrong paths, None if none was needed.
+    """Repair what a check found, visible as a whole; return the run that rewrote wrong paths, None if not needed.
 
-    Readers see the whole repair or nothing of it. Raise UsageError if the version is not the newest of its timeline,
-    or if git can't repair the problem.
+    Raise UsageError if files of an older commit are wrong, or if git can't repair the problem.
     """
     store, record = workshop.store, report.record
     state = read_head(store).timelines[record.timeline]
