@@ -195,8 +195,8 @@ class Copier:
             tally = self._new.tally(extent.timeline, number, (), ())
             if tally.rows < rows or tally.files < files:
                 raise StoreError(
-                    f"the copy of transaction {number} has {tally.rows} rows of {tally.files} files instead of {rows} of "
-                    f"{files}; run the command again"
+                    f"the copy of transaction {number} has {tally.rows} rows of {tally.files} files, expected {rows} "
+                    f"of {files}; run the command again"
                 )
 
 
