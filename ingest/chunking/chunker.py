@@ -24,8 +24,7 @@ _TAB_WIDTH = 4
 def chunk_file(source: SourceFile, sizes: Sizes) -> list[Chunk]:
     """Cut a file into chunks that cover every row, in file order; an empty file has none.
 
-    No text raises an error: what a grammar can't read is cut by lines. A chunk has at most ``sizes.maximum`` tokens,
-    unless it is a single longer row.
+    No text raises an error: what a grammar can't read is cut by lines. Only a single row may exceed ``sizes.maximum``.
     """
     if not source.text:
         return []
@@ -106,7 +105,6 @@ def _symbol_type(language: str) -> SymbolType:
 
 
 def _cost(text: SourceText, row: int) -> int:
-    """Return the cost of beginning a piece at a row."""
     line = text.lines[row].expandtabs(_TAB_WIDTH)
     stripped = line.strip()
     if not stripped:

@@ -71,7 +71,6 @@ class _File:
         return [self._filled(replace(whole, start=start, end=until, part=part), item) for start, until, part in parts]
 
     def _identity(self, item: OutlineItem, end: int) -> Piece:
-        """Return the piece of an item, which is a single declaration or a group."""
         context = _headers(item, self.package if self.spec.names_package else None)
         piece = Piece(item.row, end, _symbol_type(item), package=self.package, context=context)
         if item.family is Family.PROLOGUE or not item.declarations:
@@ -121,7 +120,6 @@ class _File:
         return 1.0 + self.facts.branches.count(declaration.start_byte, declaration.end_byte)
 
     def _filled(self, piece: Piece, item: OutlineItem) -> Piece:
-        """Add the facts of the code in the piece's rows."""
         start, end = self.text.byte_starts[piece.start], self.text.byte_starts[piece.end]
         facts = self.facts
         imports = facts.imports_in(start, end, self.text.between(piece.start, piece.end))
@@ -181,7 +179,6 @@ def _scope_path(enclosing: Sequence[Declaration]) -> tuple[str, ...]:
 
 
 def _headers(item: OutlineItem, package: str | None) -> str:
-    """Return the signatures of the declarations around an item, after its package."""
     lines = [outer.signature for outer in item.enclosing if outer.signature]
     named = package is not None and not any(package in line for line in lines)
     return "\n".join([f"package {package}", *lines] if named else lines)
@@ -197,17 +194,13 @@ def _uses(imports: Sequence[Import]) -> str:
 
 
 def _indentation(data: bytes, at: int) -> int:
-    """Return the indentation of the row before a byte offset, in bytes."""
     begin = data.rfind(b"\n", 0, at) + 1
     row = data[begin:at]
     return len(row) - len(row.lstrip(b" \t"))
 
 
 def _border_costs(root: Node, text: SourceText, rows: Cut) -> list[int]:
-    """Return the cost of beginning a part at each row.
-
-    Each level of nesting costs 4, separating a statement from the comment above it 2, no blank row above 1.
-    """
+    """Return the cost of each row: 4 per level of nesting, 2 right below a comment, 1 without a blank row above."""
     start, end = rows
     costs = [_NO_BORDER] * (end - start)
     level = [(root, 0)]

@@ -96,8 +96,6 @@ def is_repetitive(data: bytes) -> bool:
 
 
 class _Budget:
-    """Limits the steps and processor time of a parse."""
-
     def __init__(self, steps: int) -> None:
         self._left = steps
         self._deadline = time.thread_time() + _MAX_PARSE_SECONDS

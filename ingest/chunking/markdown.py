@@ -99,7 +99,6 @@ def _heading(rows: list[str], index: int, row: str) -> tuple[int, str] | None:
 
 
 def _plain(title: str) -> str:
-    """Return the plain text of a title, without links and markup."""
     return re.sub(r"[`*]|</?\w+[^>]*>|\{#[^}]*\}", "", _LINK.sub(r"\1", title)).strip()
 
 
@@ -119,7 +118,6 @@ def _grouped(sections: list[_Section], text: SourceText, sizes: Sizes) -> list[_
 
 
 def _row_costs(rows: list[str]) -> list[int]:
-    """Return the cost of beginning a part at each row."""
     costs: list[int] = []
     fence = ""
     in_list = False
@@ -145,7 +143,6 @@ def _closes(row: str, fence: str) -> bool:
 
 
 def _open_row_cost(row: str, above: str, *, in_list: bool, blank_above: bool) -> int:
-    """Return the cost of a row that is not blank and not in a code block."""
     if in_list:
         first = blank_above and not above.strip() and bool(_ITEM.match(row))
         return _LIST_ITEM if first or _ITEM.match(row) else _LIST_ROW

@@ -20,11 +20,7 @@ _LARGE_COMMENT = 60
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """An entry of the outline.
-
-    ``row`` is the first row including comments and decorators, ``head_row`` the first row without them, ``end_row``
-    the last row. ``members`` are the declarations inside, in file order; a leaf has none.
-    """
+    """An entry of the outline; ``row`` includes comments and decorators above it, ``head_row`` does not."""
 
     rule: Rule
     row: int
@@ -125,7 +121,6 @@ class Outliner:
         return inside and child.start_point[0] == parent.start_point[0]
 
     def _declaration(self, outer: Node, read: ResolvedNode, pending: list[Node], depth: int) -> Declaration:
-        """Build the declaration of ``outer`` from the node inside its wrappers."""
         rule, node = read.rule, read.node
         body = rule.body(node)
         name = rule.name(node, self._data) if rule.role not in {Role.BLOCK, Role.IMPORT, Role.VALUE} else ()
@@ -175,7 +170,6 @@ class Outliner:
         return None
 
     def _signature_start(self, node: Node) -> int:
-        """Return the byte where a declaration begins after its annotations."""
         for child in node.children:
             if child.type in self._spec.modifiers and child.child_count:
                 words = [word for word in child.children if word.type not in self._spec.annotations]

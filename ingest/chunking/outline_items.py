@@ -164,7 +164,6 @@ def _same_kind(last: OutlineItem, item: OutlineItem) -> bool:
 
 
 def _opens(last: OutlineItem, tokens: int) -> bool:
-    """Return whether an item is only the opening of the next item."""
     if last.family is Family.GLUE:
         return True
     if tokens >= _TINY_TOKENS:

@@ -42,11 +42,7 @@ SAMPLED_FILES = 200
 
 @dataclass(frozen=True, slots=True)
 class FsckReport:
-    """What was compared, and the problems found.
-
-    ``files`` paths of commit and index were compared, ``texts`` of them by their text. ``same_rules`` is False if the
-    version was indexed with other settings than today's: then verdicts were not compared.
-    """
+    """The problems of a version; ``files`` paths were compared, ``texts`` by text, verdicts only if ``same_rules``."""
 
     record: TransactionRecord
     files: int

@@ -175,11 +175,9 @@ class Copier:
         self._copy_timeline(extent)
 
     def _agrees(self, extent: CopyExtent) -> bool:
-        """Return whether the new edition shows as many rows of a timeline as the old one.
-
-        It shows more if the old edition collected a row before its retirement was copied. It can't show less, because
-        ``_check`` found all rows, so equal counts mean equal rows.
-        """
+        """Return whether the new edition shows as many rows of a timeline as the old one."""
+        # It shows more if the old edition collected a row before its retirement was copied. It can't show fewer, because
+        # ``_check`` has found all rows, so equal counts mean equal rows.
         snapshot = Snapshot((Layer((extent.timeline,), extent.published, extent.hidden),))
         if self._refuses_any(extent):
             shown, expected = (dict(store.row_counts(snapshot)) for store in (self._new, self._old))

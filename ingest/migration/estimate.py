@@ -61,8 +61,6 @@ def estimate_migration(settings: SettingsModel, model: str) -> MigrationEstimate
 
 @dataclass
 class _Count:
-    """Totals over the stored text."""
-
     files: int = 0
     chunks: int = 0
     texts: int = 0

@@ -163,7 +163,6 @@ def _destination(plan: _Plan, say: Callable[[str], None]) -> int:
 
 
 def _move(work: _Work, previous: str) -> MigrationReport:
-    """Fill the edition and switch to it."""
     started = time.monotonic()
     with MigrationHeartbeat(work.old, work.new, work.note) as pulse:
         until = {int(timeline): number for timeline, number in work.note.copied.items()}
@@ -201,7 +200,6 @@ def _move(work: _Work, previous: str) -> MigrationReport:
 
 
 def _fill(work: _Work, copier: Copier, pulse: MigrationHeartbeat) -> None:
-    """Copy until a pass finds little new."""
     for number in range(MAX_PASSES):
         work.observe(_progress(pulse.update(phase="catching up" if number else "copying")))
         found = copier.catch_up(read_head(work.old))

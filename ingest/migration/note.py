@@ -1,7 +1,4 @@
-"""The note of a migration in the edition that it fills: its process, model and progress.
-
-It stops a second migration, lets a crashed migration resume, and makes an unfinished one visible.
-"""
+"""The note of a migration in the edition that it fills; it stops a second migration and lets a crashed one resume."""
 
 import threading
 import time

@@ -83,7 +83,6 @@ def fill_gaps(
 
 
 def _find_gaps(record: TransactionRecord, version: Version, store: RowReader, head: Head) -> Gaps:
-    """Compare a commit with what the index shows of it."""
     found: dict[str, list[FileRecord]] = defaultdict(list)
     for file in store.files(version_snapshot(head, record)):
         found[file.path].append(file)

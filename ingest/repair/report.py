@@ -7,10 +7,7 @@ from codequarry.ingest.repair.catalog import Lost
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """What a repair found, copied (``files``, ``rows``, ``vectors``) and restored, and what is ``lost`` for good.
-
-    ``kept_folder`` is the path of the damaged folder, "" if nothing is lost and it was deleted.
-    """
+    """What a repair copied, restored and lost; ``kept_folder`` is "" if the damaged folder was deleted."""
 
     pages: int
     damaged_pages: int

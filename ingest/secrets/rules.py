@@ -13,10 +13,9 @@ from codequarry.ingest.secrets.policy import RULE_FILES
 
 @dataclass(frozen=True, slots=True)
 class SecretRule:
-    """An RE2 pattern over UTF-8, with further conditions.
+    """An RE2 pattern over UTF-8; ``group`` has the secret, 0 for the first group that matched (or the whole match).
 
-    ``group`` is the group that holds the secret, 0 for the first group that matched (or the whole match). ``entropy``
-    is the minimum in bits per character. ``judge`` names a test in ``values.JUDGES``.
+    ``entropy`` is the minimum in bits per character, ``judge`` names a test in ``values.JUDGES``.
     """
 
     id: str

@@ -121,7 +121,6 @@ def is_literal_password(value: str) -> bool:
 
 
 def _is_code(value: str) -> bool:
-    """Return whether a value is a name or expression in code."""
     return bool(_CODE.search(value) or _DOTTED.match(value) or _CONSTANT.match(value))
 
 

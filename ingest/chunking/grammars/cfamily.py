@@ -95,7 +95,6 @@ def _function_declarator(node: Node) -> Node | None:
 
 
 def _function_name(node: Node, data: bytes) -> NamePath:
-    """Return the declared name with the class or namespace written before it."""
     declarator = _function_declarator(node)
     inner = declarator.child_by_field_name("declarator") if declarator is not None else None
     if inner is None or inner.type == "parenthesized_declarator":
@@ -117,7 +116,6 @@ def _function(node: Node, data: bytes) -> Rule | None:
 
 
 def _declaration(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule":
-    """Return the rule of a prototype, a type with a body, or variables."""
     if _function_name(node, data):
         return Rule(Role.VALUE, "prototype", "function")
     declared = node.child_by_field_name("type")

@@ -91,7 +91,6 @@ def _target_name(node: Node, data: bytes) -> NamePath:
 
 
 def _has_methods(node: Node) -> bool:
-    """Return whether an object literal has functions."""
     return any(
         child.type == "method_definition"
         or (child.type == "pair" and (value := child.child_by_field_name("value")) and value.type in _FUNCTIONS)
@@ -100,7 +99,6 @@ def _has_methods(node: Node) -> bool:
 
 
 def _held(value: Node | None, name: Callable[[Node, bytes], NamePath], plain: Rule) -> Rule:
-    """Return the rule of a node by its value."""
     if value is None:
         return plain
     if value.type in _FUNCTIONS:
@@ -147,7 +145,6 @@ def _expression(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule | None":
 
 
 def _call(node: Node, data: bytes) -> Rule | None:
-    """Return the rule of a bare ``require(…)`` or a test case."""
     function = node.child_by_field_name("function")
     called = node_text(function, data) if function is not None else ""
     if called == "require":

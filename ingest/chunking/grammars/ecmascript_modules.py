@@ -40,7 +40,6 @@ def _required_names(node: Node, data: bytes) -> NamePath:
 
 
 def _bound(clause: Node, data: bytes) -> list[str]:
-    """Return the local names of an import clause."""
     names = []
     for part in clause.named_children:
         if part.type == "identifier":

@@ -35,7 +35,6 @@ _QUERY = """
 
 
 def _method_name(node: Node, data: bytes) -> NamePath:
-    """Return the name of a method after its receiver's type."""
     name = node.child_by_field_name("name")
     receiver = node.child_by_field_name("receiver")
     owner = _first_type(receiver) if receiver is not None else None

@@ -55,7 +55,6 @@ def _impl_name(node: Node, data: bytes) -> NamePath:
 
 
 def _bare(node: Node, data: bytes) -> str:
-    """Return a type's name without arguments and path."""
     return re.sub(r"<.*", "", node_text(node, data), flags=re.DOTALL).rsplit("::", 1)[-1].strip("& ")
 
 
