@@ -176,7 +176,7 @@ class Copier:
 
     def _agrees(self, extent: CopyExtent) -> bool:
         """Return whether the new edition shows as many rows of a timeline as the old one."""
-        # It shows more if the old edition collected a row before its retirement was copied. It can't show fewer, because
+        # It shows more if the old edition collected a row before its retirement was copied. It can't show fewer, as
         # ``_check`` has found all rows, so equal counts mean equal rows.
         snapshot = Snapshot((Layer((extent.timeline,), extent.published, extent.hidden),))
         if self._refuses_any(extent):
