@@ -85,10 +85,8 @@ class Grammar:
 
 
 def is_repetitive(data: bytes) -> bool:
-    """Return whether some stretch of a file repeats a few bytes over and over.
-
-    On thousands of ``x=>`` or ``a<b,`` error recovery runs for minutes in a single step, which no callback can stop.
-    """
+    """Return whether some stretch of a file repeats a few bytes over and over."""
+    # On thousands of ``x=>`` or ``a<b,`` error recovery runs for minutes in a single step, which no callback can stop.
     starts = range(0, max(len(data) - _STRETCH // 2, 1), _STRETCH)
     stretches = (data[start : start + _STRETCH] for start in starts)
     long = (stretch for stretch in stretches if len(stretch) >= _SHORTEST_STRETCH)
@@ -101,7 +99,6 @@ class _Budget:
         self._deadline = time.thread_time() + _MAX_PARSE_SECONDS
 
     def is_spent(self, offset: int, has_error: bool) -> bool:
-        """Return whether the parser must stop."""
         self._left -= 1
         return self._left < 0 or time.thread_time() > self._deadline
 

@@ -238,10 +238,7 @@ _NO_MAPPING: Mapping[str, str] = MappingProxyType({})
 
 
 def language_of(path: str, first_line: str = "", mapping: Mapping[str, str] = _NO_MAPPING) -> str | None:
-    """Return the language id of a file, None for plain text.
-
-    ``mapping``, from extensions (with dot) and file names to ids as in ``[languages.map]``, takes precedence.
-    """
+    """Return the language id of a file, None for plain text; ``mapping`` (see ``[languages.map]``) takes precedence."""
     name = path.rsplit("/", 1)[-1].lower()
     suffixes = _suffixes(name)
     mapped = {key.lower(): language.lower() for key, language in mapping.items()}

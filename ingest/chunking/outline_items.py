@@ -140,7 +140,6 @@ def _joined(items: list[OutlineItem], text: SourceText, sizes: Sizes) -> list[Ou
 
 
 def _merge(last: OutlineItem, item: OutlineItem, text: SourceText, end: int, sizes: Sizes) -> OutlineItem | None:
-    """Return both items as one item if they belong together and fit, else None."""
     total = text.tokens(last.row, end)
     if last.family is not item.family and _opens(last, text.tokens(last.row, item.row)):
         return replace(item, row=last.row) if total <= sizes.maximum else None

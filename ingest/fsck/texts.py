@@ -30,7 +30,6 @@ def check_skipped(record: FileRecord, read: ReadFile) -> list[Inconsistency]:
 
 
 def _wrong_text(chunk: Chunk, text: str, starts: Sequence[int]) -> str:
-    """Return what is wrong with a chunk, empty if nothing is."""
     place = f"lines {chunk.start_line} to {chunk.end_line}"
     if not 1 <= chunk.start_line <= chunk.end_line < len(starts):
         return f"{place}: the file has {len(starts) - 1} lines"

@@ -242,17 +242,14 @@ class _Batches:
             yield rows, records
 
     def is_refused(self, row: ChunkRow) -> bool:
-        """Return whether the model refuses the file of a row."""
         return (row.timeline, row.born, row.chunk.path) in self._refused
 
     def refuse(self, row: ChunkRow, reason: str) -> None:
-        """Leave the file of a row out."""
         self._refused[(row.timeline, row.born, row.chunk.path)] = reason
         if self._counts[(row.born, row.chunk.path)]:
             self.partly_written.add(row.born)
 
     def count(self, rows: list[ChunkRow]) -> None:
-        """Count rows that are about to be written."""
         self._counts.update((row.born, row.chunk.path) for row in rows)
         self._rows_of.update(row.born for row in rows)
 

@@ -1,7 +1,6 @@
 """Moves an index to another model: fills a new edition from the stored text and switches to it when complete.
 
-Readers and writers use the old edition meanwhile. Further passes copy what writers publish, until so little is left
-that writers can wait for it (rule 17).
+Readers and writers use the old edition until so little is left to copy that writers can wait for it (rule 17).
 """
 
 import time
@@ -46,8 +45,7 @@ MAX_PASSES = 10
 class MigrationReport:
     """What a migration did; ``moved`` is False if the index is empty or already has the model.
 
-    ``files`` and ``chunks`` include retired versions that are still searchable. ``refused`` lists (path, reason) of
-    the files that the model refuses.
+    ``files`` and ``chunks`` include retired versions that are still searchable. ``refused`` has (path, reason).
     """
 
     model: str
@@ -68,8 +66,6 @@ class MigrationReport:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """Both editions, open, and the note of this migration."""
-
     editions: Editions
     old: Store
     new: Store
@@ -83,8 +79,6 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The index to move, and the settings with the new model."""
-
     settings: SettingsModel
     editions: Editions
     active: int

@@ -1,7 +1,4 @@
-"""Rebuilds a damaged index beside the damaged folder, and replaces the folder when the new index is complete.
-
-Readable pages are copied. Lost files are read from git again, and use the vectors that are left.
-"""
+"""Rebuilds a damaged index beside its folder, from readable pages and from git, and replaces the folder at the end."""
 
 import shutil
 from contextlib import closing

@@ -18,7 +18,6 @@ def imported(node: Node, data: bytes) -> list[ImportedModule]:
 
 
 def _required(node: Node, data: bytes) -> list[ImportedModule]:
-    """Read ``require('x')`` and ``import('x')`` among the calls with a string."""
     function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     source = first_named(arguments) if arguments is not None else None
     if function is None or source is None or node_text(function, data) not in {"require", "import"}:
