@@ -1,4 +1,4 @@
-"""One file version to chunks: the only door of this package for the pipeline."""
+"""Cuts a file version into chunks; the entry point of this package."""
 
 import hashlib
 
@@ -12,9 +12,9 @@ from codequarry.ingest.chunking.text import SourceText
 from codequarry.ingest.chunking.version import CHUNKER_VERSION
 from codequarry.shared.model import Chunk, SymbolType
 
-# A part never begins with a blank row while another border is in reach.
+# A part begins with a blank row only if no other border is in reach.
 _BLANK = 1_000
-# A row that closes what others opened belongs to them.
+# A closing row belongs to the rows before it.
 _CLOSING = 40
 _CLOSERS = ("}", "]", ")", "</", "end", "fi", "done", "esac", "else", "elif")
 _MAX_INDENT = 40
@@ -22,10 +22,9 @@ _TAB_WIDTH = 4
 
 
 def chunk_file(source: SourceFile, sizes: Sizes) -> list[Chunk]:
-    """Cut a file into chunks that hold every row of it, in file order; none for an empty file.
+    """Cut a file into chunks that cover every row, in file order; an empty file has none.
 
-    Never raises for any text: what a grammar can't read is cut by lines. A chunk has at most ``sizes.maximum`` tokens;
-    the one exception is a single row longer than that, which stays whole.
+    No text raises an error: what a grammar can't read is cut by lines. Only a single row may exceed ``sizes.maximum``.
     """
     if not source.text:
         return []
@@ -35,7 +34,6 @@ def chunk_file(source: SourceFile, sizes: Sizes) -> list[Chunk]:
 
 
 def _pieces(source: SourceFile, text: SourceText, sizes: Sizes) -> list[Piece]:
-    """Choose the cutter by language."""
     if source.language == "markdown":
         return markdown_pieces(text, sizes)
     spec = spec_for(source.language, source.path, source.text)
@@ -107,7 +105,6 @@ def _symbol_type(language: str) -> SymbolType:
 
 
 def _cost(text: SourceText, row: int) -> int:
-    """Say how bad it is to begin a piece at a row."""
     line = text.lines[row].expandtabs(_TAB_WIDTH)
     stripped = line.strip()
     if not stripped:

@@ -1,10 +1,10 @@
-"""Cleaning comments to documentation text, and declarations to one-line signatures."""
+"""Turns comments into documentation text, and declarations into one-line signatures."""
 
 import re
 
-# Longer doc comments are cut: what they explain stands in their first paragraphs.
+# Longer doc comments are cut: the first paragraphs have the explanation.
 MAX_DOC_CHARACTERS = 2_000
-# Longer signatures are lists of parameters that no one reads in a search result.
+# Longer signatures are parameter lists that nobody reads in a search result.
 MAX_SIGNATURE_CHARACTERS = 500
 
 _OPENING = re.compile(r"^\s*(?:/\*+(?!/)!?|<!--+|//[/!]*|#+!?|--+|;+)[ \t]?")
@@ -19,10 +19,10 @@ _TRAILER = re.compile(r"(?<!\s)\s*(?:\{|:|=>|=|\bdo|;|\bthen)\s*$")
 
 
 def clean_comment(text: str) -> str:
-    """Return the words of a comment without its marks, block or line comment alike."""
+    """Return the text of a block or line comment without its marks."""
     if text.lstrip().startswith(("/*", "<!--")):
-        first, *others = _CLOSING.sub("", _OPENING.sub("", text, count=1)).split("\n")
-        lines = [first.strip(), *(_STAR.sub("", line).strip() for line in others)]
+        first, *following = _CLOSING.sub("", _OPENING.sub("", text, count=1)).split("\n")
+        lines = [first.strip(), *(_STAR.sub("", line).strip() for line in following)]
     else:
         lines = [_OPENING.sub("", line).rstrip() for line in text.split("\n")]
     cleaned = "\n".join(lines)
@@ -32,7 +32,7 @@ def clean_comment(text: str) -> str:
 
 
 def doc_text(comments: list[str]) -> str:
-    """Join the comments before a declaration to its documentation."""
+    """Join the comments before a declaration into its documentation."""
     joined = "\n".join(filter(None, (clean_comment(comment) for comment in comments)))
     return shorten(joined, MAX_DOC_CHARACTERS)
 
@@ -47,7 +47,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def fold_signature(text: str) -> str:
-    """Return a declaration's head in one line, without what opens its body."""
+    """Return the head of a declaration in one line, without the token that opens its body."""
     folded = " ".join(text.split())
     while (shorter := _TRAILER.sub("", folded)) != folded:
         folded = shorter

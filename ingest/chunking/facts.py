@@ -1,4 +1,4 @@
-"""What a file's code says: the names it calls, mentions, defines, imports and exports, each at its place."""
+"""Collects the names that a file calls, mentions, defines, imports and exports, each with its place."""
 
 import re
 import sys
@@ -12,7 +12,7 @@ from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpe
 from codequarry.ingest.chunking.outline import Declaration
 from codequarry.ingest.chunking.text import SourceText
 
-# Generated tables call thousands of names; the first hundreds say what the chunk is about.
+# Generated tables have thousands of names; the first hundreds tell what the chunk is about.
 MAX_CALLS = 200
 MAX_REFERENCES = 300
 MAX_DEFINES = 300
@@ -26,17 +26,17 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The captures of one name, in file order: where each begins and its text."""
+    """The captures of one kind in file order: the first byte and the text of each."""
 
     starts: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
 
     def between(self, start: int, end: int) -> tuple[str, ...]:
-        """Return the names that begin in a byte range, each once."""
+        """Return the distinct names that begin in a byte range."""
         return tuple(dict.fromkeys(self.names[bisect_left(self.starts, start) : bisect_left(self.starts, end)]))
 
     def places(self, start: int, end: int) -> list[tuple[int, str]]:
-        """Return where each name in a byte range begins, and the name."""
+        """Return first byte and name of the captures that begin in a byte range."""
         first, last = bisect_left(self.starts, start), bisect_left(self.starts, end)
         return list(zip(self.starts[first:last], self.names[first:last], strict=True))
 
@@ -47,7 +47,7 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """An imported module with the byte where its statement begins, and the bytes between which it can be used."""
+    """An imported module, the first byte of its statement, and the byte range in which it is in scope."""
 
     start: int
     module: str
@@ -57,7 +57,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All marks of one file."""
+    """The captures and imports of a file."""
 
     calls: Marks
     references: Marks
@@ -69,43 +69,43 @@ class Facts:
     """The imports that bind a name."""
 
     def imports_in(self, start: int, end: int, text: str) -> list[Import]:
-        """Return the imports written in a byte range, and those whose names ``text`` uses, reduced to these names."""
+        """Return the imports in a byte range, and other imports that ``text`` uses, with only the names it uses."""
         if not self.imports:
             return []
-        first, last = (bisect_left(self.imports, at, key=lambda one: one.start) for at in (start, end))
+        first, last = (bisect_left(self.imports, at, key=lambda found: found.start) for at in (start, end))
         written = list(self.imports[first:last])
         used: dict[tuple[int, str], Import] = {}
-        # In the order of the text, which is the same in every process: a set's is not, and a chunk's context says it.
+        # In text order: the order of a set differs between processes, and it would show in the chunk's context.
         for name in dict.fromkeys(_WORD.findall(text)):
-            for one in self.importing.get(name, ()):
-                if not start <= one.start < end and one.scope[0] < end and start < one.scope[1]:
-                    known = used.get((one.start, one.module))
-                    used[one.start, one.module] = replace(one, names=(*known.names, name) if known else (name,))
+            for found in self.importing.get(name, ()):
+                if not start <= found.start < end and found.scope[0] < end and start < found.scope[1]:
+                    known = used.get((found.start, found.module))
+                    used[found.start, found.module] = replace(found, names=(*known.names, name) if known else (name,))
         return [*written, *(used[key] for key in sorted(used))][:MAX_IMPORTS]
 
 
 def _by_name(imports: Iterable[Import]) -> dict[str, tuple[Import, ...]]:
-    """Index imports by the names that they bind; the same one twice in one scope counts once."""
+    """Index imports by the names that they bind; a repeated import counts once per scope."""
     found: dict[str, dict[tuple[str, tuple[int, int]], Import]] = {}
-    for one in imports:
-        for name in one.names:
-            found.setdefault(name, {}).setdefault((one.module, one.scope), one)
+    for item in imports:
+        for name in item.names:
+            found.setdefault(name, {}).setdefault((item.module, item.scope), item)
     return {name: tuple(known.values()) for name, known in found.items()}
 
 
 def last_part(module: str) -> str:
-    """Return the part of a module's path that names it."""
+    """Return the last word of a module's path."""
     return _WORD.findall(module)[-1] if _WORD.search(module) else module
 
 
 def collect_facts(
     captures: dict[str, list[Node]], spec: LanguageSpec, text: SourceText, outline: Sequence[Declaration]
 ) -> Facts:
-    """Sort the captures of a file's query by place."""
-    others = _not_defining(outline)
+    """Return the facts that the captures of a file's query give."""
+    excluded = _not_defining(outline)
     holders = (node.child_by_field_name("name") for node in captures.get("holder", ()))
     defining = [*captures.get("def", ()), *(name for name in holders if name is not None and name.type == "identifier")]
-    named = [node for node in defining if not _is_inside(node.start_byte, others)]
+    named = [node for node in defining if not _is_inside(node.start_byte, excluded)]
     definitions = _marks(named, text, frozenset({"_"}))
     defined_at = set(definitions.starts)
     mentions = [node for node in captures.get("ref", ()) if node.start_byte not in defined_at]
@@ -115,10 +115,10 @@ def collect_facts(
     calls = captures.get("call", [])
     branches = sorted(node.start_byte for node in captures.get("branch", ()))
     imports = tuple(
-        Import(node.start_byte, one.module, one.names, _scope(outline, node.start_byte, (0, len(text.data))))
+        Import(node.start_byte, read.module, read.names, _scope(outline, node.start_byte, (0, len(text.data))))
         for node in sorted(captures.get("import", ()), key=lambda node: node.start_byte)
-        for one in _read_import(node, spec, text)
-        if one.module
+        for read in _read_import(node, spec, text)
+        if read.module
     )[:MAX_FILE_IMPORTS]
     return Facts(
         calls=_marks(calls, text),
@@ -132,15 +132,15 @@ def collect_facts(
 
 
 def _not_defining(outline: Sequence[Declaration]) -> list[tuple[int, int]]:
-    """Return where names are no definitions: in imports, and in the heads of namespaces, which many files open."""
+    """Return where names are not definitions: in imports, and in heads of namespaces, which many files open."""
     found: list[tuple[int, int]] = []
-    for one in outline:
-        if one.role is Role.SCOPE and one.body_byte is not None:
-            found.append((one.start_byte, one.body_byte))
-        if one.role in {Role.SCOPE, Role.TRANSPARENT}:
-            found += _not_defining(one.members)
-        elif one.role is Role.IMPORT:
-            found.append((one.start_byte, one.end_byte))
+    for declaration in outline:
+        if declaration.role is Role.SCOPE and declaration.body_byte is not None:
+            found.append((declaration.start_byte, declaration.body_byte))
+        if declaration.role in {Role.SCOPE, Role.TRANSPARENT}:
+            found += _not_defining(declaration.members)
+        elif declaration.role is Role.IMPORT:
+            found.append((declaration.start_byte, declaration.end_byte))
     return found
 
 
@@ -150,17 +150,17 @@ def _exported(nodes: Iterable[Node], spec: LanguageSpec, text: SourceText) -> Ma
 
 
 def _scope(outline: Sequence[Declaration], at: int, around: tuple[int, int]) -> tuple[int, int]:
-    """Return the bytes of the innermost function, type or module around a place; of the whole file if there is none."""
-    index = bisect_right(outline, at, key=lambda one: one.start_byte) - 1
+    """Return the byte range of the innermost function, type or module around a place, or else ``around``."""
+    index = bisect_right(outline, at, key=lambda declaration: declaration.start_byte) - 1
     if index < 0 or at >= outline[index].end_byte:
         return around
-    one = outline[index]
-    own = one.role in {Role.CALLABLE, Role.TYPE, Role.SCOPE}
-    return _scope(one.members, at, (one.start_byte, one.end_byte) if own else around)
+    inner = outline[index]
+    own = inner.role in {Role.CALLABLE, Role.TYPE, Role.SCOPE}
+    return _scope(inner.members, at, (inner.start_byte, inner.end_byte) if own else around)
 
 
 def _is_inside(at: int, ranges: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether a place is in one of the ranges, which are in order and apart."""
+    """Return whether a place is in one of the ranges, which are sorted and disjoint."""
     index = bisect_right(ranges, (at, sys.maxsize)) - 1
     return index >= 0 and at < ranges[index][1]
 

@@ -1,4 +1,4 @@
-"""The grammars: an allow-list, loaded once a process, parsed with a budget."""
+"""The grammars: an allow-list, loaded once per process, with a budget for each parse."""
 
 import time
 import zlib
@@ -24,7 +24,7 @@ from codequarry.ingest.chunking.grammars.shell import BASH
 from codequarry.ingest.chunking.grammars.swift import SWIFT
 from codequarry.ingest.chunking.language_spec import LanguageSpec
 
-# Only languages that stand here are parsed: the pack has grammars that never return (cobol on the input "x").
+# Only these languages are parsed: the pack has grammars that never return (cobol on the input "x").
 SPECS: dict[str, LanguageSpec] = {
     "python": PYTHON,
     "javascript": JAVASCRIPT,
@@ -43,40 +43,40 @@ SPECS: dict[str, LanguageSpec] = {
     "shell": BASH,
 }
 
-# Larger files are data, whatever their extension says, and their trees take some fifty times their size in memory.
+# Larger files are data, whatever their extension, and their trees take about fifty times their size in memory.
 MAX_PARSED_BYTES = 2_000_000
-# A parse reports its progress at least once for every eight bytes of any sane input; a grammar that stands still is
-# stopped by the same count on every machine.
+# A parse of normal input reports progress at least once per eight bytes. A grammar that makes no progress stops at
+# the same count on every machine.
 _STEPS_PER_BYTE = 0.25
 _FREE_STEPS = 2_000
-# Error recovery can take seconds for a few steps. Processor time, not wall time, so that a busy machine cuts the
-# same chunks; files from real repositories need less than a tenth of this.
+# Error recovery can take seconds for a few steps. Processor time is measured, so that a busy machine cuts the same
+# chunks; files from real repositories need less than a tenth of this.
 _MAX_PARSE_SECONDS = 4.0
-# Of 14,398 source files (Go's and Python's libraries, C headers, seventeen repositories) none compresses below 3 %.
+# None of 14,398 source files (Go's and Python's libraries, C headers, seventeen repositories) compresses below 3 %.
 _REPETITIVE = 0.015
 _STRETCH = 16_384
-# Shorter ones do no harm: a thousand repetitions take a tenth of a second.
+# Shorter stretches do no harm: a thousand repetitions take a tenth of a second.
 _SHORTEST_STRETCH = 3_000
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A loaded language: its parser's tables, its query and its row of rules."""
+    """A loaded language: its rules, parser tables and query."""
 
     spec: LanguageSpec
     language: Language
     query: Query
 
     def parse(self, data: bytes) -> Tree | None:
-        """Parse a file; None if that would take too long."""
+        """Parse a file; return None if it takes too long."""
         if len(data) > MAX_PARSED_BYTES or is_repetitive(data):
             return None
         source = memoryview(self.spec.prepare(data))
         budget = _Budget(_FREE_STEPS + int(len(data) * _STEPS_PER_BYTE))
-        # The tree keeps the callback and not the text: nothing may ask one of its nodes for its text.
+        # The tree keeps the callback, not the text, so ``Node.text`` must not be used.
         try:
             return Parser(self.language).parse(lambda offset, point: source[offset:], progress_callback=budget.is_spent)
-        except ValueError:  # what the library raises for a parse that the callback stopped
+        except ValueError:  # raised if the callback stops the parse
             return None
 
     def captures(self, root: Node) -> dict[str, list[Node]]:
@@ -85,32 +85,26 @@ class Grammar:
 
 
 def is_repetitive(data: bytes) -> bool:
-    """Tell whether some stretch of a file repeats a few bytes over and over.
-
-    Error recovery on thousands of ``x=>`` or ``a<b,`` runs for minutes inside one step, where no callback can stop it.
-    """
+    """Return whether some stretch of a file repeats a few bytes over and over."""
+    # On thousands of ``x=>`` or ``a<b,`` error recovery runs for minutes in a single step, which no callback can stop.
     starts = range(0, max(len(data) - _STRETCH // 2, 1), _STRETCH)
     stretches = (data[start : start + _STRETCH] for start in starts)
-    return any(
-        len(one) >= _SHORTEST_STRETCH and len(zlib.compress(one, 1)) < _REPETITIVE * len(one) for one in stretches
-    )
+    long = (stretch for stretch in stretches if len(stretch) >= _SHORTEST_STRETCH)
+    return any(len(zlib.compress(stretch, 1)) < _REPETITIVE * len(stretch) for stretch in long)
 
 
 class _Budget:
-    """Counts a parse's steps and its processor time."""
-
     def __init__(self, steps: int) -> None:
         self._left = steps
         self._deadline = time.thread_time() + _MAX_PARSE_SECONDS
 
     def is_spent(self, offset: int, has_error: bool) -> bool:
-        """Tell the parser to stop."""
         self._left -= 1
         return self._left < 0 or time.thread_time() > self._deadline
 
 
 def spec_for(language: str, path: str, text: str) -> LanguageSpec | None:
-    """Return the row for a file: JSX has a grammar of its own, and a header may be C++."""
+    """Return the rules for a file: JSX has its own grammar, and a header may be C++."""
     lower = path.lower()
     if language == "typescript" and lower.endswith(".tsx"):
         return TSX
@@ -126,7 +120,7 @@ def _load(name: str, query: str) -> tuple[Language, Query]:
 
 
 def load_grammar(spec: LanguageSpec) -> Grammar | None:
-    """Return the grammar of ``spec``, loaded once a process; None where this installation lacks it or has another."""
+    """Return the grammar of ``spec``; None if the installation lacks it or has an incompatible version."""
     try:
         language, query = _load(spec.grammar, spec.query)
     except (LookupError, ImportError, OSError, QueryError):

@@ -1,4 +1,4 @@
-"""What the outline driver needs to know of a language: one row of rules and one query."""
+"""The rules and the query by which the outliner reads a language."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,28 +10,28 @@ from codequarry.shared.model import SymbolType
 
 
 class Role(Enum):
-    """What a node of the syntax tree means to the outline."""
+    """The role of a syntax node in the outline."""
 
     CALLABLE = auto()
-    """A function or method: a chunk of its own when it is of substance."""
+    """A function or method: a separate chunk if large enough."""
     TYPE = auto()
-    """A class or its like: whole when small, else a header and its members."""
+    """A class or similar: whole if small, else a header and its members."""
     SCOPE = auto()
-    """A namespace or module: its members are looked at one by one, below its name."""
+    """A namespace or module: each member is outlined below its name."""
     TRANSPARENT = auto()
-    """A conditional or a wrapper without a name: its members count as its neighbours."""
+    """A conditional or an unnamed wrapper: its members count as its siblings."""
     VALUE = auto()
-    """A constant, variable, field or alias; the query names what it defines."""
+    """A constant, variable, field or alias; the query captures the names that it defines."""
     IMPORT = auto()
     """A part of the prologue: package clauses, imports, pragmas."""
     BLOCK = auto()
-    """Any other statement; opened when it is large and holds a block of statements."""
+    """Any other statement; opened if it is large and holds a block of statements."""
     SKIP = auto()
-    """Nothing of its own: it stays with what comes before it."""
+    """Part of the declaration before it."""
 
 
 NamePath = tuple[str, ...]
-"""A name with the qualifiers written at its own declaration: ``("Server", "Run")`` for a Go method."""
+"""A name with the qualifiers written in its declaration: ``("Server", "Run")`` for a Go method."""
 
 
 def field_name(node: Node, data: bytes) -> NamePath:
@@ -41,7 +41,7 @@ def field_name(node: Node, data: bytes) -> NamePath:
 
 
 def unnamed(node: Node, data: bytes) -> NamePath:
-    """Return no name."""
+    """Return an empty name."""
     return ()
 
 
@@ -56,12 +56,12 @@ def child_of(node: Node, *types: str) -> Node | None:
 
 
 def first_named(node: Node) -> Node | None:
-    """Return the first child that is no punctuation."""
+    """Return the first child that is not punctuation."""
     return next((child for child in node.children if child.is_named), None)
 
 
 def body_of(*types: str) -> Callable[[Node], Node | None]:
-    """Return a finder of the first child of one of ``types``, for grammars that name no body field."""
+    """Return a function that finds the first child of one of ``types``, for grammars without a body field."""
     return lambda node: child_of(node, *types)
 
 
@@ -72,7 +72,7 @@ def node_text(node: Node, data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How nodes of one type are read: what they are, what the language calls them, and where name and body are."""
+    """How to read nodes of a type: their role, the language's word for them, and where name and body are."""
 
     role: Role
     kind: str = ""
@@ -80,34 +80,34 @@ class Rule:
     name: Callable[[Node, bytes], NamePath] = field_name
     body: Callable[[Node], Node | None] = field_body
     reopens: bool = False
-    """It adds to a type that is defined elsewhere: an ``impl``, an ``extension``."""
+    """It extends a type that is defined elsewhere, like ``impl`` and ``extension``."""
     opens: bool = True
-    """A large statement may be opened; a test case is not: its statements say little by themselves."""
+    """A large statement may be opened; a test case is not, as its statements say little on their own."""
 
 
 Resolver = Callable[[Node, bytes], "tuple[Node, Rule] | Rule | None"]
-"""Decides by a look inside the node; may point to an inner node. None: an ordinary statement."""
+"""Finds the rule of a node by its contents, perhaps for an inner node; None for an ordinary statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedModule:
-    """One module that an import statement names, and the names it brings into scope (empty where it doesn't say)."""
+    """A module of an import statement and the names it brings into scope, empty if they are not listed."""
 
     module: str
     names: tuple[str, ...] = ()
 
 
 ExportRule = Callable[[str, str, bool], bool | None]
-"""From name, signature and whether the node stood in an export statement to exported, or None for unknown."""
+"""Maps name, signature and whether the node is in an export statement to exported, None if unknown."""
 
 
 def unknown_export(name: str, signature: str, wrapped: bool) -> bool | None:
-    """Say nothing: the language has no rule that a look at the declaration could tell."""
+    """Return None: in this language, a declaration does not tell whether it is exported."""
     return None
 
 
 def unchanged(data: bytes) -> bytes:
-    """Return the source as it is."""
+    """Return the source unchanged."""
     return data
 
 
@@ -117,23 +117,23 @@ def own_text(node: Node, data: bytes) -> list[str]:
 
 
 def no_imports(node: Node, data: bytes) -> list[ImportedModule]:
-    """Return nothing: the language has no imports."""
+    """Return no imports, for a language without them."""
     return []
 
 
 def top_level(module: str) -> str | None:
-    """Return the first dotted part of a module that is not relative."""
+    """Return the first dotted part of a module, None if the module is relative."""
     first = module.split(".", 1)[0]
     return first or None
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageSpec:
-    """One language.
+    """The rules of a language.
 
-    ``query`` captures ``@call @ref @def @branch @import @export`` anywhere in the tree. It has no predicates: they ask
-    the tree for its text, which it does not have. ``@holder`` captures something whose name is defined only because
-    of what it holds; two patterns that capture one name at different moments take quadratic time.
+    ``query`` captures ``@call @ref @def @branch @import @export`` anywhere in the tree. It has no predicates, because
+    they need the text of the tree, which is not kept. ``@holder`` captures a node whose name is a definition only
+    because of its content; a second pattern that captures the name itself would take quadratic time.
     """
 
     grammar: str
@@ -141,28 +141,28 @@ class LanguageSpec:
     rules: Mapping[str, Rule]
     resolvers: Mapping[str, Resolver] = field(default_factory=dict)
     wrappers: Mapping[str, str] = field(default_factory=dict)
-    """Nodes around a declaration, to the field or child type of the declaration inside."""
+    """Node types that wrap a declaration, each with the field of the declaration, "" for any child with a rule."""
     export_wrappers: frozenset[str] = frozenset()
     comments: frozenset[str] = frozenset({"comment"})
     leading: frozenset[str] = frozenset()
-    """Siblings that belong to the declaration after them: attributes, decorators."""
+    """Siblings that belong to the next declaration: attributes, decorators."""
     annotations: frozenset[str] = frozenset()
-    """First children of a declaration that are no part of its signature."""
+    """First children of a declaration that are not part of its signature."""
     modifiers: frozenset[str] = frozenset({"modifiers"})
-    """First children that hold annotations and words of the signature side by side."""
+    """First children that hold both annotations and words of the signature."""
     blocks: frozenset[str] = frozenset()
-    """Blocks of statements into which a large statement is opened."""
+    """Blocks of statements that a large statement may be opened into."""
     prepare: Callable[[bytes], bytes] = unchanged
-    """Blanks what the grammar can't read, byte for byte, before the parse."""
+    """Blanks out code that the grammar can't read, without changing byte offsets, before the parse."""
     imports: Callable[[Node, bytes], list[ImportedModule]] = no_imports
     dependency: Callable[[str], str | None] = top_level
     exported: ExportRule = unknown_export
     exported_names: Callable[[Node, bytes], list[str]] = own_text
-    """Reads the names that a node captured as ``@export`` exports."""
+    """Returns the names that an ``@export`` capture exports."""
     package: Callable[[Node, bytes, str], str | None] = lambda root, data, path: None
     names_package: bool = False
-    """The package stands in the source, so that it is shown as context; else the path tells it already."""
+    """The source names the package, so it is shown as context; otherwise the path already tells it."""
     builtins: frozenset[str] = frozenset()
-    """Names of the language itself: no reference to anything in a repository."""
+    """Names of the language, which refer to nothing in a repository."""
     docstring: Callable[[Node, bytes], str] | None = None
-    """Reads a doc string inside a body, where the language has them."""
+    """Returns the doc string inside a body, if the language has doc strings."""

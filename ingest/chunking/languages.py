@@ -1,7 +1,4 @@
-"""The table of languages: which language a path is written in, by name, extension or shebang.
-
-Ids are lower case and those of linguist where it has one.
-"""
+"""Finds the language of a file by its name, extension or shebang; ids are linguist's, in lower case, if it has one."""
 
 import re
 from collections.abc import Mapping
@@ -216,7 +213,7 @@ LANGUAGE_BY_NAME = _inverted(_NAMES_BY_LANGUAGE)
 LANGUAGE_BY_INTERPRETER = _inverted(_LANGUAGES_BY_INTERPRETER)
 
 LANGUAGES = frozenset(_EXTENSIONS_BY_LANGUAGE) | frozenset(_NAMES_BY_LANGUAGE) | frozenset(_LANGUAGES_BY_INTERPRETER)
-"""Every language id that the table knows."""
+"""All known language ids."""
 
 GRAMMAR_LANGUAGES = frozenset(
     {
@@ -224,7 +221,7 @@ GRAMMAR_LANGUAGES = frozenset(
         "swift", "shell",
     }
 )  # fmt: skip
-"""Languages that are cut along their syntax tree."""
+"""Languages that are chunked by their syntax tree."""
 
 CONFIG_LANGUAGES = frozenset(
     {"yaml", "json", "json with comments", "json5", "toml", "ini", "properties", "dotenv", "go module"}
@@ -241,10 +238,7 @@ _NO_MAPPING: Mapping[str, str] = MappingProxyType({})
 
 
 def language_of(path: str, first_line: str = "", mapping: Mapping[str, str] = _NO_MAPPING) -> str | None:
-    """Return the language id of a file, or None if neither path nor shebang tells: then it is plain text.
-
-    ``mapping`` goes first: extensions (with their dot) and file names to language ids, as in ``[languages.map]``.
-    """
+    """Return the language id of a file, None for plain text; ``mapping`` (see ``[languages.map]``) takes precedence."""
     name = path.rsplit("/", 1)[-1].lower()
     suffixes = _suffixes(name)
     mapped = {key.lower(): language.lower() for key, language in mapping.items()}
@@ -260,13 +254,13 @@ def language_of(path: str, first_line: str = "", mapping: Mapping[str, str] = _N
 
 
 def _suffixes(name: str) -> list[str]:
-    """Return everything after a dot, longest first; a leading dot begins no extension."""
+    """Return the extensions of a name, longest first; a leading dot does not begin an extension."""
     parts = name.lstrip(".").split(".")
     return [".".join(parts[index:]) for index in range(1, len(parts))]
 
 
 def _by_stem(name: str) -> str | None:
-    """Know ``Dockerfile.prod``, ``Makefile.linux`` and ``README.de`` by what comes before the first dot."""
+    """Return the language of ``Dockerfile.prod`` or ``README.de`` by the part before the first dot."""
     stem, dot, _ = name.partition(".")
     return LANGUAGE_BY_NAME.get(stem) if dot and stem else None
 

@@ -1,4 +1,4 @@
-"""What of a chunk is searched: its lexical fields, and the text that is embedded."""
+"""The searched fields of a chunk: its lexical fields, and the text that is embedded."""
 
 from codequarry.ingest.chunking.comments import summary
 from codequarry.shared.identifiers import split_identifier, tokenize
@@ -18,13 +18,13 @@ def lexical_tokens(chunk: Chunk) -> Tokens:
 
 
 def embedded_text(chunk: Chunk) -> str:
-    """Return what is embedded: path, what is around it, its names and signature, its documentation, then the text.
+    """Return the text to embed: path, context, names, signature, documentation, then the chunk's text.
 
-    No repository, ref or line number is in it, so that the same chunk on another branch, in a fork or further down
-    its file is embedded once. Names weigh more than any other words: with signature and split name before the text,
-    the first sentence of a doc comment found its own function (the comment taken out) with a mean reciprocal rank of
-    0.37 instead of 0.26 (bbolt), 0.33 instead of 0.25 (leveldb), 0.27 instead of 0.16 (jsoup), 0.23 instead of 0.14
-    (werkzeug) and 0.18 instead of 0.12 (typeorm); ``python -m bench.embedded_text``.
+    It has no repository, ref or line number, so the same chunk on another branch, in a fork or further down its file
+    is embedded once. Names matter most: with signature and split name before the text, the first sentence of a doc
+    comment found its own function (without the comment) with a mean reciprocal rank of 0.37 instead of 0.26 (bbolt),
+    0.33 instead of 0.25 (leveldb), 0.27 instead of 0.16 (jsoup), 0.23 instead of 0.14 (werkzeug) and 0.18 instead of
+    0.12 (typeorm); ``python -m bench.embedded_text``.
     """
     about = summary(chunk.doc) if chunk.doc and chunk.doc[:40] not in chunk.text[:400] else ""
     words = " ".join(split_identifier(chunk.symbol_name or ""))

@@ -1,4 +1,4 @@
-"""Markdown to pieces: by heading, with code blocks, lists and tables whole."""
+"""Cuts Markdown into pieces by heading, keeping code blocks, lists and tables whole."""
 
 import re
 from dataclasses import dataclass, replace
@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from codequarry.ingest.chunking.pieces import Piece, Sizes, cut_rows
 from codequarry.ingest.chunking.text import SourceText
 
-# A section with fewer tokens shares a chunk with its neighbour.
+# A section with fewer tokens may share a chunk with its neighbour.
 _SMALL_SECTION = 60
 _MAX_REFERENCES = 100
 
-# How bad it is to begin a part at a row; a paragraph costs nothing.
+# Costs of beginning a part at a row; a paragraph costs nothing.
 _PARAGRAPH_ROW = 50
 _LIST_ITEM = 100
 _LIST_ROW = 200
@@ -29,7 +29,7 @@ _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A heading with the rows down to the next one; level 0 is what comes before the first heading."""
+    """A heading with the rows down to the next heading; level 0 is the text before the first heading."""
 
     row: int
     level: int = 0
@@ -65,13 +65,13 @@ def _pieces(section: _Section, end: int, text: SourceText, sizes: Sizes, costs: 
 
 
 def _mentions(text: str) -> tuple[str, ...]:
-    """Return the names in code spans, without qualifiers: what the prose says of the code."""
+    """Return the names in code spans, without qualifiers."""
     names = (re.split(r"[.:]+", found)[-1] for found in _CODE_SPAN.findall(text))
     return tuple(dict.fromkeys(name for name in names if name))[:_MAX_REFERENCES]
 
 
 def _sections(rows: list[str], costs: list[int]) -> list[_Section]:
-    """Find the headings outside of code blocks, with the titles above each."""
+    """Return the sections by headings outside of code blocks, with the titles above each."""
     sections: list[_Section] = []
     above: list[_Section] = []
     for index, row in enumerate(rows):
@@ -79,8 +79,8 @@ def _sections(rows: list[str], costs: list[int]) -> list[_Section]:
         if found is None:
             continue
         level, title = found
-        above = [one for one in above if one.level < level]
-        sections.append(_Section(index, level, title, tuple(one.title for one in above)))
+        above = [section for section in above if section.level < level]
+        sections.append(_Section(index, level, title, tuple(section.title for section in above)))
         above.append(sections[-1])
     if not sections or sections[0].row > 0:
         sections.insert(0, _Section(0))
@@ -88,23 +88,22 @@ def _sections(rows: list[str], costs: list[int]) -> list[_Section]:
 
 
 def _heading(rows: list[str], index: int, row: str) -> tuple[int, str] | None:
-    """Return level and title of a heading that begins at a row, underlined ones included."""
+    """Return level and title of a heading, underlined or not, that begins at a row."""
     if found := _HEADING.match(row):
         return len(found[1]), _plain(found[2] or "")
     below = _UNDERLINE.match(rows[index + 1]) if index + 1 < len(rows) else None
-    alone = index == 0 or not rows[index - 1].strip()
-    if below and alone and _PARAGRAPH.match(row) and not _ITEM.match(row):
+    starts_block = index == 0 or not rows[index - 1].strip()
+    if below and starts_block and _PARAGRAPH.match(row) and not _ITEM.match(row):
         return 1 if below[1].startswith("=") else 2, _plain(row)
     return None
 
 
 def _plain(title: str) -> str:
-    """Return a title without marks: links by their words, code and stress by their text."""
     return re.sub(r"[`*]|</?\w+[^>]*>|\{#[^}]*\}", "", _LINK.sub(r"\1", title)).strip()
 
 
 def _grouped(sections: list[_Section], text: SourceText, sizes: Sizes) -> list[_Section]:
-    """Let small sections share a chunk with the ones below the same heading that follow."""
+    """Join small sections with neighbours that follow at the same level or deeper."""
     ends = [section.row for section in sections[1:]] + [text.rows]
     kept: list[_Section] = []
     for section, end in zip(sections, ends, strict=True):
@@ -119,7 +118,6 @@ def _grouped(sections: list[_Section], text: SourceText, sizes: Sizes) -> list[_
 
 
 def _row_costs(rows: list[str]) -> list[int]:
-    """Say for each row how bad it is to begin a part there."""
     costs: list[int] = []
     fence = ""
     in_list = False
@@ -145,7 +143,6 @@ def _closes(row: str, fence: str) -> bool:
 
 
 def _open_row_cost(row: str, above: str, *, in_list: bool, blank_above: bool) -> int:
-    """Score a row outside of code blocks that is not blank."""
     if in_list:
         first = blank_above and not above.strip() and bool(_ITEM.match(row))
         return _LIST_ITEM if first or _ITEM.match(row) else _LIST_ROW

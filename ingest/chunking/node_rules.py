@@ -1,4 +1,4 @@
-"""One node of a syntax tree: its wrappers off, its rule found."""
+"""Finds the rule of a syntax node, below its wrappers."""
 
 from dataclasses import dataclass
 
@@ -6,13 +6,13 @@ from tree_sitter import Node
 
 from codequarry.ingest.chunking.language_spec import LanguageSpec, Role, Rule
 
-# `export default abstract class`, `template <…> template <…>`: wrappers nest a little.
+# Wrappers nest: `export default abstract class`, `template <…> template <…>`.
 _MAX_WRAPPERS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedNode:
-    """A node after its wrappers are taken off."""
+    """A node without its wrappers, and its rule."""
 
     node: Node
     head: Node
@@ -21,7 +21,7 @@ class ResolvedNode:
 
 
 def read_node(node: Node, spec: LanguageSpec, data: bytes) -> ResolvedNode | None:
-    """Take the wrappers off a node and find its rule; None for punctuation."""
+    """Remove the wrappers of a node and find its rule; return None for punctuation."""
     head, exported = node, False
     for _ in range(_MAX_WRAPPERS):
         if head.type not in spec.wrappers:
@@ -39,7 +39,7 @@ def read_node(node: Node, spec: LanguageSpec, data: bytes) -> ResolvedNode | Non
 
 
 def _unwrapped(node: Node, spec: LanguageSpec) -> Node | None:
-    """Return the declaration inside a wrapper: a field, or the first child that has a rule."""
+    """Return the declaration inside a wrapper: a field, or the first child with a rule."""
     name = spec.wrappers[node.type]
     if name:
         return node.child_by_field_name(name)

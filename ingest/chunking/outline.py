@@ -1,4 +1,4 @@
-"""From a syntax tree to declarations: a shallow walk that looks only where declarations can stand."""
+"""Outlines a syntax tree as declarations, by a shallow walk that visits only places where they can occur."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,21 +10,17 @@ from codequarry.ingest.chunking.language_spec import LanguageSpec, NamePath, Rol
 from codequarry.ingest.chunking.node_rules import ResolvedNode, read_node
 from codequarry.ingest.chunking.text import SourceText
 
-# Deeper nesting of namespaces and classes is generated or hostile; what lies below stays with its parent.
+# Deeper nesting is generated or hostile; whatever is below stays with its parent.
 _MAX_DEPTH = 24
-# A statement's first line tells what it is; more of it stands in the text.
+# The first line of a statement tells what it is; the rest is in the text.
 _MAX_STATEMENT_SIGNATURE = 160
-# A comment of more tokens, not right above a declaration, speaks for itself.
+# A comment with more tokens, not directly above a declaration, is a declaration itself.
 _LARGE_COMMENT = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """Something with a place of its own in the outline.
-
-    ``row`` is where it begins with its comments and decorators, ``head_row`` where its own words begin, ``end_row``
-    its last row. ``members`` are the declarations inside, in file order; a leaf has none.
-    """
+    """An entry of the outline; ``row`` includes comments and decorators above it, ``head_row`` does not."""
 
     rule: Rule
     row: int
@@ -41,13 +37,13 @@ class Declaration:
 
     @property
     def role(self) -> Role:
-        """What it is to the outline."""
+        """The role of its rule."""
         return self.rule.role
 
 
 @dataclass(slots=True)
 class _Pending:
-    """Comments and attributes met since the last declaration: they belong to the next one."""
+    """Comments and attributes since the last declaration; they belong to the next."""
 
     nodes: list[Node] = field(default_factory=list)
 
@@ -57,10 +53,10 @@ class _Pending:
 
 
 class Outliner:
-    """Reads one file's tree by the rules of its language."""
+    """Outlines the syntax tree of a file by the rules of its language."""
 
     def __init__(self, spec: LanguageSpec, text: SourceText, open_tokens: int) -> None:
-        """``open_tokens``: a statement with more is opened where it holds a block of statements."""
+        """Open statements with more than ``open_tokens`` tokens, if they hold a block of statements."""
         self._spec = spec
         self._text = text
         self._data = text.data
@@ -71,7 +67,7 @@ class Outliner:
         return tuple(self._members(root, 0))
 
     def _members(self, parent: Node, depth: int) -> Iterator[Declaration]:
-        """Yield what stands directly in ``parent``; comments go with what follows them."""
+        """Yield the declarations directly in ``parent``; comments go with the next declaration."""
         pending = _Pending()
         last_row = -1
         for child in parent.children:
@@ -92,16 +88,16 @@ class Outliner:
             pending.nodes += _trailing_comments(child, read.rule, self._spec.comments)
 
     def _detached(self, pending: _Pending, node: Node, *, first: bool) -> Iterator[Declaration]:
-        """Part comments, divided by a blank line from what follows, from the next declaration.
+        """Yield pending comments, if a blank line separates them from the next declaration, as an entry themselves.
 
-        Before the first declaration they are the file's own; elsewhere a few words stay with what they announce.
+        Before the first declaration they are the comment of the file. Elsewhere short comments stay with what follows.
         """
         followers = [*pending.nodes[1:], node]
         for index in reversed(range(len(pending.nodes))):
             if followers[index].start_point[0] - _end_row(pending.nodes[index]) > 1:
                 own, rest = pending.nodes[: index + 1], pending.nodes[index + 1 :]
                 tokens = self._text.tokens(own[0].start_point[0], min(_end_row(own[-1]) + 1, self._text.rows))
-                if (first or tokens > _LARGE_COMMENT) and all(one.type in self._spec.comments for one in own):
+                if (first or tokens > _LARGE_COMMENT) and all(node.type in self._spec.comments for node in own):
                     pending.nodes = rest
                     yield self._comment(own, Role.IMPORT if first else Role.BLOCK)
                 return
@@ -119,32 +115,19 @@ class Outliner:
         )
 
     def _is_condition(self, child: Node, read: ResolvedNode, parent: Node) -> bool:
-        """Tell the condition in the first row of ``#if X`` from the statements below it."""
+        """Return whether a child is the condition in the first row of ``#if X``, not a statement below it."""
         rule = self._spec.rules.get(parent.type)
         inside = rule is not None and rule.role is Role.TRANSPARENT and read.rule.role is Role.BLOCK
         return inside and child.start_point[0] == parent.start_point[0]
 
-    def _file_comment(self, comments: list[Node]) -> Declaration:
-        first, last = comments[0], comments[-1]
-        return Declaration(
-            rule=Rule(Role.IMPORT, "comment"),
-            row=first.start_point[0],
-            head_row=first.start_point[0],
-            end_row=_end_row(last),
-            start_byte=first.start_byte,
-            end_byte=last.end_byte,
-            doc=doc_text([self._text.slice(node.start_byte, node.end_byte) for node in comments]),
-        )
-
     def _declaration(self, outer: Node, read: ResolvedNode, pending: list[Node], depth: int) -> Declaration:
-        """Build the declaration of ``outer`` from the node inside it."""
         rule, node = read.rule, read.node
         body = rule.body(node)
         name = rule.name(node, self._data) if rule.role not in {Role.BLOCK, Role.IMPORT, Role.VALUE} else ()
         head = self._signature_start(outer if read.exported or rule.role is Role.BLOCK else read.head)
         body_byte = self._body_start(node, body)
         signature = self._signature(rule, head, outer.end_byte if body_byte is None else body_byte)
-        row = min([outer.start_point[0], *(one.start_point[0] for one in pending)])
+        row = min([outer.start_point[0], *(above.start_point[0] for above in pending)])
         return Declaration(
             rule=rule,
             row=row,
@@ -173,7 +156,7 @@ class Outliner:
             yield from self._members(body, depth + 1)
 
     def _largest_block(self, node: Node) -> Node | None:
-        """Follow the child that holds most of a statement down to a block of statements."""
+        """Return the block of statements that holds most of a statement, found from child to largest child."""
         for _ in range(_MAX_DEPTH):
             if node.type in self._spec.blocks:
                 return node
@@ -187,10 +170,9 @@ class Outliner:
         return None
 
     def _signature_start(self, node: Node) -> int:
-        """Return where a declaration's words begin after annotations."""
         for child in node.children:
             if child.type in self._spec.modifiers and child.child_count:
-                words = [one for one in child.children if one.type not in self._spec.annotations]
+                words = [word for word in child.children if word.type not in self._spec.annotations]
                 if words:
                     return words[0].start_byte
             elif child.type not in self._spec.annotations and child.type not in self._spec.comments:
@@ -198,10 +180,10 @@ class Outliner:
         return node.start_byte
 
     def _body_start(self, node: Node, body: Node | None) -> int | None:
-        """Return where the body begins, the comments right before its first statement included."""
+        """Return the byte where the body begins, including comments directly before its first statement."""
         if body is None:
             return None
-        comments = (one.start_byte for one in node.children if one.type in self._spec.comments)
+        comments = (child.start_byte for child in node.children if child.type in self._spec.comments)
         return min(body.start_byte, *(start for start in comments if start > node.start_byte), body.start_byte)
 
     def _signature(self, rule: Rule, start: int, end: int) -> str:
@@ -213,7 +195,7 @@ class Outliner:
         return fold_signature(self._text.slice(start, end))
 
     def _doc(self, rule: Rule, node: Node, body: Node | None, pending: list[Node]) -> str:
-        """Return the doc string inside, or the comments right above without a blank line between."""
+        """Return the doc string inside, or the comments directly above."""
         holder = node.parent if rule.kind == "docstring" else body
         if self._spec.docstring is not None and holder is not None:
             inside = self._spec.docstring(holder, self._data)
@@ -231,13 +213,13 @@ class Outliner:
 
 
 def _end_row(node: Node) -> int:
-    """Return a node's last row; one that ends with its line feed does not reach into the next row."""
+    """Return a node's last row; a node that ends with its line feed does not reach into the next row."""
     row, column = node.end_point
     return row - 1 if column == 0 and row > node.start_point[0] else row
 
 
 def _trailing_comments(node: Node, rule: Rule, comments: frozenset[str]) -> list[Node]:
-    """Return the comments that a grammar put at the end of an import although they stand below it."""
+    """Return the comments that a grammar puts at the end of an import although they follow it."""
     if rule.kind not in {"import", ""} or rule.role not in {Role.IMPORT, Role.TRANSPARENT}:
         return []
     found: list[Node] = []

@@ -1,4 +1,4 @@
-"""From the outline to items: consecutive row ranges that are grouped or cut to pieces."""
+"""Turns the outline into items: consecutive row ranges, to be grouped or cut into pieces."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,33 +9,33 @@ from codequarry.ingest.chunking.outline import Declaration
 from codequarry.ingest.chunking.pieces import Sizes
 from codequarry.ingest.chunking.text import SourceText
 
-# A callable or type of at most so many rows and tokens is a one-liner that says little by itself.
+# A callable or type of at most this many rows and tokens says little on its own.
 _SMALL_ROWS = 3
 _SMALL_TOKENS = 40
-# A constant of so many tokens is a table that deserves its name.
+# A constant of at least this many tokens is a table, and gets a chunk with its name.
 _LARGE_VALUE_TOKENS = 80
-# Fewer tokens are no chunk: a package clause and an import, `main()` at the end of a script, `impl Foo {`.
+# Too few tokens for a chunk: a package clause and an import, `main()` at the end of a script, `impl Foo {`.
 _TINY_TOKENS = 25
-# A row with more declarations is minified: one more says nothing more of it.
+# A row with more declarations is minified; further declarations are dropped.
 _MAX_FUSED = 200
 
 
 class Family(Enum):
-    """Neighbours of one family may share a chunk."""
+    """Neighbours of the same family may share a chunk."""
 
     PROLOGUE = auto()
     VALUE = auto()
     CALLABLE = auto()
     TYPE = auto()
     HEADER = auto()
-    """What opens a type; the small members that follow may join it."""
+    """The opening of a type; small members that follow may join it."""
     GLUE = auto()
-    """What opens a scope or statement whose members stand by themselves; it joins what follows."""
+    """The opening of a scope or statement with separate members; it joins what follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutlineItem:
-    """Rows from ``row`` to the next item's row, with the declarations in them and those around them."""
+    """Rows from ``row`` to the next item's row, with the declarations in them and around them."""
 
     row: int
     family: Family
@@ -44,15 +44,11 @@ class OutlineItem:
     alone: bool = False
 
 
-_FAMILIES = {
-    Role.CALLABLE: Family.CALLABLE,
-    Role.TYPE: Family.TYPE,
-    Role.IMPORT: Family.PROLOGUE,
-}
+_FAMILIES = {Role.CALLABLE: Family.CALLABLE, Role.TYPE: Family.TYPE, Role.IMPORT: Family.PROLOGUE}
 
 
 def items_of(declarations: Sequence[Declaration], text: SourceText, sizes: Sizes) -> list[OutlineItem]:
-    """Lay a file out as items that cover all its rows, in order, none empty."""
+    """Return items that cover all rows of a file, in order, none empty."""
     flat = _fused(_Flattener(text, sizes).flatten(declarations, ()))
     if not flat:
         return [OutlineItem(0, Family.PROLOGUE, ())]
@@ -66,43 +62,44 @@ class _Flattener:
     sizes: Sizes
 
     def flatten(self, declarations: Sequence[Declaration], enclosing: tuple[Declaration, ...]) -> Iterator[OutlineItem]:
-        """Yield a leaf for each declaration; an opening and its members where they stand by themselves."""
-        for one in declarations:
-            if one.role is Role.TYPE and self._is_opened(one):
-                yield OutlineItem(one.row, Family.HEADER, (one,), enclosing, alone=True)
-                yield from self.flatten(one.members, (*enclosing, one))
-            elif one.role in {Role.SCOPE, Role.TRANSPARENT, Role.BLOCK} and one.members:
-                inside = enclosing if one.role is Role.TRANSPARENT else (*enclosing, one)
-                yield OutlineItem(one.row, Family.GLUE, (one,), enclosing)
-                yield from self.flatten(one.members, inside)
+        """Yield an item for each declaration, or for its opening and each member if these are separate."""
+        for declaration in declarations:
+            row, role, members = declaration.row, declaration.role, declaration.members
+            if role is Role.TYPE and self._is_opened(declaration):
+                yield OutlineItem(row, Family.HEADER, (declaration,), enclosing, alone=True)
+                yield from self.flatten(members, (*enclosing, declaration))
+            elif role in {Role.SCOPE, Role.TRANSPARENT, Role.BLOCK} and members:
+                inside = enclosing if role is Role.TRANSPARENT else (*enclosing, declaration)
+                yield OutlineItem(row, Family.GLUE, (declaration,), enclosing)
+                yield from self.flatten(members, inside)
             else:
-                yield OutlineItem(
-                    one.row, _FAMILIES.get(one.role, Family.VALUE), (one,), enclosing, self._is_alone(one)
-                )
+                family = _FAMILIES.get(role, Family.VALUE)
+                yield OutlineItem(row, family, (declaration,), enclosing, self._is_alone(declaration))
 
-    def _tokens(self, one: Declaration) -> int:
-        return self.text.tokens(one.row, min(one.end_row + 1, self.text.rows))
+    def _tokens(self, declaration: Declaration) -> int:
+        return self.text.tokens(declaration.row, min(declaration.end_row + 1, self.text.rows))
 
-    def _is_opened(self, one: Declaration) -> bool:
-        """Tell whether a type is too large for one chunk and has members that can stand by themselves."""
-        return self._tokens(one) > self.sizes.target and any(_can_stand(member) for member in one.members)
+    def _is_opened(self, type_: Declaration) -> bool:
+        """Return whether a type is too large for one chunk and has members worth a chunk."""
+        return self._tokens(type_) > self.sizes.target and any(_is_chunk(member) for member in type_.members)
 
-    def _is_alone(self, one: Declaration) -> bool:
-        if one.role in {Role.CALLABLE, Role.TYPE}:
-            return one.end_row - one.head_row >= _SMALL_ROWS or self._tokens(one) > _SMALL_TOKENS
-        # Prototypes stay together however long they are: what they declare has a chunk of its own elsewhere.
-        return one.role is Role.VALUE and one.rule.type != "function" and self._tokens(one) >= _LARGE_VALUE_TOKENS
+    def _is_alone(self, declaration: Declaration) -> bool:
+        role, tokens = declaration.role, self._tokens(declaration)
+        if role in {Role.CALLABLE, Role.TYPE}:
+            return declaration.end_row - declaration.head_row >= _SMALL_ROWS or tokens > _SMALL_TOKENS
+        # Prototypes stay together whatever their size: the functions that they declare have chunks elsewhere.
+        return role is Role.VALUE and declaration.rule.type != "function" and tokens >= _LARGE_VALUE_TOKENS
 
 
-def _can_stand(member: Declaration) -> bool:
-    """Tell whether a member is worth a chunk: any but fields and short statements."""
+def _is_chunk(member: Declaration) -> bool:
+    """Return whether a member is worth a chunk: all but fields and short statements."""
     if member.role is Role.BLOCK:
         return member.end_row - member.head_row >= _SMALL_ROWS
     return member.role in {Role.CALLABLE, Role.TYPE, Role.SCOPE, Role.TRANSPARENT}
 
 
 def _fused(items: Iterator[OutlineItem]) -> list[OutlineItem]:
-    """Join items that begin in one row: a chunk is whole rows."""
+    """Join items that begin in the same row, because a chunk has whole rows."""
     fused: list[OutlineItem] = []
     for item in items:
         if fused and item.row <= fused[-1].row:
@@ -119,7 +116,7 @@ def _fused(items: Iterator[OutlineItem]) -> list[OutlineItem]:
 
 
 def _with_prologue(items: list[OutlineItem]) -> list[OutlineItem]:
-    """Keep the imports that a file begins with as its prologue; later ones are ordinary statements."""
+    """Keep the imports at the start of a file as its prologue; later imports are ordinary statements."""
     begun = True
     kept = []
     for item in items:
@@ -130,7 +127,7 @@ def _with_prologue(items: list[OutlineItem]) -> list[OutlineItem]:
 
 
 def _joined(items: list[OutlineItem], text: SourceText, sizes: Sizes) -> list[OutlineItem]:
-    """Group small neighbours, and let openings and crumbs join what they belong to."""
+    """Group small neighbours, and join openings and tiny statements to what they belong to."""
     ends = [item.row for item in items[1:]] + [text.rows]
     joined: list[OutlineItem] = []
     for item, end in zip(items, ends, strict=True):
@@ -143,7 +140,6 @@ def _joined(items: list[OutlineItem], text: SourceText, sizes: Sizes) -> list[Ou
 
 
 def _merge(last: OutlineItem, item: OutlineItem, text: SourceText, end: int, sizes: Sizes) -> OutlineItem | None:
-    """Return both items as one if they belong together and fit, else None."""
     total = text.tokens(last.row, end)
     if last.family is not item.family and _opens(last, text.tokens(last.row, item.row)):
         return replace(item, row=last.row) if total <= sizes.maximum else None
@@ -158,7 +154,7 @@ def _merge(last: OutlineItem, item: OutlineItem, text: SourceText, end: int, siz
 
 
 def _same_kind(last: OutlineItem, item: OutlineItem) -> bool:
-    """Tell whether small neighbours may share a chunk: those of one family, and all small members of one type."""
+    """Return whether small neighbours may share a chunk: they have the same family, or are members of a type."""
     if last.family is item.family:
         return True
     members = {Family.VALUE, Family.CALLABLE, Family.TYPE}
@@ -167,7 +163,6 @@ def _same_kind(last: OutlineItem, item: OutlineItem) -> bool:
 
 
 def _opens(last: OutlineItem, tokens: int) -> bool:
-    """Tell whether an item is only the opening of the one after it."""
     if last.family is Family.GLUE:
         return True
     if tokens >= _TINY_TOKENS:
@@ -176,13 +171,13 @@ def _opens(last: OutlineItem, tokens: int) -> bool:
 
 
 def _is_crumb(last: OutlineItem, item: OutlineItem, tokens: int) -> bool:
-    """Tell whether an item is a tiny unnamed statement that ends what comes before it."""
+    """Return whether an item is a tiny unnamed statement after a separate declaration."""
     statement = item.declarations[-1].role is Role.BLOCK if item.declarations else False
     return statement and tokens < _TINY_TOKENS and last.alone and last.enclosing == item.enclosing
 
 
 def _whole_file(items: list[OutlineItem], text: SourceText, sizes: Sizes) -> list[OutlineItem]:
-    """Let a small file with one declaration be one item of that declaration."""
+    """Return a small file with a single declaration as one item of that declaration."""
     if len(items) == 2 and items[0].family is Family.PROLOGUE and text.tokens(0, text.rows) <= sizes.target:
         return [replace(items[1], row=0)]
     return items

@@ -1,4 +1,4 @@
-"""Rows to pieces of the right size: grouping what is small, cutting what is large."""
+"""Cuts rows into pieces of the right size."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ if TYPE_CHECKING:  # the processes that read files load no settings
 
 from codequarry.shared.model import SymbolType
 
-# A part shorter than this share of the target is not worth a better border.
+# A part is not made shorter than this share of the target for a better border.
 _SMALLEST_PART = 0.4
-# Costs that differ by no more are borders of the same level.
+# Borders whose costs differ by no more are of the same level.
 _SAME_LEVEL = 3
 
 Cut = tuple[int, int]
-"""Rows from, to (exclusive)."""
+"""First row and end row (exclusive)."""
 
 BorderCost = Callable[[int], int]
-"""How bad it is to begin a part at a row: 0 is best."""
+"""Returns the cost of beginning a part at a row; 0 is best."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The settings, made consistent: an overlap is less than half of a part, a target at most the maximum."""
+    """The size settings made consistent: the overlap is at most half of the target, the target at most the maximum."""
 
     target: int
     maximum: int
@@ -33,16 +33,15 @@ class Sizes:
 
     @classmethod
     def of(cls, settings: "ChunkingSettings") -> "Sizes":
-        """Read the settings."""
+        """Return the sizes of the settings."""
         target = min(settings.target_tokens, settings.max_tokens)
         return cls(target, settings.max_tokens, min(settings.overlap_tokens, target // 2))
 
 
 def cut_rows(text: SourceText, start: int, end: int, sizes: Sizes, cost: BorderCost, *, overlap: bool) -> list[Cut]:
-    """Cut rows into parts of at most the maximum, at the cheapest borders near the target.
+    """Cut rows into parts of at most the maximum, at the cheapest borders near the target; a longer row stays whole.
 
-    Every part but the first begins up to ``sizes.overlap`` tokens earlier, at a border no worse than its own. A single
-    row longer than the maximum is a part by itself: a row is never cut.
+    With ``overlap``, every part but the first begins up to ``sizes.overlap`` tokens earlier, at a border about as good.
     """
     cuts: list[Cut] = []
     at = start
@@ -57,7 +56,7 @@ def cut_rows(text: SourceText, start: int, end: int, sizes: Sizes, cost: BorderC
 
 
 def _part_end(text: SourceText, begin: int, at: int, end: int, sizes: Sizes, cost: BorderCost) -> int:
-    """Return the row before which the part that begins at ``begin`` and has its own rows from ``at`` ends."""
+    """Return the end row of the part that begins at ``begin``, with overlap before ``at``."""
     if text.tokens(begin, end) <= sizes.maximum:
         return end
     furthest = at + 1
@@ -69,7 +68,7 @@ def _part_end(text: SourceText, begin: int, at: int, end: int, sizes: Sizes, cos
 
 
 def _overlap_start(text: SourceText, lowest: int, at: int, sizes: Sizes, cost: BorderCost) -> int:
-    """Return the earliest border before ``at`` within the overlap, or ``at`` itself."""
+    """Return the earliest good border within the overlap before ``at``, or ``at`` itself."""
     own = cost(at)
     begin = at
     for row in range(at - 1, lowest, -1):
@@ -82,7 +81,7 @@ def _overlap_start(text: SourceText, lowest: int, at: int, sizes: Sizes, cost: B
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Rows ``start`` to ``end`` (exclusive) and the fields of the chunk that they become."""
+    """Rows ``start`` to ``end`` (exclusive), and the fields of their chunk."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""One file version on its way from git to chunks."""
+"""A file version as input of the chunker."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from codequarry.shared.model import KindOfFile
 
 @dataclass(frozen=True, slots=True)
 class PathLabels:
-    """What the path rules of the settings say about a file."""
+    """What the path rules of the settings assign to a file."""
 
     microservice: str | None = None
     aggregate: str | None = None
@@ -16,7 +16,7 @@ class PathLabels:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A decoded file version. ``text`` keeps the file's own line ends; ``encoding`` is set where it was not UTF-8."""
+    """A decoded file version. ``text`` keeps its line ends; ``encoding`` is None for UTF-8."""
 
     repo: str
     path: str

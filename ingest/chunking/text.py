@@ -1,4 +1,4 @@
-"""A decoded file with the offsets that chunks need: rows, characters, bytes and tokens."""
+"""A decoded file with offsets in rows, characters, bytes and tokens."""
 
 import re
 from bisect import bisect_right
@@ -7,7 +7,7 @@ from itertools import accumulate
 
 
 def decode(data: bytes) -> str:
-    """Decode a slice of an encoded file; a slice that cuts a character gets a replacement sign."""
+    """Decode a slice of an encoded file; a truncated character becomes a replacement character."""
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -16,10 +16,10 @@ def decode(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A file's text and where its rows begin.
+    """A file's text and the offsets of its rows.
 
-    Rows count from 0 and end with a line feed only, as git and editors count them. The offset lists have one entry
-    for each row and one for the end of the file; ``token_sums[i]`` counts the tokens of all rows before row ``i``.
+    Rows count from 0 and end only with a line feed, as in git and editors. The offset lists have one entry per row and
+    one for the end of the file; ``token_sums[i]`` counts the tokens of all rows before row ``i``.
     """
 
     text: str
@@ -60,18 +60,18 @@ class SourceText:
         return decode(self.data[start_byte:end_byte])
 
     def char_at(self, byte: int) -> int:
-        """Return the character offset of a byte offset that begins a character."""
+        """Return the character offset of the byte offset where a character begins."""
         if len(self.data) == len(self.text):
             return byte
         row = min(bisect_right(self.byte_starts, byte), self.rows) - 1
         return self.char_starts[row] + len(decode(self.data[self.byte_starts[row] : byte]))
 
     def is_blank(self, row: int) -> bool:
-        """Tell whether a row holds nothing but white space."""
+        """Return whether a row has only white space."""
         return not self.lines[row].strip()
 
 
-# Ideographs, kana and Hangul are about one token a character; other letters about one for six.
+# Ideographs, kana and Hangul have about one token per character, other letters about one per six.
 _PIECE = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]"
     r"|[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]{1,6}"
@@ -80,7 +80,7 @@ _PIECE = re.compile(
     r"|_"
 )
 
-# The same for ASCII, and several times as fast.
+# The same for ASCII, several times faster.
 _ASCII_PIECE = re.compile(r"[A-Za-z]{1,6}|[0-9]{1,3}|[^\sA-Za-z0-9]")
 
 

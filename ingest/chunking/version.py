@@ -1,4 +1,4 @@
-"""The version of the chunker, apart from the chunker: what only names it need not load every grammar."""
+"""The version of the chunker, in a module of its own so that reading it loads no grammars."""
 
 CHUNKER_VERSION = "1"
-"""Part of every chunk's id: raise it with any change that cuts or describes a file otherwise."""
+"""Part of every chunk's id. Raise it with any change that cuts or describes files differently."""

@@ -1,1 +1,1 @@
-"""The index compared with git, and mended."""
+"""Compares the index with git and repairs it."""

@@ -1,4 +1,4 @@
-"""What the head document and the catalog say of a repository: numbers, leases, leftovers, pins; and mending that."""
+"""Checks and repairs a repository in head document and catalog: numbers, leases, leftovers, clean-ups and pins."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,8 +19,8 @@ from codequarry.shared.versions.transactions import raise_floor, transactions_pr
 
 
 def check_catalog(store: Store, repo: str) -> list[Inconsistency]:
-    """Return what is wrong beside the files of any one version; only rule 18 is about the whole index."""
-    # Before the head is read: a run that takes a number meanwhile raises the counter before it writes.
+    """Return the problems outside the files of a version; counter (rule 18) and clean-ups are the whole index's."""
+    # Read before the head document: a run that takes a number meanwhile raises the counter before it writes.
     newest = store.newest_number()
     head = read_head(store)
     problems = [] if newest <= head.counter else [_beyond_counter(newest, head.counter)]
@@ -32,10 +32,10 @@ def check_catalog(store: Store, repo: str) -> list[Inconsistency]:
 
 
 def mend_catalog(store: Store, repo: str, key: str, grace_seconds: float) -> None:
-    """Undo what is left of dead transactions, finish what is noted, and pin what overlays need.
+    """Undo what dead transactions left, finish noted clean-ups, and pin what overlays need.
 
-    What is open of the version with ``key`` stays: the run that writes its files anew resumes or undoes it. Readers
-    keep ``grace_seconds`` to end.
+    The open transaction of the version with ``key`` stays: the run that rewrites its files resumes or undoes it.
+    Readers have ``grace_seconds`` to finish.
     """
     head = read_head(store)
     for timeline, number in _abandoned(head, repo):
@@ -45,14 +45,14 @@ def mend_catalog(store: Store, repo: str, key: str, grace_seconds: float) -> Non
     for timeline, number in leftovers(store, head, repo):
         store.undo(timeline, number)
     finish_chores(store, grace_seconds)
-    for timeline in {timeline for timeline, _, is_there in _unpinned(store, read_head(store), repo) if is_there}:
-        change_head(store, partial(_pinned_again, store, timeline))
+    for timeline in {timeline for timeline, _, exists in _unpinned(store, read_head(store), repo) if exists}:
+        change_head(store, partial(_with_pins, store, timeline))
 
 
 def give_up_lost(store: DocumentStore, repo: str) -> None:
-    """Give up the older commits of overlays whose base is gone: nobody can see them whole again."""
+    """Drop the older commits of overlays whose base is gone: they can no longer be shown whole."""
     head = read_head(store)
-    for timeline in {timeline for timeline, _, is_there in _unpinned(store, head, repo) if not is_there}:
+    for timeline in {timeline for timeline, _, exists in _unpinned(store, head, repo) if not exists}:
         state = head.timelines[timeline]
         newest = published_transactions(store, head, timeline)[-1]
         pins = [newest.base] if newest.base else []
@@ -65,11 +65,11 @@ def _with_floor(head: Head, *, timeline: int, published: int, pins: list[Place])
 
 
 def _beyond_counter(newest: int, counter: int) -> Inconsistency:
-    return Inconsistency("counter", "", f"transaction {newest} has rows, the head document counts to {counter}")
+    return Inconsistency("counter", "", f"transaction {newest} has rows, but the head document's counter is {counter}")
 
 
 def _abandoned(head: Head, repo: str) -> list[Place]:
-    """Return the open transactions of a repository that nobody works on."""
+    """Return the open transactions of a repository that no live run works on."""
     found: list[Place] = []
     for number, timeline in sorted(head.open.items()):
         state = head.timelines.get(timeline)
@@ -103,7 +103,7 @@ def _undo_open(store: Store, head: Head, timeline: int, number: int) -> None:
 
 
 def _aborted(number: int, head: Head) -> tuple[Head, None]:
-    """Give up a number that no lease belongs to; the chores undo what it wrote."""
+    """Abort a transaction without a lease; the noted clean-up undoes what it wrote."""
     if any(state.lease and state.lease.number == number for state in head.timelines.values()):
         return head, None
     still_open = {key: timeline for key, timeline in head.open.items() if key != number}
@@ -111,7 +111,7 @@ def _aborted(number: int, head: Head) -> tuple[Head, None]:
 
 
 def leftovers(store: Store, head: Head, repo: str) -> Iterator[Place]:
-    """Yield the aborted transactions of a repository of which rows are still there."""
+    """Yield the aborted transactions of a repository that still have rows."""
     for timeline in head.of_repo(repo):
         prefix = transactions_prefix(timeline)
         numbers = (int(document.key.removeprefix(prefix)) for document in store.list_documents(prefix))
@@ -125,23 +125,23 @@ def leftovers(store: Store, head: Head, repo: str) -> Iterator[Place]:
 
 def _check_leftovers(store: Store, head: Head, repo: str) -> Iterator[Inconsistency]:
     for timeline, number in leftovers(store, head, repo):
-        yield Inconsistency("leftover", "", f"rows of transaction {number} of timeline {timeline}, which was given up")
+        yield Inconsistency("leftover", "", f"aborted transaction {number} of timeline {timeline} still has rows")
 
 
 def _check_notes(store: DocumentStore, head: Head) -> Iterator[Inconsistency]:
-    """Name the clean-ups whose time has come; what waits for an overlay or a rebuild to end is in order."""
+    """Yield the clean-ups that are due; those that wait for an overlay or a rebuild to end are in order."""
     for document in store.list_documents(UNDO):
         _, _, timeline, number = document.key.split(":")
         if int(number) not in head.open:
-            yield Inconsistency("chore", "", f"transaction {int(number)} of timeline {int(timeline)} is to be undone")
+            yield Inconsistency("chore", "", f"transaction {int(number)} of timeline {int(timeline)} is not undone yet")
     for document in store.list_documents(PURGE):
-        timeline_ = int(document.key.removeprefix(PURGE))
-        if timeline_ not in head.timelines:
-            yield Inconsistency("chore", "", f"timeline {timeline_}, which was dropped, is to be purged")
+        dropped = int(document.key.removeprefix(PURGE))
+        if dropped not in head.timelines:
+            yield Inconsistency("chore", "", f"dropped timeline {dropped} is not purged yet")
 
 
 def _unpinned(store: DocumentStore, head: Head, repo: str) -> Iterator[tuple[int, Place, bool]]:
-    """Yield overlays' timelines with each base that they do not pin, and whether it is still there."""
+    """Yield the timelines of overlays with each base that is gone or not pinned, and whether it still exists."""
     for timeline in head.of_repo(repo):
         state = head.timelines[timeline]
         if not state.published:
@@ -149,25 +149,25 @@ def _unpinned(store: DocumentStore, head: Head, repo: str) -> Iterator[tuple[int
         bases = {record.base for record in published_transactions(store, head, timeline) if record.base}
         for base in sorted(bases):
             below = head.timelines.get(base[0])
-            is_there = below is not None and base[1] <= below.published and base[1] not in head.hidden
-            if not is_there or base not in state.pins:
-                yield timeline, base, is_there
+            exists = below is not None and base[1] <= below.published and base[1] not in head.hidden
+            if not exists or base not in state.pins:
+                yield timeline, base, exists
 
 
 def _check_pins(store: DocumentStore, head: Head, repo: str) -> Iterator[Inconsistency]:
-    for timeline, (base, number), is_there in _unpinned(store, head, repo):
+    for timeline, (base, number), exists in _unpinned(store, head, repo):
         version = head.timelines[timeline].ref or f"timeline {timeline}"
-        if is_there:
-            yield Inconsistency(
-                "pin", "", f"{version} lies on transaction {number} of timeline {base} and does not pin it"
-            )
+        place = f"transaction {number} of timeline {base}"
+        if exists:
+            yield Inconsistency("pin", "", f"{version} does not pin its base, {place}")
         else:
-            yield Inconsistency("base", "", f"{version} lies on transaction {number} of timeline {base}, which is gone")
+            yield Inconsistency("base", "", f"the base of {version}, {place}, is gone")
 
 
-def _pinned_again(store: DocumentStore, timeline: int, head: Head) -> tuple[Head, None]:
+def _with_pins(store: DocumentStore, timeline: int, head: Head) -> tuple[Head, None]:
     state = head.timelines.get(timeline)
     if state is None:
         return head, None
-    needed = frozenset(base for owner, base, there in _unpinned(store, head, state.repo) if there and owner == timeline)
+    unpinned = _unpinned(store, head, state.repo)
+    needed = frozenset(base for owner, base, exists in unpinned if exists and owner == timeline)
     return replace(head, timelines={**head.timelines, timeline: replace(state, pins=state.pins | needed)}), None

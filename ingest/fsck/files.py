@@ -1,4 +1,4 @@
-"""The files of a version against git: path by path, blob by blob, verdict by verdict. Pure functions."""
+"""Compares the files of a version with git, by path, blob and verdict. Pure functions."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,31 +14,31 @@ InconsistencyKind = Literal[
 ]  # fmt: skip
 
 KINDS: dict[InconsistencyKind, str] = {
-    "missing": "git has the path, the index has not",
-    "extra": "the index has a path that git has not",
-    "blob": "the index has another blob at the path",
-    "verdict": "the index decided otherwise about the file than the rules do",
+    "missing": "the path is in git but not in the index",
+    "extra": "the path is in the index but not in git",
+    "blob": "the index has a different blob at the path",
+    "verdict": "the index has a different verdict on the file than the rules give",
     "doubled": "the index has more than one file version at the path",
-    "rows": "the chunk rows are not as many as the file record says",
-    "text": "a chunk's text is not the file's at its lines, or a line is in no chunk",
+    "rows": "the number of chunk rows differs from the file record",
+    "text": "a chunk's text differs from the file at its lines, or a line is in no chunk",
     "counter": "a row is newer than the head document",
-    "open": "a transaction is open and nobody works on it",
-    "leftover": "rows of a transaction that was given up are still there",
-    "chore": "a clean-up is noted and waits",
-    "pin": "an overlay lies on a commit that is not kept for it",
-    "base": "an overlay lies on a commit that is gone",
-    "vectors": "vectors of the whole index are not what was written",
-    "storage": "the store itself is damaged; codequarry fsck --repair makes it whole again",
+    "open": "a transaction is open, but no run works on it",
+    "leftover": "an aborted transaction still has rows",
+    "chore": "a noted clean-up is due and not done",
+    "pin": "the base of an overlay is not pinned",
+    "base": "the base of an overlay is gone",
+    "vectors": "vectors differ from what was written, in any repository",
+    "storage": "the store itself is damaged; codequarry fsck --repair rebuilds it",
 }
-"""What can be wrong."""
+"""The kinds of problem, and what each means."""
 
-# These two depend on more than the file: how long the chunker took, what the embedding model refused.
+# Both depend on more than the file: on how long the chunker took, on what the embedding model refused.
 NOT_OF_THE_FILE = frozenset({"chunker-failed", "embedder-refused"})
 
 
 @dataclass(frozen=True, slots=True)
 class Inconsistency:
-    """One thing that is wrong; ``path`` is empty where it is with no single file."""
+    """A problem; ``path`` is empty if it is not about a single file."""
 
     kind: InconsistencyKind
     path: str
@@ -46,17 +46,13 @@ class Inconsistency:
 
 
 Counts = Mapping[tuple[str, str], int]
-"""The live chunk rows of each (path, blob)."""
+"""Number of live chunk rows of each (path, blob)."""
 
 
 def check_files(
     tasks: Iterable[FileTask], records: Iterable[FileRecord], counts: Counts, *, same_rules: bool
 ) -> list[Inconsistency]:
-    """Compare the files of a commit with the live records and rows of the index, and return what is wrong, by path.
-
-    Without ``same_rules`` the version was decided by other settings than those of ``tasks``: then only paths, blobs
-    and rows are compared.
-    """
+    """Compare a commit's files with the index's records and rows, sorted by path; verdicts only if ``same_rules``."""
     found: dict[str, list[FileRecord]] = {}
     for record in records:
         found.setdefault(record.path, []).append(record)
@@ -74,7 +70,7 @@ def _check_path(task: FileTask | None, versions: Sequence[FileRecord], *, same_r
         yield Inconsistency("extra", path, f"blob {versions[0].blob}, written by transaction {versions[0].born}")
         return
     if len(versions) > 1:
-        listed = ", ".join(f"{one.blob} by transaction {one.born}" for one in versions)
+        listed = ", ".join(f"{record.blob} by transaction {record.born}" for record in versions)
         yield Inconsistency("doubled", path, f"{len(versions)} file versions: {listed}")
     for record in versions:
         if record.blob != task.blob:
@@ -84,11 +80,11 @@ def _check_path(task: FileTask | None, versions: Sequence[FileRecord], *, same_r
 
 
 def _wrong_verdict(task: FileTask, record: FileRecord) -> str:
-    """Say what is wrong with a verdict as far as the path alone decides; empty where nothing is."""
+    """Return what is wrong with a verdict as far as the path decides it, empty if nothing is."""
     if task.skip and record.verdict != task.skip:
         return f"the index says {record.verdict}, the rules say {task.skip}"
     if record.rules != task.rules:
-        return f"the index says {record.verdict} by rules {record.rules}, they are {task.rules} now"
+        return f"the index says {record.verdict} by rules {record.rules}, the rules are now {task.rules}"
     return ""
 
 
@@ -104,7 +100,7 @@ def _check_rows(found: Mapping[str, Sequence[FileRecord]], counts: Counts) -> It
 
 
 def is_readable(record: FileRecord, task: FileTask | None) -> bool:
-    """Tell whether the blob itself can tell more about a record: what was read for its verdict, and is the same."""
+    """Return whether reading the blob can check more of a record: it was read for the verdict, and is the same."""
     return (
         task is not None
         and task.blob == record.blob

@@ -1,4 +1,4 @@
-"""What is stored against what was written, and new vectors for damaged ones."""
+"""Checks the store for damage, and embeds damaged vectors again."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,24 +13,24 @@ from codequarry.shared.model import Chunk
 from codequarry.shared.store.embedded.schema import MEND_DATABASE
 from codequarry.shared.store.port import MendsVectors, Store
 
-# Texts embedded at a time, between two looks at Ctrl-C.
+# Texts embedded at a time; Ctrl-C takes effect between two batches.
 BATCH_TEXTS = 256
 
 
 def check_storage(store: Store) -> list[Inconsistency]:
-    """Return what of the whole store is damaged; all of it is read."""
+    """Read the whole store, and return what is damaged."""
     found = store.inspect(thoroughly=True)
-    return [Inconsistency("vectors" if one.kind == "vectors" else "storage", "", one.detail) for one in found]
+    return [Inconsistency("vectors" if item.kind == "vectors" else "storage", "", item.detail) for item in found]
 
 
 def check_readable(problems: Sequence[Inconsistency]) -> None:
-    """Raise StoreDamaged if more than vectors is damaged: then the whole store is made again (``ingest/repair``)."""
+    """Raise StoreDamaged if more than vectors is damaged: the whole store must be rebuilt (``ingest/repair``)."""
     if damage := next((problem for problem in problems if problem.kind == "storage"), None):
         raise StoreDamaged(f"{damage.detail}; {MEND_DATABASE}")
 
 
 def mend_vectors(workshop: Workshop) -> int:
-    """Embed the texts of damaged vectors again, and return how many that were; StoreError as the store raises it."""
+    """Embed the texts of damaged vectors again, and return their number; the store may raise StoreError."""
     store = workshop.store
     if not isinstance(store, MendsVectors):
         return 0
@@ -44,12 +44,12 @@ def mend_vectors(workshop: Workshop) -> int:
 def _batches(lost: dict[str, Chunk], embedder: Embedder) -> Iterator[tuple[list[str], list[str]]]:
     keys = list(lost)
     for start in range(0, len(keys), BATCH_TEXTS):
-        some = keys[start : start + BATCH_TEXTS]
-        yield some, [embedded_of(lost[key], embedder) for key in some]
+        batch = keys[start : start + BATCH_TEXTS]
+        yield batch, [embedded_of(lost[key], embedder) for key in batch]
 
 
 def embedded_of(chunk: Chunk, embedder: Embedder) -> str:
-    """Return what was embedded of a chunk, or of the stride of it that its row stands for."""
+    """Return the text that was embedded for a chunk, or for one stride of it."""
     text = embedded_text(chunk)
     if chunk.stride_info is None:
         return text

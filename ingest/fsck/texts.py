@@ -1,4 +1,4 @@
-"""The chunks of a file against its blob: the text at their lines, and no line left out. Pure functions."""
+"""Checks that the chunks of a file have the text of its blob and cover every line. Pure functions."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,33 +23,32 @@ def check_text(record: FileRecord, data: bytes, chunks: Sequence[Chunk]) -> list
 
 
 def check_skipped(record: FileRecord, read: ReadFile) -> list[Inconsistency]:
-    """Compare the verdict on a file that was skipped for its content with the one that it gets now."""
+    """Compare the verdict on a file that was skipped for its content with the verdict it gets now."""
     if read.verdict == record.verdict:
         return []
     return [Inconsistency("verdict", record.path, f"the index says {record.verdict}, the rules say {read.verdict}")]
 
 
 def _wrong_text(chunk: Chunk, text: str, starts: Sequence[int]) -> str:
-    """Say what is wrong with one chunk; empty where nothing is."""
     place = f"lines {chunk.start_line} to {chunk.end_line}"
     if not 1 <= chunk.start_line <= chunk.end_line < len(starts):
-        return f"{place} of {len(starts) - 1}"
+        return f"{place}: the file has {len(starts) - 1} lines"
     expected = text[starts[chunk.start_line - 1] : starts[chunk.end_line]]
     if (chunk.start_char, chunk.end_char) != (starts[chunk.start_line - 1], starts[chunk.end_line]):
-        return f"{place}: characters {chunk.start_char} to {chunk.end_char} are others"
-    return "" if _is_text(chunk, expected) else f"{place}: another text"
+        return f"{place}: characters {chunk.start_char} to {chunk.end_char} are not these lines"
+    return "" if _is_text(chunk, expected) else f"{place}: the text differs"
 
 
 def _is_text(chunk: Chunk, expected: str) -> bool:
-    """Return whether a chunk's text is that of its file; a masked secret is as many stars."""
+    """Return whether a chunk has the text of its file, in which a mask character may stand for any other."""
     if not chunk.masked:
         return chunk.text == expected
     same = len(chunk.text) == len(expected)
-    return same and all(one in (other, MASK) for one, other in zip(chunk.text, expected, strict=True))
+    return same and all(ours in (theirs, MASK) for ours, theirs in zip(chunk.text, expected, strict=True))
 
 
 def _line_starts(text: str) -> list[int]:
-    """Return the offset of each line, and of the end; lines end with a line feed only, as git counts them."""
+    """Return the offset of each line and of the end; only a line feed ends a line, as in git."""
     starts = [0]
     while (end := text.find("\n", starts[-1])) >= 0:
         starts.append(end + 1)
@@ -62,7 +61,7 @@ def _lines_of(chunks: Sequence[Chunk]) -> Iterator[int]:
 
 
 def _ranges(lines: Sequence[int]) -> str:
-    """Return line numbers as a person reads them: ``1-3, 7``."""
+    """Return line numbers as ranges: ``1-3, 7``."""
     runs: list[list[int]] = []
     for line in lines:
         if runs and line == runs[-1][1] + 1:

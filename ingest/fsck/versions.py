@@ -1,4 +1,4 @@
-"""Is the index what git says? One published version against its commit, and what else is wrong with its repository."""
+"""Compares a published version with its commit in git, checks its repository, and repairs both."""
 
 import random
 from collections.abc import Sequence
@@ -36,17 +36,13 @@ from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import version_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord
 
-# Files whose chunks are compared with their text if not all are asked for; which ones differs from run to run.
+# Files whose text is compared unless all are asked for, picked at random in each run.
 SAMPLED_FILES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class FsckReport:
-    """What was compared and what is wrong.
-
-    ``files`` paths of the commit and the index were compared, ``texts`` of them down to the text. ``same_rules`` is
-    False where other settings decided about the files than those of now: then verdicts were not compared.
-    """
+    """The problems of a version; ``files`` paths were compared, ``texts`` by text, verdicts only if ``same_rules``."""
 
     record: TransactionRecord
     files: int
@@ -56,13 +52,13 @@ class FsckReport:
 
     @property
     def wrong_paths(self) -> frozenset[str]:
-        """The paths with which something is wrong."""
+        """The paths of files with a problem."""
         return frozenset(problem.path for problem in self.problems if problem.path)
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version as git and the settings have it."""
+    """The files of a version, by git and the settings."""
 
     mirror: Mirror
     rules: PathRules
@@ -72,10 +68,7 @@ class Version:
 def check_version(
     record: TransactionRecord, workshop: Workshop, observe: ObserveRun = ignore, *, full_text: bool = False
 ) -> FsckReport:
-    """Compare the version that a transaction published with its commit; nothing is changed.
-
-    GitError where the mirror has not the commit, NotIndexed where the version is given up meanwhile.
-    """
+    """Compare a version with its commit. Raise GitError if the mirror lacks it, NotIndexed if it is dropped by then."""
     repository = _repository(workshop.store, record.repo)
     with mirror_in_use(mirror_folder(origin_of_record(repository.origin), workshop.settings.home)):
         return _check_version(record, repository, workshop, observe, full_text=full_text)
@@ -98,18 +91,17 @@ def _check_version(
     problems += check_files(version.tasks.values(), records, store.row_counts(snapshot), same_rules=same_rules)
     read = _to_read(version, records, same_rules=same_rules, everything=full_text)
     watch.expect(len(read))
-    problems += _check_texts(version, [one for one in read if one.verdict == INDEXED], store, snapshot, watch)
-    problems += _check_skipped(version, [one for one in read if one.verdict != INDEXED], workshop.settings, watch)
+    problems += _check_texts(version, [file for file in read if file.verdict == INDEXED], store, snapshot, watch)
+    problems += _check_skipped(version, [file for file in read if file.verdict != INDEXED], workshop.settings, watch)
     _check_kept(store, record)
-    paths = version.tasks.keys() | {one.path for one in records}
+    paths = version.tasks.keys() | {file.path for file in records}
     return FsckReport(record, len(paths), len(read), same_rules, tuple(problems))
 
 
 def repair_version(report: FsckReport, workshop: Workshop, observe: ObserveRun = ignore) -> IndexReport | None:
-    """Mend what a check found; return the run that wrote the wrong paths anew, None where none was needed.
+    """Repair what a check found, visible as a whole; return the run that rewrote wrong paths, None if not needed.
 
-    Readers see all of it or nothing. UsageError where the version is not the newest of its timeline, or what is wrong
-    can't be mended from git.
+    Raise UsageError if files of an older commit are wrong, or if git can't repair the problem.
     """
     store, record = workshop.store, report.record
     state = read_head(store).timelines[record.timeline]
@@ -131,19 +123,19 @@ def repair_version(report: FsckReport, workshop: Workshop, observe: ObserveRun =
 def _check_repairable(report: FsckReport, published: int) -> None:
     if any(problem.kind == "counter" for problem in report.problems):
         raise UsageError(
-            "the head document is older than the rows, so no transaction can mend them: restore both from one backup, "
-            "or index again into an empty store"
+            "the head document is older than the rows, so no transaction can repair them: restore both from the same "
+            "backup, or index again into an empty store"
         )
     check_readable(report.problems)
     if report.wrong_paths and report.record.number != published:
         raise UsageError(
-            f"{report.record.commit} is not the newest commit of {report.record.ref}, and what was published never "
-            "changes; repair the newest one, and index this one anew with codequarry index ORIGIN --commit SHA"
+            f"{report.record.commit} is not the newest commit of {report.record.ref}, and older commits never change; "
+            "repair the newest commit, and index this one again with codequarry index ORIGIN --commit SHA"
         )
 
 
 def read_version(record: TransactionRecord, repository: Repository, workshop: Workshop) -> Version:
-    """List the files of a version under the settings and its own ignore file."""
+    """List the files of a version by the settings and its ignore file."""
     key = read_head(workshop.store).timelines[record.timeline].ref
     if key and (ref := Ref.of_key(key)).kind == "workspace":
         return _read_working_tree(record, ref, repository, workshop.settings)
@@ -154,8 +146,8 @@ def _read_working_tree(record: TransactionRecord, ref: Ref, repository: Reposito
     source = read_workspace(origin_of_record(repository.origin), ref, settings)
     if not record.rules.endswith(source.state) or record.commit != source.commit:
         raise GitError(
-            f"{ref.value} is no longer as it was indexed, and nobody else has its files: "
-            f"codequarry index --workspace {ref.value}, then check it"
+            f"{ref.value} has changed since it was indexed, and only this folder has its files: "
+            f"run codequarry index --workspace {ref.value}, then check it"
         )
     return Version(source.mirror, source.rules, {task.path: task for task in source.tasks})
 
@@ -166,8 +158,8 @@ def _read_commit(record: TransactionRecord, repository: Repository, settings: Se
     mirror = open_access(origin, settings.git, settings.home).mirror
     if mirror.commit_of(record.commit) is None:
         raise GitError(
-            f"{mirror.folder} has not commit {record.commit} of {record.repo}: "
-            f"codequarry index {repository.origin} fetches the newest one"
+            f"{mirror.folder} lacks commit {record.commit} of {record.repo}: "
+            f"codequarry index {repository.origin} fetches the newest commit"
         )
     rules = rules_of_commit(settings, mirror, record.commit)
     limits = settings.indexing
@@ -178,7 +170,7 @@ def _read_commit(record: TransactionRecord, repository: Repository, settings: Se
 def _to_read(
     version: Version, records: Sequence[FileRecord], *, same_rules: bool, everything: bool
 ) -> list[FileRecord]:
-    """Choose the records whose blob is read: all that it can tell more about, or a few of them."""
+    """Return the records whose blob is worth reading, or a random sample of them."""
     readable = [
         record
         for record in records
@@ -190,11 +182,7 @@ def _to_read(
 
 
 def _check_texts(
-    version: Version,
-    records: Sequence[FileRecord],
-    store: RowReader,
-    snapshot: Snapshot,
-    watch: Watch,
+    version: Version, records: Sequence[FileRecord], store: RowReader, snapshot: Snapshot, watch: Watch
 ) -> list[Inconsistency]:
     problems: list[Inconsistency] = []
     with BlobReader(version.mirror) as blobs:
@@ -208,7 +196,7 @@ def _check_texts(
 def _check_skipped(
     version: Version, records: Sequence[FileRecord], settings: SettingsModel, watch: Watch
 ) -> list[Inconsistency]:
-    """Decide anew about files that were skipped for their content, in a process of its own as a run does."""
+    """Judge again the files that were skipped for their content, in child processes as a run does."""
     problems: list[Inconsistency] = []
     by_path = {record.path: record for record in records}
     tasks = [version.tasks[path] for path in by_path]
@@ -222,10 +210,10 @@ def _check_skipped(
 
 
 def _check_kept(store: DocumentStore, record: TransactionRecord) -> None:
-    """See that what was compared was not collected while it was."""
+    """Raise NotIndexed if the version was collected during the comparison."""
     state = read_head(store).timelines.get(record.timeline)
     if state is None or record.number < state.floor:
-        raise NotIndexed(f"{record.repo} at {record.commit} was given up while it was checked (retention)")
+        raise NotIndexed(f"{record.repo} at {record.commit} was dropped by the retention rules during the check")
 
 
 def _repository(store: DocumentStore, name: str) -> Repository:

@@ -1,1 +1,1 @@
-"""Moving the index to another embedding model."""
+"""Moves the index to another embedding model."""

@@ -1,6 +1,6 @@
-"""Copying an index into an edition of another model: rows as they were born, then what was retired, in order.
+"""Copies an index into an edition of another model: rows in order of birth, then retirements in order of death.
 
-The text of every chunk is in the index, so nothing is cloned or cut anew; what is embedded is made again from it.
+The index has the text of every chunk, so nothing is fetched or chunked again; the texts to embed are rebuilt from it.
 """
 
 from collections import Counter, defaultdict
@@ -19,17 +19,17 @@ from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.moves import published
 from codequarry.shared.versions.snapshots import OPEN
 
-# Chunks and records written at once; a batch ends with a file.
+# Chunks and records in a batch, which ends with a file.
 BATCH_CHUNKS = 1_000
 BATCH_FILES = 1_000
 REFUSED = "embedder-refused"
-# Copying a timeline anew is for rare accidents; so many of them mean that something is wrong.
+# A timeline rarely has to be copied again; this many times means that something is wrong.
 MAX_ATTEMPTS = 20
 
 
 @dataclass
 class Copied:
-    """What was copied so far; ``refused`` has a reason by (timeline, born, path)."""
+    """Counts of what was copied; ``refused`` maps (timeline, born, path) to the reason."""
 
     files: int = 0
     chunks: int = 0
@@ -42,7 +42,7 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class CopyExtent:
-    """Which rows of a timeline some reader may still ask for, of those born after ``after`` (rules 10 and 16)."""
+    """The rows of a timeline born after ``after`` that a reader may still ask for (rules 10 and 16)."""
 
     timeline: int
     after: int
@@ -53,16 +53,16 @@ class CopyExtent:
 
     @classmethod
     def of(cls, head: Head, timeline: int, after: int) -> "CopyExtent":
-        """Take it from the head document."""
+        """Return the extent of a timeline that the head document gives."""
         state = head.timelines[timeline]
         return cls(timeline, after, state.published, state.floor, head.pinned(timeline), head.hidden)
 
     def death(self, died: int) -> int:
-        """Return what readers make of ``died``: who retires in a number that nobody sees has not retired."""
+        """Return ``died`` as readers see it: a retirement in an invisible transaction does not count."""
         return OPEN if died > self.published or died in self.hidden else died
 
     def has(self, born: int, died: int) -> bool:
-        """Tell whether a row is to be copied."""
+        """Return whether a row needs copying."""
         if not self.after < born <= self.published or born in self.hidden:
             return False
         end = self.death(died)
@@ -73,7 +73,7 @@ CopyProgress = Callable[[int, int], None]
 
 
 class Copier:
-    """Brings one edition to what another one has published, as often as it is asked to."""
+    """Copies what an edition has published to another edition, in as many passes as needed."""
 
     def __init__(
         self,
@@ -84,9 +84,9 @@ class Copier:
         advance: CopyProgress,
         permit: Callable[[], None],
     ) -> None:
-        """Go on from ``until``, the transaction up to which each timeline is there; ``advance`` is told every batch.
+        """Start from ``until``, the transaction up to which each timeline is copied; ``advance`` is called per batch.
 
-        ``permit`` raises where the embedder must not have what there is: it may have come while others were copied.
+        ``permit`` raises if the embedder may not have a repository's text; it is called before each pass.
         """
         self.copied = Copied()
         self.until = until
@@ -95,7 +95,7 @@ class Copier:
         self._attempts = 0
 
     def catch_up(self, head: Head) -> int:
-        """Copy what ``head`` has published and the edition lacks; return how many rows and records that was."""
+        """Copy what ``head`` has published and the edition lacks; return the number of rows and records."""
         self._permit()
         before = self.copied.rows + self.copied.files
         for timeline, state in published(head).items():
@@ -105,7 +105,7 @@ class Copier:
         return self.copied.rows + self.copied.files - before
 
     def vanished(self, head: Head) -> list[int]:
-        """Return the timelines that were copied and are no more."""
+        """Return the timelines that were copied and no longer exist."""
         return [timeline for timeline in self.until if timeline not in head.timelines]
 
     def _copy_timeline(self, extent: CopyExtent) -> None:
@@ -120,18 +120,18 @@ class Copier:
                 self._write(batches, rows, records)
         for rows, records in batches.rest():
             self._write(batches, rows, records)
-        if batches.spoilt:
-            self._begin_again(extent, batches.spoilt)
+        if batches.partly_written:
+            self._copy_again(extent, batches.partly_written)
             return
         self._new.refresh()
         self._check(extent, batches)
-        # In ascending order: each number retires what lived until then, and nothing that came later (rule 3).
+        # In ascending order: each number retires the rows that live, and no row born later (rule 3).
         for number in sorted(deaths):
             self._new.retire(extent.timeline, number, deaths[number], ())
         self._new.refresh()
         if not self._agrees(extent):
             held = {_born(stored) for stored in self._new.history(extent.timeline)}
-            self._begin_again(replace(extent, after=-1), held)
+            self._copy_again(replace(extent, after=-1), held)
 
     def _write(self, batches: "_Batches", rows: list[ChunkRow], records: list[FileRecord]) -> None:
         made, embeddings = self._embed(batches, rows)
@@ -145,11 +145,11 @@ class Copier:
         copied.embedded += embeddings.embedded
         copied.reused += embeddings.reused
         copied.tokens += embeddings.tokens
-        # A file is told of with its rows, which may be long before its record; one without any, with its record.
+        # A file counts with its rows, perhaps long before its record; a file without rows counts with its record.
         self._advance(len({row.chunk.path for row in rows}) + sum(not record.rows for record in finished), len(rows))
 
     def _embed(self, batches: "_Batches", rows: list[ChunkRow]) -> tuple[list[ChunkRow], CachedEmbeddings]:
-        """Embed whole chunks as rows of the new model; a file with a text that it refuses for good is left out."""
+        """Embed chunks as rows of the new model, without the files of texts that it refuses for good."""
         texts = self._texts(rows)
         try:
             embeddings = embed_with_cache([text for _, text in texts], self._embedder, self._new)
@@ -163,23 +163,21 @@ class Copier:
         return made, embeddings
 
     def _texts(self, rows: list[ChunkRow]) -> list[tuple[ChunkRow, str]]:
-        return [one for row in rows for one in stride_rows(row, embedded_text(row.chunk), self._embedder)]
+        return [made for row in rows for made in stride_rows(row, embedded_text(row.chunk), self._embedder)]
 
-    def _begin_again(self, extent: CopyExtent, numbers: Collection[int]) -> None:
-        """Copy a timeline anew without what it has of ``numbers``; the vectors are in the cache."""
+    def _copy_again(self, extent: CopyExtent, numbers: Collection[int]) -> None:
+        """Undo the transactions ``numbers`` and copy the timeline again; the vectors are in the cache."""
         self._attempts += 1
         if self._attempts > MAX_ATTEMPTS:
-            raise StoreError(f"timeline {extent.timeline} can't be copied: it changes all the time; run again later")
+            raise StoreError(f"timeline {extent.timeline} keeps changing and can't be copied; run again later")
         for number in numbers:
             self._new.undo(extent.timeline, number)
         self._copy_timeline(extent)
 
     def _agrees(self, extent: CopyExtent) -> bool:
-        """Tell whether the edition shows as much of a timeline as the old one does.
-
-        It shows more where a row was collected there before its retirement could be copied: then nothing tells when
-        it died. What it lacks ``_check`` has found already, so that equal numbers mean equal rows.
-        """
+        """Return whether the new edition shows as many rows of a timeline as the old one."""
+        # It shows more if the old edition collected a row before its retirement was copied. It can't show fewer, as
+        # ``_check`` has found all rows, so equal counts mean equal rows.
         snapshot = Snapshot((Layer((extent.timeline,), extent.published, extent.hidden),))
         if self._refuses_any(extent):
             shown, expected = (dict(store.row_counts(snapshot)) for store in (self._new, self._old))
@@ -190,13 +188,13 @@ class Copier:
         return any(timeline == extent.timeline for timeline, _, _ in self.copied.refused)
 
     def _check(self, extent: CopyExtent, batches: "_Batches") -> None:
-        """See that the edition holds what was copied (rule 6); it may hold more, which was collected meanwhile."""
+        """Raise StoreError if the edition lacks rows (rule 6); it may have more, collected in the old one meanwhile."""
         for number, (rows, files) in batches.written.items():
             tally = self._new.tally(extent.timeline, number, (), ())
             if tally.rows < rows or tally.files < files:
                 raise StoreError(
-                    f"the copy of transaction {number} has {tally.rows} rows of {tally.files} files, {rows} of {files} "
-                    "were written; run the command again"
+                    f"the copy of transaction {number} has {tally.rows} rows of {tally.files} files, expected {rows} "
+                    f"of {files}; run the command again"
                 )
 
 
@@ -205,10 +203,10 @@ def _born(stored: StoredRow | StoredFile) -> int:
 
 
 class _Batches:
-    """Puts rows and records of one timeline together to batches that end with a file, rows before their records."""
+    """Groups the rows and records of a timeline into batches that end with a file, rows before their records."""
 
     def __init__(self, extent: CopyExtent, refused: dict[tuple[int, int, str], str]) -> None:
-        self.spoilt: set[int] = set()
+        self.partly_written: set[int] = set()
         self._extent, self._refused = extent, refused
         self._rows: list[ChunkRow] = []
         self._records: list[FileRecord] = []
@@ -218,14 +216,14 @@ class _Batches:
 
     @property
     def written(self) -> dict[int, tuple[int, int]]:
-        """Rows and records of each transaction."""
+        """Number of rows and records of each transaction."""
         return {number: (self._rows_of[number], self._files_of[number]) for number in self._rows_of | self._files_of}
 
     def add(self, stored: StoredRow | StoredFile) -> Iterator[tuple[list[ChunkRow], list[FileRecord]]]:
-        """Take a row or record, and yield what is due then."""
+        """Add a row or record; yield the batches that are then complete."""
         if isinstance(stored, StoredFile):
             if self._extent.has(stored.record.born, stored.died):
-                # A record says that its file is complete: its rows are written first.
+                # A record means that its file is complete, so its rows are written first.
                 if self._rows or len(self._records) >= BATCH_FILES:
                     yield from self.rest()
                 self._records.append(stored.record)
@@ -238,28 +236,25 @@ class _Batches:
         self._rows.append(replace(row, chunk=replace(row.chunk, stride_info=None)))
 
     def rest(self) -> Iterator[tuple[list[ChunkRow], list[FileRecord]]]:
-        """Yield what is left."""
+        """Yield the unfinished batch, if any."""
         if self._rows or self._records:
             rows, records, self._rows, self._records = self._rows, self._records, [], []
             yield rows, records
 
     def is_refused(self, row: ChunkRow) -> bool:
-        """Tell whether the model refuses the file of a row."""
         return (row.timeline, row.born, row.chunk.path) in self._refused
 
     def refuse(self, row: ChunkRow, reason: str) -> None:
-        """Leave the file of a row out."""
         self._refused[(row.timeline, row.born, row.chunk.path)] = reason
         if self._counts[(row.born, row.chunk.path)]:
-            self.spoilt.add(row.born)
+            self.partly_written.add(row.born)
 
     def count(self, rows: list[ChunkRow]) -> None:
-        """Count rows that are about to be written."""
         self._counts.update((row.born, row.chunk.path) for row in rows)
         self._rows_of.update(row.born for row in rows)
 
     def finished(self, record: FileRecord) -> FileRecord:
-        """Return a record with the rows that its file has now, or why it has none."""
+        """Return a record with the row count of the copied file, or the reason for its refusal."""
         self._files_of[record.born] += 1
         if reason := self._refused.get((record.timeline, record.born, record.path)):
             return replace(record, rows=0, verdict=REFUSED, detail=reason[:500])

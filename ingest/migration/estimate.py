@@ -1,4 +1,4 @@
-"""What a migration would take, found from the stored text without embedding more than a sample of it."""
+"""Estimates a migration from the stored text; only a sample is embedded."""
 
 import random
 import time
@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MigrationEstimate:
-    """What a migration would do: ``tokens`` are of the texts that differ, each embedded once.
-
-    ``cost`` needs [embedding] price_per_million_tokens.
-    """
+    """What a migration would do; ``tokens`` counts a text once, ``cost`` needs [embedding] price_per_million_tokens."""
 
     model: str
     name: str
@@ -45,7 +42,7 @@ class MigrationEstimate:
 
 
 def estimate_migration(settings: SettingsModel, model: str) -> MigrationEstimate:
-    """Say what moving the index to ``model`` would take; nothing is written, but the model times some texts."""
+    """Estimate moving the index to ``model``. Nothing is written; a sample of texts is embedded to measure time."""
     settings = with_model(settings, model)
     with closing(editions_of(settings)) as editions, closing(open_settings_model(settings)) as embedder:
         _, old = open_active(editions)
@@ -64,8 +61,6 @@ def estimate_migration(settings: SettingsModel, model: str) -> MigrationEstimate
 
 @dataclass
 class _Count:
-    """What was counted so far, with a random sample of the texts."""
-
     files: int = 0
     chunks: int = 0
     texts: int = 0
@@ -94,7 +89,7 @@ def _estimate(
 def _counted(old: "Store", embedder: "Embedder") -> tuple[_Count, list[str]]:
     count, seen = _Count(), set[int]()
     sample: list[str] = []
-    # The same sample every time, so that two estimates differ by the machine alone.
+    # A fixed seed: two estimates differ only by the machine.
     chance = random.Random(0)
     started = time.monotonic()
     head = read_head(old)
@@ -123,7 +118,7 @@ def _counted(old: "Store", embedder: "Embedder") -> tuple[_Count, list[str]]:
 
 
 def _tokens_read(embedder: "Embedder", text: str) -> int:
-    """Estimate what the model reads of a text: all of it, and what strides share (an eighth of a window) twice."""
+    """Estimate the tokens that the model reads of a text; strides overlap by an eighth of a window."""
     tokens = count_tokens(text)
     strided = embedder.max_tokens is not None and tokens > embedder.max_tokens
     return tokens * 8 // 7 if strided else tokens

@@ -1,7 +1,6 @@
-"""Moving an index to another model: filled beside the old edition from the stored text, switched when complete.
+"""Moves an index to another model: fills a new edition from the stored text and switches to it when complete.
 
-Readers and writers go on in the old edition meanwhile. What writers publish is caught up with, until so little is left
-that writers can wait for it (rule 17).
+Readers and writers use the old edition until so little is left to copy that writers can wait for it (rule 17).
 """
 
 import time
@@ -36,18 +35,17 @@ from codequarry.shared.store.port import Store
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.moves import published
 
-# Rows and records that a pass may have found and the next one is made while writers wait: a second or two.
+# If a pass copied no more rows and records than this, the last pass is made while writers wait, for a second or two.
 FEW = 2_000
-# Writers who publish faster than a pass takes are made to wait all the same.
+# After this many passes writers wait, even if they publish faster than a pass copies.
 MAX_PASSES = 10
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationReport:
-    """What a migration did; ``moved`` is False where there was nothing to do: the index is empty or has the model.
+    """What a migration did; ``moved`` is False if the index is empty or already has the model.
 
-    ``files`` and ``chunks`` count versions that no longer live too, as far as somebody may ask for them. ``refused``
-    lists (path, reason) of the files that the model does not take.
+    ``files`` and ``chunks`` include retired versions that are still searchable. ``refused`` has (path, reason).
     """
 
     model: str
@@ -68,8 +66,6 @@ class MigrationReport:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """Both editions, open, and the note of who fills the new one."""
-
     editions: Editions
     old: Store
     new: Store
@@ -83,8 +79,6 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is to be moved, and to the model of which settings."""
-
     settings: SettingsModel
     editions: Editions
     active: int
@@ -95,17 +89,17 @@ class _Plan:
 
     @property
     def wait(self) -> float:
-        """Seconds to wait for a migration that may have died."""
+        """Seconds to wait for another migration that may have died."""
         return self.settings.indexing.lease_seconds
 
 
 def with_model(settings: SettingsModel, model: str) -> SettingsModel:
-    """Return the settings with another model in its place."""
+    """Return the settings with another embedding model."""
     return settings.model_copy(update={"embedding": settings.embedding.model_copy(update={"model": model})})
 
 
 def migrate(settings: SettingsModel, model: str, observe: ObserveRun = ignore) -> MigrationReport:
-    """Move the index to ``model``, and say what that took. Stopped at any moment, the next call goes on."""
+    """Move the index to ``model``. After an interruption at any moment, the next call resumes."""
     settings = with_model(settings, model)
     with closing(editions_of(settings)) as editions, closing(open_settings_model(settings)) as embedder:
         remove_left_editions(editions, settings.retention.grace_seconds)
@@ -126,7 +120,7 @@ def migrate(settings: SettingsModel, model: str, observe: ObserveRun = ignore) -
 
 @contextmanager
 def _claimed(plan: _Plan) -> Iterator[_Work]:
-    """Open the edition to fill: the one that an earlier migration to the same model left behind, or a new one."""
+    """Open the edition to fill: a new one, or the edition of an interrupted migration to the same model."""
     holder = new_holder()
     note = MigrationNote(plan.embedder.name, plan.settings.embedding.model, holder, now(), now())
 
@@ -148,7 +142,7 @@ def _claimed(plan: _Plan) -> Iterator[_Work]:
 
 
 def _destination(plan: _Plan, say: Callable[[str], None]) -> int:
-    """Return the edition to fill; what a migration to another model left behind half full is deleted."""
+    """Return the edition to fill; delete what an unfinished migration to another model left."""
     present = plan.editions.present()
     for edition in (number for number in present if number > plan.active):
         dimension = plan.editions.dimension(edition)
@@ -163,7 +157,6 @@ def _destination(plan: _Plan, say: Callable[[str], None]) -> int:
 
 
 def _move(work: _Work, previous: str) -> MigrationReport:
-    """Fill the edition and switch to it."""
     started = time.monotonic()
     with MigrationHeartbeat(work.old, work.new, work.note) as pulse:
         until = {int(timeline): number for timeline, number in work.note.copied.items()}
@@ -201,7 +194,6 @@ def _move(work: _Work, previous: str) -> MigrationReport:
 
 
 def _fill(work: _Work, copier: Copier, pulse: MigrationHeartbeat) -> None:
-    """Copy until a pass finds little that is new."""
     for number in range(MAX_PASSES):
         work.observe(_progress(pulse.update(phase="catching up" if number else "copying")))
         found = copier.catch_up(read_head(work.old))
@@ -214,7 +206,7 @@ def _fill(work: _Work, copier: Copier, pulse: MigrationHeartbeat) -> None:
 
 
 def _file_versions(store: Store, head: Head, until: dict[int, int]) -> int:
-    """Return about how many file versions there are to copy: as many as paths were changed."""
+    """Return the approximate number of file versions to copy: the paths that the transactions changed."""
     return sum(
         record.changed_paths
         for timeline in published(head)

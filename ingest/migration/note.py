@@ -1,7 +1,4 @@
-"""The note of a migration in the edition that it fills: who fills it, with which model, and how far that is.
-
-It makes a second migration stop, a crashed one resumable, and one that was left behind visible.
-"""
+"""The note of a migration in the edition that it fills; it stops a second migration and lets a crashed one resume."""
 
 import threading
 import time
@@ -20,15 +17,15 @@ from codequarry.shared.store.records import Document
 from codequarry.shared.versions.moves import beat as beat_move
 
 NOTE_KEY = "migration"
-# Often enough that nobody who waits for the end of a migration takes it for dead (ledger.MOVE_SECONDS).
+# Well below ledger.MOVE_SECONDS, after which waiting writers take a migration for dead.
 BEAT_SECONDS = 2.0
-# How often the note of somebody else is looked at.
-_LOOK_SECONDS = 0.5
+# Interval between two reads of another migration's note.
+_POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationNote:
-    """``copied`` says of each timeline (its id as text) up to which transaction the edition has it whole."""
+    """``copied`` maps each timeline (its id as text) to the transaction up to which the edition has it."""
 
     model: str
     setting: str
@@ -44,31 +41,31 @@ class MigrationNote:
 
     @property
     def percent(self) -> int:
-        """Whole percent of the files done, at most 99 before the end."""
+        """Whole percentage of files done, at most 99."""
         return min(99, 100 * self.files_done // self.files_total) if self.files_total else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """An edition that is being filled, or was left behind half full."""
+    """An edition that a migration is filling or left unfinished."""
 
     edition: int
     note: MigrationNote
 
     @property
     def is_running(self) -> bool:
-        """Tell whether its migration runs, as far as that can be known from here."""
+        """Return whether the migration may be running: True unless its process is known to be gone."""
         return not is_gone(self.note.holder)
 
 
 def read_note(store: DocumentStore) -> MigrationNote | None:
-    """Return the note of an edition; None in one that is complete."""
+    """Return the note of an edition, None if the edition is complete."""
     document = store.read_document(NOTE_KEY)
     return document.decode(MigrationNote) if document else None
 
 
 def unfinished_migrations(editions: Editions) -> list[Unfinished]:
-    """Return the editions beyond the active one, which migrations are filling or left behind."""
+    """Return the editions that migrations are filling or left unfinished."""
     found = []
     active = editions.active()
     for edition in editions.present():
@@ -84,7 +81,7 @@ def unfinished_migrations(editions: Editions) -> list[Unfinished]:
 def claim_note(
     store: DocumentStore, note: MigrationNote, seconds: float, say: Callable[[str], None]
 ) -> tuple[MigrationNote, bool]:
-    """Write a note of ours, or take over that of a migration that died; tell which. LeaseHeld while it lives."""
+    """Write our note, or take over a dead migration's (then True). Raise LeaseHeld if that migration is alive."""
     while True:
         document = await_end(store, seconds, say)
         left = document.decode(MigrationNote) if document else None
@@ -97,10 +94,7 @@ def claim_note(
 
 
 def await_end(store: DocumentStore, seconds: float, say: Callable[[str], None]) -> Document | None:
-    """Return the note that a migration left behind, if any, once it shows no life for ``seconds`` (rule 8).
-
-    LeaseHeld as soon as it shows that it lives.
-    """
+    """Return the note, if any, of a process that is gone or silent for ``seconds`` (rule 8). LeaseHeld if it beats."""
     document = seen = store.read_document(NOTE_KEY)
     since = time.monotonic()
     while document and seen and time.monotonic() - since < seconds:
@@ -110,16 +104,13 @@ def await_end(store: DocumentStore, seconds: float, say: Callable[[str], None]) 
         if document.version != seen.version:
             raise LeaseHeld(f"a migration to '{note.setting}' runs in {spoken(note.holder)}; wait for it or stop it")
         say(f"waiting for {spoken(note.holder)}")
-        time.sleep(min(_LOOK_SECONDS, seconds))
+        time.sleep(min(_POLL_SECONDS, seconds))
         document = store.read_document(NOTE_KEY)
     return document
 
 
 class MigrationHeartbeat:
-    """A thread that keeps the note up to date while a migration lives, and its hold on the old edition at the end.
-
-    ``check`` raises LeaseHeld once somebody else has taken over.
-    """
+    """A thread that renews the note of a migration, and at the end its hold on the old edition."""
 
     def __init__(self, old: DocumentStore, new: DocumentStore, note: MigrationNote) -> None:
         self.holds = False
@@ -139,7 +130,7 @@ class MigrationHeartbeat:
 
     @property
     def note(self) -> MigrationNote:
-        """The note as it is now."""
+        """The current note."""
         with self._lock:
             return self._note
 
@@ -150,9 +141,9 @@ class MigrationHeartbeat:
             return self._note
 
     def check(self) -> None:
-        """See that the migration is still ours."""
+        """Raise LeaseHeld if another migration has taken over."""
         if self._lost:
-            raise LeaseHeld(f"another migration took over ({self._lost}); nothing was switched here")
+            raise LeaseHeld(f"another migration took over ({self._lost}); this one switched nothing")
 
     def save(self) -> None:
         """Write the note."""
@@ -160,7 +151,7 @@ class MigrationHeartbeat:
             self._note = replace(self._note, beat=self._note.beat + 1, updated_at=now())
             document = self._new.read_document(NOTE_KEY)
             if document is None or document.body["holder"] != self._note.holder:
-                self._lost = "its note is no longer ours"
+                self._lost = "the note is no longer ours"
                 return
             self._write(document)
 
@@ -177,5 +168,5 @@ class MigrationHeartbeat:
                     change_head(self._old, lambda head: (beat_move(head, self._note.holder), None), self._note.holder)
                 self.save()
             except StoreError:
-                # What the store has to say it says where it matters; a hold that was lost is noticed at the switch.
+                # A failing store is reported by the migration itself; the switch notices a lost hold.
                 continue

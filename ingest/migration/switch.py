@@ -1,4 +1,4 @@
-"""The end of a migration: stand still for a moment, copy the rest, and say where the index is now."""
+"""The end of a migration: stop writers for a moment, copy the rest, and point the old edition to the new one."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,16 +21,16 @@ from codequarry.shared.store.records import Document
 from codequarry.shared.versions.head import HEAD_KEY, Head
 from codequarry.shared.versions.moves import hold_still, leave, let_go, successor
 
-# Each edition has its own of these.
+# Documents that each edition has for itself.
 _OWN = frozenset({HEAD_KEY, IDENTITY_KEY, NOTE_KEY})
-# What belongs to transactions that are not carried over, and what was deleted where it need not have been copied.
+# Documents of transactions that are not carried over, and notes of what the old edition has deleted.
 _LEFT_BEHIND = (PROGRESS_PREFIX, UNDO, SWEPT, BATCHES)
-# A hold that was lost, since this process stood still itself, is tried again.
+# The hold is taken again if it was lost because this process stalled.
 MAX_ATTEMPTS = 5
 
 
 def switch(old: DocumentStore, new: DocumentStore, copier: Copier, pulse: MigrationHeartbeat, edition: int) -> None:
-    """Make ``edition`` the one where the index is, in one write to the old head document."""
+    """Move the index to ``edition`` by one write to the old head document."""
     for _ in range(MAX_ATTEMPTS):
         try:
             _switch(old, new, copier, pulse, edition)
@@ -38,23 +38,23 @@ def switch(old: DocumentStore, new: DocumentStore, copier: Copier, pulse: Migrat
             copier.catch_up(read_head(old))
             continue
         return
-    raise Conflict(f"others kept writing in {MAX_ATTEMPTS} attempts to switch; run the command again")
+    raise Conflict(f"other processes kept writing during {MAX_ATTEMPTS} attempts to switch; run the command again")
 
 
 def copy_documents(old: DocumentStore, new: DocumentStore) -> None:
-    """Make the catalog of the new edition what that of the old one is."""
+    """Make the catalog of the new edition equal to the old edition's."""
     wanted = {document.key: carried(document) for document in old.list_documents("") if _is_carried(document.key)}
-    there = {document.key: document for document in new.list_documents("") if document.key not in _OWN}
+    present = {document.key: document for document in new.list_documents("") if document.key not in _OWN}
     for key, body in wanted.items():
-        known = there.get(key)
+        known = present.get(key)
         if known is None or known.body != body:
             new.write_document(key, body, known.version if known else None)
-    for key in there.keys() - wanted.keys():
+    for key in present.keys() - wanted.keys():
         new.delete_document(key)
 
 
 def carried(document: Document) -> Mapping[str, Any]:
-    """Return what becomes of a document; whoever runs a job can publish nothing any more, so it waits again."""
+    """Return a document's body in the new edition; a running job is queued again, as its worker can't publish."""
     if document.key.startswith(JOB_PREFIX):
         job = job_in(document)
         if job is not None and job.state == "running":
@@ -80,7 +80,7 @@ def _switch(old: DocumentStore, new: DocumentStore, copier: Copier, pulse: Migra
         pulse.check()
         change_head(old, lambda newest: (leave(newest, holder, head, now()), None), holder)
     except BaseException:
-        # Best effort: writers go on by themselves when nobody beats any more.
+        # Best effort: writers continue by themselves once the heartbeat stops.
         with suppress(CodequarryError):
             change_head(old, lambda newest: (let_go(newest, holder), None), holder)
         raise

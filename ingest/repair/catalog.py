@@ -1,4 +1,4 @@
-"""The catalog of a repaired index: what is left of it made consistent, and what of it is lost for good."""
+"""Makes what is left of a damaged catalog consistent, and lists what is lost for good."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -33,18 +33,18 @@ from codequarry.shared.versions.transactions import (
     transactions_prefix,
 )
 
-# What belongs to transactions that nobody works on any more.
+# Documents of runs, which have ended.
 _OF_RUNS = (PROGRESS_PREFIX, BATCHES)
-# What belongs to timelines that are no more, where the head document is lost.
+# Documents of timelines, deleted if the head document is lost.
 _OF_TIMELINES = (TRANSACTION_PREFIX, SUMMARY_PREFIX, CHORES, SWEEP, SWEPT)
-_NO_ORIGIN = "where it comes from is lost: codequarry index ORIGIN indexes it again"
-_NO_HISTORY = "the head document is lost: only the newest commits of the versions that are still known are searchable"
-_NO_RECORD = "what is known of the newest commit of its default branch is lost: older ones can't be searched any more"
+_NO_ORIGIN = "its origin is lost: codequarry index ORIGIN indexes it again"
+_NO_HISTORY = "the head document is lost: only the newest commit of each version that is still known is searchable"
+_NO_RECORD = "the record of its default branch's newest commit is lost: older commits are no longer searchable"
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Something that can't be made again, by its kind and name; ``paths`` are files that are known to be missing."""
+    """Something that can't be restored, by kind and name; ``paths`` are files known to be missing."""
 
     kind: str
     name: str
@@ -54,7 +54,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Anew:
-    """A version that is indexed again; ``ref`` is its key, empty for the default branch."""
+    """A version to index again; ``ref`` is its key, empty for the default branch."""
 
     repo: str
     ref: str
@@ -63,7 +63,7 @@ class Anew:
 
 @dataclass(frozen=True, slots=True)
 class MendedCatalog:
-    """What is left to do after the catalog was mended, and what of it is lost."""
+    """What remains to do after the catalog was repaired, and what is lost."""
 
     anew: tuple[Anew, ...] = ()
     lost: tuple[Lost, ...] = ()
@@ -78,10 +78,10 @@ def mend_catalog(
     *,
     may_lack: bool = False,
 ) -> MendedCatalog:
-    """Make head document, transactions and rows agree, with nothing open; ``written`` are the transactions with rows.
+    """Make head document, transactions and rows agree, with no transaction open; those of ``written`` have rows.
 
-    ``entries`` are records of repositories that are known from elsewhere; the catalog ``may_lack`` documents whose
-    names are lost too. What readers could not see before is deleted. The vectors of deleted rows stay in the cache.
+    ``entries`` are repository records kept outside the catalog. With ``may_lack``, documents may be missing whose keys
+    are lost too. What readers could not see is deleted; the vectors of deleted rows stay in the cache.
     """
     document = store.read_document(HEAD_KEY)
     _restore_repositories(store, Head.from_json(document.body) if document else None, lost_documents, entries)
@@ -89,17 +89,17 @@ def mend_catalog(
         mended = _without_head(store, lost_documents, written)
     else:
         mended = _with_head(store, Head.from_json(document.body), lost_documents, written)
-    for one in store.list_documents(""):
-        if one.key.startswith(_OF_RUNS):
-            store.delete_document(one.key)
-        elif one.key.startswith(JOB_PREFIX):
-            store.write_document(one.key, carried(one), one.version)
+    for kept in store.list_documents(""):
+        if kept.key.startswith(_OF_RUNS):
+            store.delete_document(kept.key)
+        elif kept.key.startswith(JOB_PREFIX):
+            store.write_document(kept.key, carried(kept), kept.version)
     unknown = _unknown(store, entries) if may_lack and document is None else ()
     return replace(mended, lost=(*mended.lost, *unknown, *_lost_entries(lost_documents)))
 
 
 def _unknown(store: DocumentStore, entries: Sequence[Repository]) -> Iterator[Lost]:
-    """Name the repositories with a mirror here where nothing tells any more whether the catalog had them."""
+    """Yield the repositories with a mirror here that the catalog may have had."""
     for entry in entries:
         if read_repository(store, entry.name) is None:
             yield Lost("repository", entry.name, f"codequarry index {entry.origin} indexes it again")
@@ -108,7 +108,7 @@ def _unknown(store: DocumentStore, entries: Sequence[Repository]) -> Iterator[Lo
 def _restore_repositories(
     store: DocumentStore, head: Head | None, lost_documents: Sequence[str], entries: Sequence[Repository]
 ) -> None:
-    """Write lost records again of repositories that the head document has, or that the catalog had by name."""
+    """Restore the lost records of repositories that the head document has or that lost documents name."""
     for entry in entries:
         if head:
             name = next((state.repo for state in head.timelines.values() if state.repo_id == entry.id), None)
@@ -128,7 +128,8 @@ def _with_head(store: Store, head: Head, lost_documents: Sequence[str], written:
             head = forget(head, repo)
             lost.append(Lost("repository", repo, _NO_ORIGIN))
     head, anew = _without_unknown(store, head)
-    lost += [Lost("history", one.repo, _NO_RECORD) for one in anew if one.full and _has_older(store, head, one.repo)]
+    full = [version.repo for version in anew if version.full]
+    lost += [Lost("history", repo, _NO_RECORD) for repo in full if _has_older(store, head, repo)]
     for timeline, number in written:
         if timeline not in head.timelines or number in head.hidden:
             store.undo(timeline, number)
@@ -138,21 +139,19 @@ def _with_head(store: Store, head: Head, lost_documents: Sequence[str], written:
 
 
 def _has_older(store: DocumentStore, head: Head, repo: str) -> bool:
-    """Return whether older commits of a default branch are still known, which go when it is indexed again."""
+    """Return whether older commits of a default branch are still known; indexing it again drops them."""
     return bool(store.list_documents(transactions_prefix(head.defaults[repo])))
 
 
 def _without_unknown(store: DocumentStore, head: Head) -> tuple[Head, list[Anew]]:
-    """Take versions out of the head document whose commit, or the state that they lie on, is known by number alone.
-
-    They are indexed anew. The default branch stays as it is until that is done.
-    """
+    """Take versions whose commit or base lost its record out of the head document; return them to index again."""
     anew: list[Anew] = []
     for timeline, state in head.timelines.items():
         needed = {(timeline, state.published), *state.pins}
         if all(read_transaction(store, *place) for place in needed):
             continue
         if head.defaults.get(state.repo) == timeline:
+            # It stays in the head document until it is indexed again.
             anew.append(Anew(state.repo, "", full=True))
             continue
         if state.ref:
@@ -162,27 +161,27 @@ def _without_unknown(store: DocumentStore, head: Head) -> tuple[Head, list[Anew]
 
 
 def _without_head(store: Store, lost_documents: Sequence[str], written: Sequence[Place]) -> MendedCatalog:
-    """Begin with an empty head document that counts on from the highest number, and all known versions to index."""
+    """Begin with an empty head document that counts on from the highest number, and index every known version."""
     repositories = list_repositories(store)
     named = (key.removeprefix(REPOSITORY_PREFIX) for key in lost_documents if key.startswith(REPOSITORY_PREFIX))
     gone = [name for name in named if read_repository(store, name) is None]
-    transactions = [_place(one.key) for one in store.list_documents(TRANSACTION_PREFIX)]
+    transactions = [_place(document.key) for document in store.list_documents(TRANSACTION_PREFIX)]
     numbers = [store.newest_number(), *(number for place in (*transactions, *written) for number in place)]
     for timeline, number in written:
         store.undo(timeline, number)
     for prefix in _OF_TIMELINES:
-        for one in store.list_documents(prefix):
-            store.delete_document(one.key)
+        for document in store.list_documents(prefix):
+            store.delete_document(document.key)
     if max(numbers):
         _write_head(store, Head(counter=max(numbers)))
-    # The keys of documents that are lost name versions too.
+    # The keys of lost documents name versions too.
     lost_refs = (key.removeprefix(REF_PREFIX).partition("\n") for key in lost_documents if key.startswith(REF_PREFIX))
-    versions = {(one.repo, one.ref) for one in list_ref_heads(store)} | {(repo, ref) for repo, _, ref in lost_refs}
-    names = {one.name for one in repositories}
+    versions = {(ref.repo, ref.ref) for ref in list_ref_heads(store)} | {(repo, ref) for repo, _, ref in lost_refs}
+    names = {repository.name for repository in repositories}
     anew = [Anew(name, "") for name in sorted(names)]
     anew += [Anew(repo, ref) for repo, ref in sorted(versions) if ref and repo in names]
     had_any = max(numbers) or HEAD_KEY in lost_documents
-    lost = [Lost("history", one.name, _NO_HISTORY) for one in repositories if had_any]
+    lost = [Lost("history", repository.name, _NO_HISTORY) for repository in repositories if had_any]
     return MendedCatalog(tuple(anew), (*lost, *(Lost("repository", name, _NO_ORIGIN) for name in gone)))
 
 
@@ -192,7 +191,7 @@ def _write_head(store: DocumentStore, head: Head) -> None:
 
 
 def _lost_states(head: Head, lost_documents: Sequence[str]) -> Iterator[Lost]:
-    """Name the older commits whose records are lost; the newest one of a version is indexed anew."""
+    """Yield the older commits whose records are lost; the newest commit of a version is indexed again."""
     for key in lost_documents:
         if not key.startswith(TRANSACTION_PREFIX):
             continue
@@ -200,18 +199,18 @@ def _lost_states(head: Head, lost_documents: Sequence[str]) -> Iterator[Lost]:
         state = head.timelines.get(timeline)
         kept = state and (state.floor <= number < state.published or number in head.pinned(timeline))
         if state and kept and number not in head.hidden:
-            yield Lost("commit", state.repo, f"an older commit (transaction {number}) can't be searched any more")
+            yield Lost("commit", state.repo, f"an older commit (transaction {number}) is no longer searchable")
 
 
 def _lost_entries(lost_documents: Sequence[str]) -> Iterator[Lost]:
     for key in lost_documents:
         if key.startswith(KEY_PREFIX):
-            detail = "this API key and its grants are lost: codequarry keys create makes another one"
+            detail = "this API key and its grants are lost: codequarry keys create makes a new key"
             yield Lost("key", key.removeprefix(KEY_PREFIX), detail)
         elif key.startswith((JOB_PREFIX, ENDED_PREFIX)):
-            yield Lost("job", key.partition(":")[2], "what it was to do, or did, is lost: ask for it again")
+            yield Lost("job", key.partition(":")[2], "its request or result is lost: request it again")
         elif key.startswith((UNMASKED, REMOVAL_PREFIX)):
-            yield Lost("note", key, "what it noted is not finished by itself: index or remove the repository once more")
+            yield Lost("note", key, "the noted work won't be finished by itself: index or remove the repository again")
 
 
 def _summarised(key: str) -> Place | None:

@@ -1,6 +1,6 @@
-"""Files of kept commits that the index lacks, read from git again and written into the transactions that had them.
+"""Reads the missing files of kept commits from git and writes them into the transactions that had them.
 
-Nobody reads the index meanwhile, so what these transactions published is put back, not changed (rule 2).
+No process reads the index meanwhile, so what these transactions published is restored, not changed (rule 2).
 """
 
 from collections import Counter, defaultdict
@@ -33,27 +33,27 @@ from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.snapshots import version_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord, transactions_prefix
 
-# Behind the rules of a commit of which files are missing: no import has such rules.
+# Appended to the rules of a commit with missing files; the rules of an import never end so.
 INCOMPLETE = "!"
 
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What the index lacks of a version, and at which numbers paths end that it shows and the version has not."""
+    """The files that the index lacks of a version, and paths to retire, by transaction number."""
 
     missing: tuple[FileTask, ...]
     ended: Mapping[int, set[str]]
 
 
 class NoLease:
-    """Takes the place of a lease where no other process can write."""
+    """Stands in for a lease when no other process can write."""
 
     def check(self) -> None:
-        """Do nothing: nobody can take over."""
+        """Do nothing: no process can take over."""
 
 
 def kept_records(store: DocumentStore, head: Head) -> list[TransactionRecord]:
-    """Return every transaction that somebody may ask for, or that an overlay lies on: those of bases first, by age."""
+    """Return every transaction that is searchable or the base of an overlay; full timelines first, by age."""
     found: list[TransactionRecord] = []
     for timeline, state in head.timelines.items():
         pinned = head.pinned(timeline)
@@ -68,10 +68,7 @@ def kept_records(store: DocumentStore, head: Head) -> list[TransactionRecord]:
 def fill_gaps(
     record: TransactionRecord, repository: Repository, workshop: Workshop, watch: Watch, *, fetching: bool
 ) -> Written:
-    """Write what the index lacks of the version that a transaction published, and return how much that was.
-
-    GitError where neither this machine nor, if that is asked, the origin has its commit.
-    """
+    """Write what the index lacks of a version, after a fetch if ``fetching``. Raise GitError if the commit is lost."""
     store, settings = workshop.store, workshop.settings
     origin = origin_of_record(repository.origin)
     with mirror_in_use(mirror_folder(origin, settings.home)):
@@ -86,19 +83,17 @@ def fill_gaps(
 
 
 def _find_gaps(record: TransactionRecord, version: Version, store: RowReader, head: Head) -> Gaps:
-    """Compare a commit with what the index shows of it.
-
-    What was written for an older commit ends where a version of the file that was not lost begins, or here.
-    """
     found: dict[str, list[FileRecord]] = defaultdict(list)
-    for one in store.files(version_snapshot(head, record)):
-        found[one.path].append(one)
-    right = {path: one for path, task in version.tasks.items() for one in found.get(path, ()) if one.blob == task.blob}
-    missing = tuple(task for path, task in version.tasks.items() if path not in right)
+    for file in store.files(version_snapshot(head, record)):
+        found[file.path].append(file)
+    tasks = version.tasks.items()
+    right = {path: file for path, task in tasks for file in found.get(path, ()) if file.blob == task.blob}
+    missing = tuple(task for path, task in tasks if path not in right)
     ended: dict[int, set[str]] = defaultdict(set)
     for path, records in found.items():
-        for one in records:
-            if one.timeline == record.timeline and one is not right.get(path):
+        for file in records:
+            if file.timeline == record.timeline and file is not right.get(path):
+                # It ends where the intact version of this commit begins, or else at this commit.
                 following = right.get(path)
                 is_own = following is not None and following.timeline == record.timeline
                 ended[following.born if following and is_own else record.number].add(path)
@@ -128,7 +123,7 @@ def _write(
 
 
 def note_incomplete(store: DocumentStore, record: TransactionRecord) -> None:
-    """Let the next import of a version compare all files, as when rules have changed, although its commit is known."""
+    """Mark a commit so that the next import of its version compares all files, as if rules had changed."""
     document = store.read_document(record.key)
     if document and not record.rules.endswith(INCOMPLETE):
         body = {**document.body, "rules": record.rules + INCOMPLETE}
@@ -136,11 +131,11 @@ def note_incomplete(store: DocumentStore, record: TransactionRecord) -> None:
 
 
 def summarise(record: TransactionRecord, store: Store) -> None:
-    """Count again what a transaction left live."""
+    """Count the live files and chunks of a transaction again."""
     snapshot = version_snapshot(read_head(store), record)
     records = list(store.files(snapshot))
-    verdicts = Counter(one.verdict for one in records)
-    secrets = SecretCounts.of_details(one.detail for one in records if one.verdict == INDEXED)
+    verdicts = Counter(file.verdict for file in records)
+    secrets = SecretCounts.of_details(file.detail for file in records if file.verdict == INDEXED)
     chunks = store.count(snapshot, Filters())
     save_summary(
         store,

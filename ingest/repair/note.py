@@ -1,4 +1,4 @@
-"""What a repair writes down beside the new folder, so that the next one goes on where it was interrupted."""
+"""The note in the new folder from which the next repair resumes an interrupted repair."""
 
 import os
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ NAME = "repair.json"
 
 @dataclass(frozen=True, slots=True)
 class RepairNote:
-    """What was brought over from which state of the damaged folder (size and time of its files), and what is to do."""
+    """What was salvaged from which state of the damaged folder (file sizes and times), and what remains to do."""
 
     source: Mapping[str, tuple[int, int]]
     salvage: Salvage
@@ -28,13 +28,13 @@ _FORM = TypeAdapter(RepairNote)
 
 
 def state_of(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return what changes when the database of a folder is written to."""
+    """Return size and modification time of the database files, which change with every write."""
     paths = [folder / DATABASE, folder / f"{DATABASE}-wal"]
     return {path.name: (path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.exists()}
 
 
 def write_note(folder: Path, note: RepairNote) -> None:
-    """Write the note, whole or not at all."""
+    """Write the note atomically."""
     fresh = folder / f"{NAME}.new"
     with open(fresh, "wb", opener=private_opener) as file:
         file.write(_FORM.dump_json(note))
@@ -44,7 +44,7 @@ def write_note(folder: Path, note: RepairNote) -> None:
 
 
 def read_note(folder: Path) -> RepairNote | None:
-    """Return the note of an interrupted repair; None if there is none, or another release wrote it."""
+    """Return the note of an interrupted repair, None if there is none or another release wrote it."""
     try:
         return _FORM.validate_json((folder / NAME).read_bytes())
     except (FileNotFoundError, ValidationError):

@@ -1,4 +1,4 @@
-"""What can't be read any more, made again: vectors from texts, files and whole versions from git."""
+"""Restores what can't be read: vectors from texts, files and whole versions from git."""
 
 from collections.abc import Callable
 
@@ -19,29 +19,27 @@ from codequarry.shared.repositories.model_permission import check_all_may_leave
 from codequarry.shared.store.port import MendsVectors
 from codequarry.shared.versions.refs import Ref
 
-# These end the repair itself, whatever it was at.
+# These errors end the repair itself.
 ENDING = (Interrupted, Stopped, StoreError)
 
 Say = Callable[[str], None]
 
 
 def make_again(note: RepairNote, workshop: Workshop, say: Say, observe: ObserveRun) -> RepairReport:
-    """Fill the gaps of a new folder, and return all that was done to it and what is lost."""
+    """Fill the gaps of a new folder, and report what was done and what is lost."""
     found, mended = note.salvage, note.mended
     say(
-        f"{found.damaged_pages:,} of {found.pages:,} pages are damaged; {found.files:,} file versions are whole, "
+        f"{found.damaged_pages:,} of {found.pages:,} pages are damaged; {found.files:,} file versions are complete, "
         f"{len(found.incomplete):,} are known to be incomplete"
     )
     lost = list(mended.lost)
     if found.may_lack_documents:
-        lost.append(Lost("catalog", "", "keys, grants or jobs may be lost of which nothing is left: look them over"))
+        lost.append(Lost("catalog", "", "keys, grants or jobs may be lost without a trace: check that all are present"))
     embedded, tokens = _mend_vectors(workshop, say) if found.lost_vectors else (0, 0)
     written = Written()
     if found.incomplete or found.may_lack_rows:
         lost += _fill_all_gaps(note, workshop, written, say, observe)
-    again = []
-    for one in mended.anew:
-        again.append(_index_anew(one, workshop, written, lost, observe))
+    again = [_index_again(version, workshop, written, lost, observe) for version in mended.anew]
     for place in mended.summaries:
         if record := read_transaction(workshop.store, *place):
             summarise(record, workshop.store)
@@ -62,19 +60,19 @@ def make_again(note: RepairNote, workshop: Workshop, say: Say, observe: ObserveR
 
 
 def _mend_vectors(workshop: Workshop, say: Say) -> tuple[int, int]:
-    """Embed what lost its vector, and return how many texts and tokens that were."""
+    """Embed again the texts whose vectors are lost; return the number of texts and of tokens."""
     store, embedder = workshop.store, workshop.embedder
     assert isinstance(store, MendsVectors)
     texts = [embedded_of(chunk, embedder) for chunk in store.lost_vectors().values()]
     tokens = sum(estimate_tokens(embedder, text) for text in texts)
     if texts:
-        say(f"{len(texts):,} vectors are lost: their texts are embedded again, about {tokens:,} tokens")
+        say(f"{len(texts):,} vectors are lost; embedding their texts again, about {tokens:,} tokens")
         check_all_may_leave(workshop.settings, store, embedder)
     return mend_vectors(workshop), tokens
 
 
 def _fill_all_gaps(note: RepairNote, workshop: Workshop, written: Written, say: Say, observe: ObserveRun) -> list[Lost]:
-    """Compare every kept commit of which files may be lost with git, and return where that can't be done."""
+    """Restore from git the files of every kept commit that may lack some; return where that fails."""
     store, lost = workshop.store, []
     unreachable: set[str] = set()
     paths: dict[int, list[str]] = {}
@@ -82,41 +80,42 @@ def _fill_all_gaps(note: RepairNote, workshop: Workshop, written: Written, say: 
         paths.setdefault(timeline, []).append(path)
     records = kept_records(store, read_head(store))
     if not note.salvage.may_lack_rows:
-        records = [one for one in records if one.timeline in paths]
-    say(f"{len(records):,} kept commits are compared with git; what is missing is read from there")
+        records = [record for record in records if record.timeline in paths]
+    say(f"{len(records):,} kept commits are compared with git; missing files are read from there")
     for record in records:
         watch = Watch(store, observe, record.repo, saves=False)
         watch.say("comparing")
         repository = read_repository(store, record.repo)
-        assert repository, "timelines of repositories that the catalog does not have were dropped"
+        assert repository, "timelines without a repository in the catalog were dropped"
         try:
             fetching = record.repo not in unreachable
             written.add(fill_gaps(record, repository, workshop, watch, fetching=fetching))
         except ENDING:
             raise
         except CodequarryError as error:
-            # An origin that does not answer is asked once: each attempt may take minutes.
+            # Ask an unreachable origin only once: each attempt may take minutes.
             if not isinstance(error, NotAtOrigin):
                 unreachable.add(record.repo)
             note_incomplete(store, record)
-            detail = f"{record.ref} at {record.commit}: files of it are lost, or may be: {error}"
+            detail = f"{record.ref} at {record.commit}: files are lost or may be lost: {error}"
             lost.append(Lost("files", record.repo, detail, tuple(sorted(set(paths.get(record.timeline, ()))))))
     return lost
 
 
-def _index_anew(one: Anew, workshop: Workshop, written: Written, lost: list[Lost], observe: ObserveRun) -> str:
-    """Index a version of which only the name is left; return what it is called, "" if that fails."""
-    repository = read_repository(workshop.store, one.repo)
-    ref = Ref.of_key(one.ref) if one.ref else None
-    name = f"{one.repo} {ref.name if ref else 'default branch'}"
+def _index_again(version: Anew, workshop: Workshop, written: Written, lost: list[Lost], observe: ObserveRun) -> str:
+    """Index a version of which only the name is left; return its display name, "" on failure."""
+    repository = read_repository(workshop.store, version.repo)
+    ref = Ref.of_key(version.ref) if version.ref else None
+    name = f"{version.repo} {ref.name if ref else 'default branch'}"
     try:
         if repository is None:
             return ""
-        done = index_repository(IndexRequest(repository.origin, ref, one.repo, full=one.full), workshop, observe)
+        request = IndexRequest(repository.origin, ref, version.repo, full=version.full)
+        done = index_repository(request, workshop, observe)
     except ENDING:
         raise
     except CodequarryError as error:
-        lost.append(Lost("version", name, f"it can't be indexed again: {error}"))
+        lost.append(Lost("version", name, f"indexing it again failed: {error}"))
         return ""
     written.add(Written(done.files_changed, 0, done.chunks_written, done.embedded, done.reused_embeddings, done.tokens))
     return name

@@ -1,7 +1,4 @@
-"""Making a damaged index whole again: filled beside the damaged folder, and put in its place when complete.
-
-What can be read is brought over, page by page. What was lost is read from git again, with the vectors that are left.
-"""
+"""Rebuilds a damaged index beside its folder, from readable pages and from git, and replaces the folder at the end."""
 
 import shutil
 from contextlib import closing
@@ -30,54 +27,53 @@ from codequarry.shared.store.embedded.folder_lock import alone_with
 from codequarry.shared.store.embedded.salvage import Salvage, salvage
 from codequarry.shared.store.embedded.store import EmbeddedStore
 
-# Where the new folder is filled, below the data folder.
+# The new folder while it is filled, in the data folder.
 UNFINISHED = ".repair"
-# How often it is said that a repair goes on: each five seconds or so.
+# A progress line about every five seconds.
 ROWS_BETWEEN_LINES = 20_000
 
 
 def repair_index(settings: SettingsModel, say: Say, observe: ObserveRun = ignore) -> RepairReport:
-    """Put a whole index in the place of the damaged one; stopped at any moment, the next call goes on.
+    """Replace the damaged index with a rebuilt one; after an interruption at any moment, the next call resumes.
 
-    StoreUnavailable while another process has the index open. This one must have closed it.
+    Raise StoreUnavailable while another process has the index open. The caller must have closed it.
     """
     home = settings.home.expanduser()
     editions = EmbeddedEditions(home)
     active = editions.active()
     damaged, target = editions.folder(active), home / UNFINISHED
     with alone_with(damaged), closing(open_settings_model(settings)) as embedder:
-        note, resumed = _brought_over(damaged, target, settings, embedder, say)
+        note, resumed = _salvaged(damaged, target, settings, embedder, say)
         with closing(EmbeddedStore(target, embedder.dimension)) as store:
             check_identity(store, embedder, settings.embedding.model)
             report = make_again(note, Workshop(store, embedder, settings), say, observe)
             if left := store.inspect(thoroughly=True):
-                raise StoreDamaged(f"what was just written is damaged ({left[0].detail}); look at the disk")
+                raise StoreDamaged(f"the rebuilt index is damaged too ({left[0].detail}); check the disk")
         kept = _put_in_place(editions, active, target, keep=bool(report.lost))
     return replace(report, resumed=resumed, kept_folder=kept)
 
 
-def _brought_over(
+def _salvaged(
     damaged: Path, target: Path, settings: SettingsModel, embedder: Embedder, say: Say
 ) -> tuple[RepairNote, bool]:
-    """Fill the new folder with what can be read; the one of an interrupted repair is taken if nothing changed since."""
+    """Fill the new folder with what can be read, or resume an interrupted repair if nothing changed since."""
     source = state_of(damaged)
     note = read_note(target)
     if note and note.source == source:
-        say("an interrupted repair goes on")
+        say("resuming an interrupted repair")
         return note, True
     shutil.rmtree(target, ignore_errors=True)
-    bytes_there = sum(path.stat().st_size for path in damaged.iterdir())
-    free = shutil.disk_usage(damaged).free
-    if free < bytes_there:
-        raise StoreFull(f"a repair needs {bytes_there / 1e6:,.0f} MB beside {damaged}, {free / 1e6:,.0f} MB are free")
-    say(f"{bytes_there / 1e6:,.1f} MB are read, and what is whole is written beside")
+    size, free = sum(path.stat().st_size for path in damaged.iterdir()), shutil.disk_usage(damaged).free
+    if free < size:
+        raise StoreFull(f"a repair needs {size / 1e6:,.0f} MB beside {damaged}, but only {free / 1e6:,.0f} MB are free")
+    say(f"reading {size / 1e6:,.1f} MB; what is intact is written to a new folder")
 
     def key_of(chunk: Chunk) -> str:
         return vector_key(embedder.name, embedded_of(chunk, embedder))
 
     def advance(rows: int) -> None:
         if rows % ROWS_BETWEEN_LINES == 0:
-            say(f"{rows:,} rows brought over")
+            say(f"{rows:,} rows copied")
 
     found = salvage(damaged, target, embedder.dimension, key_of, advance)
     with closing(EmbeddedStore(target, embedder.dimension)) as store:
@@ -90,18 +86,18 @@ def _brought_over(
 
 
 def _claim_model(store: EmbeddedStore, found: Salvage, embedder: Embedder, settings: SettingsModel) -> None:
-    """Record again which model made the index where that is lost; ModelMismatch if it is not that of the settings."""
+    """Record the model of the index again if that is lost; raise ModelMismatch if the settings have another model."""
     if read_identity(store) is None and found.vectors:
         if found.fits is False:
             raise ModelMismatch(
-                f"which model made the index is lost, and it was not {embedder.name}: set embedding.model to the one "
-                "that it was and repair again"
+                f"the record of the index's model is lost, and its vectors are not of {embedder.name}: set "
+                "embedding.model to the model that made the index and repair again"
             )
         claim_identity(store, embedder, settings.embedding, str(CHUNKER_VERSION))
 
 
 def _put_in_place(editions: EmbeddedEditions, active: int, target: Path, *, keep: bool) -> str:
-    """Make the new folder the index, in one step, and return where the damaged one is kept; "" if it is not."""
+    """Make the new folder the index, in one step; return where the damaged folder is kept, "" if it is deleted."""
     number = max([active, *editions.present()]) + 1
     final = editions.folder(number)
     make_durable(target)
@@ -119,5 +115,5 @@ def _put_in_place(editions: EmbeddedEditions, active: int, target: Path, *, keep
 
 
 def drop_unfinished(settings: SettingsModel) -> None:
-    """Delete what an interrupted repair left of an index that needs none any more: a backup took its place."""
+    """Delete the folder of an interrupted repair that is no longer needed: a backup replaced the damaged index."""
     shutil.rmtree(settings.home.expanduser() / UNFINISHED, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What a repair says at its end."""
+"""The report of a repair."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,7 @@ from codequarry.ingest.repair.catalog import Lost
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """What a repair found, what it made again, and what is ``lost`` for good.
-
-    ``files``, ``rows`` and ``vectors`` were brought over; ``files_again`` were read from git, ``versions_again``
-    indexed anew. ``kept_folder`` is where the damaged folder is, "" where it was deleted since nothing is lost.
-    """
+    """What a repair copied, restored and lost; ``kept_folder`` is "" if the damaged folder was deleted."""
 
     pages: int
     damaged_pages: int

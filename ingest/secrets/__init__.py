@@ -1,1 +1,1 @@
-"""Finding secrets in text and masking them, before anything is chunked, embedded, stored or logged."""
+"""Finds secrets in text and masks them before anything is chunked, embedded, stored or logged."""

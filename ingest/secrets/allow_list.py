@@ -1,4 +1,4 @@
-"""What the settings, and perhaps the repository, say is no secret."""
+"""Findings that the settings, or a repository's own file, allow to stay unmasked."""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,39 +11,39 @@ HASH_HEX = 64
 
 
 def hash_of(secret: str) -> str:
-    """Return what a secret is called in reports and allow-lists: it can't be guessed back unless the secret can."""
+    """Return the SHA-256 that stands for a secret in allow-lists; only a guessable secret can be recovered from it."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Paths (patterns as in .gitignore), rules and hashes of secrets that are left as they are."""
+    """Paths (patterns as in .gitignore), rules and hashes of secrets that stay unmasked."""
 
     paths: tuple[str, ...] = ()
     rules: frozenset[str] = frozenset()
     hashes: frozenset[str] = frozenset()
 
     def allows_path(self, path: str) -> bool:
-        """Return whether nothing in a file is masked."""
+        """Return whether no secret of a file is masked."""
         return bool(self.paths) and bool(path) and _globs(self.paths).matches(path)
 
     def allows(self, rule: str, secret: str) -> bool:
-        """Return whether one finding is left as it is."""
+        """Return whether a finding stays unmasked."""
         return rule in self.rules or (bool(self.hashes) and hash_of(secret) in self.hashes)
 
     def joined(self, other: "Allowed") -> "Allowed":
-        """Return what either allows."""
+        """Return the union of both lists."""
         return Allowed(self.paths + other.paths, self.rules | other.rules, self.hashes | other.hashes)
 
 
 @lru_cache(maxsize=8)
 def _globs(paths: tuple[str, ...]) -> Globs:
-    """Return patterns, compiled once: every file of a repository is asked about."""
+    # Compiled once: every file of a repository is matched.
     return globs_of_file("the list of allowed paths", paths)
 
 
 def parse_allow_file(lines: Sequence[str]) -> Allowed:
-    """Read a repository's own list: ``path:PATTERN``, ``rule:NAME`` or ``hash:SHA-256`` a line, # for comments."""
+    """Parse a repository's list: ``path:PATTERN``, ``rule:NAME`` or ``hash:SHA-256`` per line, # for comments."""
     entries = [line.strip().partition(":") for line in lines if line.strip() and not line.lstrip().startswith("#")]
     found = {kind: [value.strip() for name, _, value in entries if name == kind] for kind in ("path", "rule", "hash")}
     hashes = (value.lower() for value in found["hash"])

@@ -1,4 +1,4 @@
-"""Values of keys that are called like secrets, in whatever notation: code, configuration, JSON, XML, shell, URLs."""
+"""Finds values assigned to keys that are named like secrets: in code, configuration, JSON, XML, shell and URLs."""
 
 import re
 from collections.abc import Iterator
@@ -12,24 +12,24 @@ from codequarry.ingest.secrets.values import entropy, is_password, is_token
 AssignmentKind = Literal["password", "secret", "token"]
 
 _KINDS: tuple[AssignmentKind, ...] = ("password", "secret", "token")
-# What follows a value without quotes: punctuation of ASCII, one byte each.
+# Punctuation that may follow an unquoted value; ASCII, so one byte each.
 _TAIL = ".,:)]}"
 PASSWORD, TOKEN = "assigned-password", "assigned-token"
-# Without one of these in a text, in lower case, nothing in it is called like a secret.
+# A lower-case text without any of these has no key named like a secret.
 KEYWORDS = (b"pass", b"pwd", b"_pw", b"psw", b"secret", b"cred", b"token", b"key", b"auth", b"bearer")
-# Where a value needs no quotes. In code a word without quotes is a name.
+# Files in which values need no quotes. In code, an unquoted word is a name.
 PLAIN_SUFFIXES = frozenset({
     "", ".bash", ".cfg", ".cnf", ".conf", ".config", ".credentials", ".diff", ".env", ".ini", ".md", ".patch",
     ".properties", ".props", ".rst", ".adoc", ".sh", ".tfvars", ".txt", ".yaml", ".yml", ".zsh", ".toml", ".log",
     ".service", ".envrc", ".npmrc", ".netrc", ".pypirc", ".ps1", ".bat", ".cmd", ".fish", ".j2", ".tmpl", ".tpl",
     ".example", ".sample", ".dist", ".local", ".ipynb", ".http", ".rest", ".csv", ".tsv", ".list", ".htaccess",
 })  # fmt: skip
-# A key that does not end with the word is no secret's (password_field, token_url, secretName), save for these endings.
+# The word must end the key (password_field, token_url and secretName hold no secret), except for these endings.
 _ENDING = (
     rb"(?:[_.-]?(?:value|string|text|hash|b64|base64|plain|raw|encoded|production|prod|development|dev|staging|stage"
     rb"|test|live|old|new|current|default|primary|secondary|main|admin|root|user|db|[0-9]{1,2}))?s?"
 )
-# Groups of every pattern: three kinds of words (1 to 3), the separator (4), the value (one of the others).
+# Groups of every pattern: the kind of word (1 to 3), the separator (4), the value (one of the rest).
 _WORDS = (
     rb"(passw(?:or)?d|passphrase|passcode|pwd|psw|(?-i:\bpass|[_.-]pass|[a-z]Pass|\bPASS|_PASS|\bpw|_pw|_PW))"
     rb"|(secret(?:[_.-]?(?:access[_.-]?)?key(?:[_.-]?base)?)?|credentials?|creds)"
@@ -37,7 +37,7 @@ _WORDS = (
     rb"|service|client|consumer|deploy|app|application|storage|session|cookie|crypto|hmac|jwt|webhook)[_.-]?key"
     rb"|(?-i:\b_?auth|[_.-]auth)|authorization|bearer)"
 )
-# A type may stand between, as in `password: str = ` and `password string = `.
+# A type may precede the sign, as in `password: str = ` and `password string = `.
 _SEPARATOR = (
     rb"""[ \t]*(?::[ \t]*[A-Za-z_&'*][\w.<>\[\]|?&' ]{0,40}[ \t]*=|[ \t][*&]?[a-z]\w{2,9}[ \t]*="""
     rb"""|===?|!==?|=>|:=|\+=|\?\?=?|\|\|=?|:-|<-|=|:|,|\(|>)[ \t]*|[ \t]+(?:or|is)[ \t]+|[ \t]+"""
@@ -49,10 +49,10 @@ _QUOTED = _KEY + (
     rb"""|`([^`\r\n]+)`|\\'([^'\\\r\n]+)\\'|&quot;([^&\r\n]+)&quot;)"""
 )
 _PLAIN = _KEY + rb"""(?:[|>][+-]?\r?\n[ \t]+)?([^\s"'`,;<>()\[\]{}&|][^\s"'`;<>&]*)"""
-# The next part of a literal, on the same line after a sign or on the next one; not the next key of a mapping.
+# The next part of a literal, after a sign on the same line or on the next line; not the next key of a mapping.
 _FURTHER = rb"""["'`][ \t]*(?:[+.&]|\\?\r?\n)[\s+.&]*[rbfu]?["'`]([^\s"'`]{4,})["'`][ \t]*(?:[^\s:=]|\r?\n|$)"""
 MOST_BETWEEN = 400
-# Calls that look a secret up by its name.
+# Calls that look up a secret by name.
 _LOOKUP = re.compile(
     rb"(?:get|fetch|find|read|load|has|is|check|delete|remove|require|contains|lookup|from|parse)\w*$", re.I
 )
@@ -61,7 +61,7 @@ _IDENTIFIER = re.compile(r"^[A-Za-z_$][\w$]*$")
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A key called like a secret, what stands between it and its value, and where the value is."""
+    """An assignment to a key named like a secret; ``start`` and ``end`` are byte offsets of the value."""
 
     kind: AssignmentKind
     separator: str
@@ -71,14 +71,14 @@ class Assignment:
 
     @property
     def rule(self) -> str:
-        """The rule's name."""
+        """The name of the rule."""
         return PASSWORD if self.kind == "password" else TOKEN
 
     @property
     def is_secret(self) -> bool:
-        """Whether the value is one; what is not plainly assigned has to look random."""
+        """Whether the value is a secret; a value that is not plainly assigned must look random."""
         if self.separator in ("", "is"):
-            # A sentence may be all that stands here.
+            # This may be part of a sentence.
             return is_token(self.value)
         if self.kind == "password":
             return is_password(self.value)
@@ -88,7 +88,7 @@ class Assignment:
 
 
 def find_assignments(data: bytes, lowered: bytes, path: str) -> Iterator[Assignment]:
-    """Yield the secrets that are assigned in a text, which is also given in lower case."""
+    """Yield the assignments of secrets in a text; ``lowered`` is the text in lower case."""
     if not any(keyword in lowered for keyword in KEYWORDS):
         return
     for match in compiled(_QUOTED).finditer(data):
@@ -106,7 +106,7 @@ def find_assignments(data: bytes, lowered: bytes, path: str) -> Iterator[Assignm
 
 
 def _continued(data: bytes, found: Assignment) -> Iterator[Assignment]:
-    """Yield the literals that a language puts together with the one that was found."""
+    """Yield the literals that the code concatenates with the value found."""
     while following := compiled(_FURTHER).match(data[found.end : found.end + MOST_BETWEEN]):
         start, end = following.span(1)
         found = replace(found, start=found.end + start, end=found.end + end)
@@ -114,7 +114,7 @@ def _continued(data: bytes, found: Assignment) -> Iterator[Assignment]:
 
 
 def is_plain(path: str) -> bool:
-    """Return whether values need no quotes in such a file."""
+    """Return whether values need no quotes in a file of this name."""
     name = PurePosixPath(path.lower()).name
     suffix = PurePosixPath(name).suffix or (name if name.startswith(".") else "")
     return suffix in PLAIN_SUFFIXES or name.startswith((".env", "dockerfile", ".git"))
@@ -128,13 +128,13 @@ def _assignment(data: bytes, match: Match) -> Assignment:
 
 
 def _without_tail(found: Assignment) -> Assignment:
-    """Leave out what ends the sentence or expression that a value without quotes stands in."""
+    """Remove punctuation that ends the sentence or expression around an unquoted value."""
     kept = found.value.rstrip(_TAIL)
     return replace(found, value=kept, end=found.end - (len(found.value) - len(kept)))
 
 
 def _is_lookup(data: bytes, match: Match, found: Assignment) -> bool:
-    """Return whether a call asks for a secret by name: ``get_secret("prod/db1")``."""
+    """Return whether a call looks up a secret by name: ``get_secret("prod/db1")``."""
     if found.separator != "(":
         return False
     line = data[max(0, match.start() - 60) : match.start()]
@@ -142,11 +142,11 @@ def _is_lookup(data: bytes, match: Match, found: Assignment) -> bool:
 
 
 def _stands_alone(data: bytes, found: Assignment) -> bool:
-    """Return whether a value without quotes in code is no name: within a string, or alone on its line as in a shell."""
+    """Return whether an unquoted value in code is not a name: it is in a string, or the whole line assigns it."""
     line_start = data.rfind(b"\n", 0, found.start) + 1
     before, after = data[line_start : found.start], data[found.end : found.end + 1]
     in_string = any(before.count(quote) % 2 for quote in (b'"', b"'", b"`"))
     if in_string:
         return found.separator in ("=", ":", ":-")
-    alone = after in (b"", b"\n", b"\r") and found.separator == "=" and not before.rstrip().endswith(b" =")
-    return alone and b" " not in before.strip() and not _IDENTIFIER.match(found.value)
+    ends_line = after in (b"", b"\n", b"\r") and found.separator == "=" and not before.rstrip().endswith(b" =")
+    return ends_line and b" " not in before.strip() and not _IDENTIFIER.match(found.value)

@@ -1,7 +1,4 @@
-"""Columns that are called like secrets: of CSV files, of tables in documents, and of rows that SQL inserts.
-
-Each is read once from its head to its end, whatever stands in it.
-"""
+"""Finds secrets in columns named like secrets: of CSV files, tables in documents and SQL inserts, in linear time."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +18,7 @@ _NAME = re.compile(
 )
 _PASSWORDS = ("pass", "pwd")
 _DELIMITERS = (b"\t", b";", b"|", b",")
-# The line below the head of a table in Markdown.
+# The line below the header of a Markdown table.
 _RULE_OF_TABLE = rb"^[ \t>#/*]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$"
 _AROUND = b" \t\"'`*_"
 _INSERT = rb"(?i)\b(?:insert|replace)\s+into\s+[\w.\"`\[\]]+\s*\(([^()]+)\)\s*values\s*"
@@ -31,7 +28,7 @@ Span = tuple[int, int]
 
 
 def find_columns(data: bytes, lowered: bytes, path: str) -> Iterator[Span]:
-    """Yield where the secrets of columns are in a text, which is also given in lower case."""
+    """Yield the byte spans of secrets in columns; ``lowered`` is the text in lower case."""
     if not any(keyword in lowered for keyword in KEYWORDS):
         return
     if PurePosixPath(path.lower()).suffix in DELIMITED_SUFFIXES:
@@ -76,7 +73,7 @@ def _picked(data: bytes, line: Span, delimiter: bytes, wanted: dict[int, str]) -
 
 
 def _secret_columns(names: list[bytes]) -> dict[int, str]:
-    """Return the kind of word that a column's name ends with, by the column's number."""
+    """Return the secret word in the name of each secret column, by column number."""
     found = {at: _NAME.match(name.strip(_AROUND)) for at, name in enumerate(names)}
     return {at: match.group(1).decode().lower() for at, match in found.items() if match}
 
@@ -96,13 +93,13 @@ def _lines(data: bytes) -> Iterator[Span]:
 
 
 def _cells(line: bytes, delimiter: bytes) -> Iterator[Span]:
-    """Yield the cells of a line without what is around their text; a delimiter within quotes is none."""
+    """Yield the stripped cells of a line; a delimiter within quotes does not count."""
     start, quoted = 0, False
     for at in range(len(line) + 1):
-        one = line[at : at + 1]
-        if one == b'"':
+        character = line[at : at + 1]
+        if character == b'"':
             quoted = not quoted
-        elif at == len(line) or (one == delimiter and not quoted):
+        elif at == len(line) or (character == delimiter and not quoted):
             yield _stripped(line, start, at)
             start = at + 1
 
@@ -119,7 +116,7 @@ def _in_inserts(data: bytes) -> Iterator[Span]:
     done = 0
     for match in compiled(_INSERT).finditer(data):
         columns = _secret_columns((match.group(1) or b"").split(b","))
-        # What the rows before went through is not gone through again, so that the time grows with the text alone.
+        # Text that earlier rows covered is skipped, so the time stays linear in the text.
         if columns and match.start() >= done:
             values, done = _values(data, match.end())
             yield from ((start, end) for at, start, end in values if _is_wanted(columns, at, data[start:end]))
@@ -130,36 +127,36 @@ def _is_wanted(columns: dict[int, str], at: int, value: bytes) -> bool:
 
 
 def _values(data: bytes, position: int) -> tuple[list[tuple[int, int, int]], int]:
-    """Return the column and the place of each value in quotes of the rows that follow, and where these end."""
+    """Return column, start and end of each quoted value in the rows from ``position``, and where the rows end."""
     found = []
     depth, column = 0, 0
     while position < len(data):
-        one = data[position : position + 1]
-        if one == b"'":
+        character = data[position : position + 1]
+        if character == b"'":
             end = _end_of_string(data, position + 1)
             found.append((column, position + 1, end))
             position = end
-        elif one == b"(":
+        elif character == b"(":
             depth += 1
             column = 0 if depth == 1 else column
-        elif one == b")":
+        elif character == b")":
             depth -= 1
-        elif one == b"," and depth == 1:
+        elif character == b"," and depth == 1:
             column += 1
-        elif depth <= 0 and one not in b"," + _BLANK:
+        elif depth <= 0 and character not in b"," + _BLANK:
             break
         position += 1
     return found, position
 
 
 def _end_of_string(data: bytes, position: int) -> int:
-    """Return where a string of SQL ends; a doubled quote or one behind a backslash is part of it."""
+    """Return where an SQL string ends; a doubled or escaped quote is part of it."""
     while position < len(data):
-        one = data[position : position + 1]
-        if one == b"\\" or data[position : position + 2] == b"''":
+        character = data[position : position + 1]
+        if character == b"\\" or data[position : position + 2] == b"''":
             position += 2
             continue
-        if one == b"'":
+        if character == b"'":
             return position
         position += 1
     return len(data)

@@ -1,4 +1,4 @@
-"""RE2, whose time grows with the text alone: patterns that a stranger's text can't make slow."""
+"""RE2 patterns, which run in linear time: no text in a repository can make them slow."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -6,52 +6,52 @@ from typing import Protocol
 
 import re2
 
-# Counted repetitions of hundreds of characters need room; the default is meant for thousands of patterns a process.
+# Counted repetitions of hundreds of characters need memory; the default is for thousands of patterns per process.
 _BYTES_OF_A_PATTERN = 64 << 20
 
 
 class Match(Protocol):
-    """What a pattern found."""
+    """A match of a pattern."""
 
     def start(self, group: int = 0) -> int:
-        """Return where a group begins."""
+        """Return the start of a group."""
         ...
 
     def end(self, group: int = 0) -> int:
-        """Return where a group ends."""
+        """Return the end of a group."""
         ...
 
     def span(self, group: int = 0) -> tuple[int, int]:
-        """Return where a group begins and ends."""
+        """Return start and end of a group."""
         ...
 
     def group(self, group: int = 0) -> bytes | None:
-        """Return what a group matched."""
+        """Return the text of a group."""
         ...
 
     def groups(self) -> tuple[bytes | None, ...]:
-        """Return what each group matched."""
+        """Return the text of each group."""
         ...
 
 
 class SecretPattern(Protocol):
-    """A compiled pattern over bytes in UTF-8."""
+    """A compiled pattern over UTF-8 bytes."""
 
     def finditer(self, text: bytes) -> Iterator[Match]:
-        """Yield what is found, one after the other."""
+        """Yield all matches in order."""
         ...
 
     def search(self, text: bytes) -> Match | None:
-        """Return what is found first."""
+        """Return the first match."""
         ...
 
     def match(self, text: bytes) -> Match | None:
-        """Return what is found at the beginning."""
+        """Return the match at the start."""
         ...
 
 
 class KeywordSet:
-    """Many words that are looked for in one pass."""
+    """Searches a text for many words in one pass."""
 
     def __init__(self, words: list[str]) -> None:
         self._set = re2.Set.SearchSet()
@@ -60,13 +60,13 @@ class KeywordSet:
         self._set.Compile()
 
     def found_in(self, text: bytes) -> list[int]:
-        """Return the places in the list of the words that a text has."""
+        """Return the list indices of the words that a text contains."""
         return self._set.Match(text) or []
 
 
 @lru_cache(maxsize=512)
 def compiled(pattern: bytes) -> SecretPattern:
-    """Return a pattern, compiled when it is first used."""
+    """Return a compiled pattern, cached."""
     options = re2.Options()
     options.max_mem = _BYTES_OF_A_PATTERN
     options.log_errors = False

@@ -1,4 +1,4 @@
-"""Kubernetes secrets: every value below ``data`` and ``stringData`` of a document of kind Secret is one."""
+"""Finds Kubernetes secrets: the values of ``data`` and ``stringData`` in documents of kind Secret."""
 
 import base64
 import re
@@ -18,7 +18,7 @@ SHORTEST = 4
 
 
 def find_kubernetes_values(data: bytes) -> Iterator[tuple[str, int, int]]:
-    """Yield the rule and the place of every value of a Secret."""
+    """Yield rule, start and end of every secret value."""
     if b"Secret" not in data or not _KIND.search(data):
         return
     starts = [0, *(match.end() for match in _DOCUMENT_END.finditer(data)), len(data)]
@@ -29,7 +29,7 @@ def find_kubernetes_values(data: bytes) -> Iterator[tuple[str, int, int]]:
 
 
 def _values(data: bytes, start: int, end: int, depth: int) -> Iterator[tuple[str, int, int]]:
-    """Yield the values of one block; a line that is neither a key with its value nor text of one ends it."""
+    """Yield the values of a block; the first line that is neither a key with a value nor block text ends it."""
     block = -1
     for line in data[start:end].splitlines(keepends=True):
         stripped = line.strip()
@@ -52,7 +52,7 @@ def _values(data: bytes, start: int, end: int, depth: int) -> Iterator[tuple[str
 
 
 def _is_value(value: bytes) -> bool:
-    """Return whether a value, or what it is base64 of, is to be kept secret."""
+    """Return whether a value, decoded from base64 if possible, is a secret."""
     text = value.decode("utf-8", "replace")
     if len(text) < SHORTEST or text.startswith("#") or is_placeholder(text):
         return False
@@ -60,5 +60,5 @@ def _is_value(value: bytes) -> bool:
         inside = base64.b64decode(text, validate=True)
     except ValueError:
         return is_password(text) or is_token(text)
-    # Words fit the alphabet of base64 too, but what they would stand for is no text.
+    # Plain words are valid base64 too, but decode to bytes that are not text.
     return not is_placeholder(inside.decode()) if inside.isascii() else is_password(text) or is_token(text)

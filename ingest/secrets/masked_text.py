@@ -1,4 +1,4 @@
-"""A text whose secrets were masked, and where they were."""
+"""A text with masked secrets, and their places."""
 
 from dataclasses import dataclass
 
@@ -6,13 +6,13 @@ from codequarry.shared.secret_counts import SecretCounts
 
 MASK = "*"
 PRIVATE_KEY = "private-key"
-# What may stand between two lines of one private key: quotes, line ends as `\\n`, white space and a sign.
+# Characters that may separate two lines of a private key: quotes, line ends as `\\n`, white space and a sign.
 RUN_GAP = 60
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSecret:
-    """One finding: the rule, and where the secret is in the text's characters, the end exclusive."""
+    """The rule and the character range (end exclusive) of a secret."""
 
     rule: str
     start: int
@@ -21,22 +21,22 @@ class FoundSecret:
 
 @dataclass(frozen=True, slots=True)
 class MaskedText:
-    """A text in which every character of a secret is a ``*``; ``secrets`` say where those were."""
+    """A text in which every character of a secret is a ``*``; ``secrets`` has their places."""
 
     text: str
     secrets: tuple[FoundSecret, ...] = ()
 
     @property
     def counts(self) -> SecretCounts:
-        """The findings by rule; a private key counts once, though each of its lines is masked by itself."""
+        """The number of secrets by rule; the lines of a private key, masked separately, count once."""
         counted: list[str] = []
         last = FoundSecret("", -RUN_GAP, -RUN_GAP)
-        for one in self.secrets:
-            goes_on = one.rule == last.rule == PRIVATE_KEY and one.start - last.end < RUN_GAP
-            counted += [] if goes_on else [one.rule]
-            last = one
+        for secret in self.secrets:
+            continues = secret.rule == last.rule == PRIVATE_KEY and secret.start - last.end < RUN_GAP
+            counted += [] if continues else [secret.rule]
+            last = secret
         return SecretCounts.of_rules(counted)
 
     def touches(self, start: int, end: int) -> bool:
-        """Return whether a secret has a character in such a range."""
+        """Return whether a secret overlaps a character range."""
         return any(secret.start < end and start < secret.end for secret in self.secrets)

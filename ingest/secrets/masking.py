@@ -1,4 +1,4 @@
-"""The door of this room: a text goes in, and comes out with its secrets masked and everything else where it was."""
+"""Masks the secrets of a text; every other character keeps its position."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -13,21 +13,21 @@ from codequarry.ingest.secrets.private_keys import find_private_keys
 from codequarry.ingest.secrets.rules import rule_book
 from codequarry.ingest.secrets.values import JUDGES, entropy, is_padding
 
-# Line ends stay, so that every line and character is where it was.
+# Line ends stay, so that lines keep their numbers.
 _KEPT = frozenset("\r\n")
-# A secret of this length and with a digit is masked wherever else it stands in the same file; others may be words.
+# A secret of at least this length, with a digit, is masked everywhere in its file; others may be plain words.
 REPEATED = 10
-# Each costs a pass over the text: a list of thousands of passwords is not looked through for its lines.
+# Each value costs a pass over the text, so a file with thousands of passwords is not searched for repeats.
 MOST_REPEATED = 1_000
 _NOTHING_ALLOWED = Allowed()
 
 
 def mask(text: str, path: str = "", allowed: Allowed = _NOTHING_ALLOWED) -> MaskedText:
-    """Mask the secrets of a text: a file's, or with no ``path`` that of a message or a diff."""
+    """Mask the secrets of a file's text, or without ``path`` of a message or diff."""
     if not text or allowed.allows_path(path):
         return MaskedText(text)
-    secrets = _in_characters(text, path)
-    kept = tuple(one for one in secrets if not allowed.allows(one.rule, text[one.start : one.end]))
+    secrets = _find_secrets(text, path)
+    kept = tuple(found for found in secrets if not allowed.allows(found.rule, text[found.start : found.end]))
     kept = _with_repeats(text, kept)
     return MaskedText(_masked(text, kept), kept) if kept else MaskedText(text)
 
@@ -43,29 +43,28 @@ def _masked(text: str, secrets: Sequence[FoundSecret]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def _in_characters(text: str, path: str) -> list[FoundSecret]:
-    """Return what the rules find, in order, without what lies within another finding."""
+def _find_secrets(text: str, path: str) -> list[FoundSecret]:
+    """Return the findings of all rules in order, without findings inside others."""
     data = text.encode("utf-8", "surrogatepass")
-    # Of rules that find the same place the first one names it, in every process: a set would be ordered by chance.
-    found = sorted(dict.fromkeys(_found(data, path)), key=lambda one: (one.start, -one.end))
-    alone: list[FoundSecret] = []
-    for one in found:
-        if not alone or one.end > alone[-1].end:
-            alone.append(one)
-    return alone if len(data) == len(text) else list(_from_bytes(data, alone))
+    # If several rules find the same place, the first names it. A set would have a different order in each process.
+    found = sorted(dict.fromkeys(_apply_rules(data, path)), key=lambda secret: (secret.start, -secret.end))
+    outermost: list[FoundSecret] = []
+    for secret in found:
+        if not outermost or secret.end > outermost[-1].end:
+            outermost.append(secret)
+    return outermost if len(data) == len(text) else list(_in_characters(data, outermost))
 
 
-def _from_bytes(data: bytes, secrets: Sequence[FoundSecret]) -> Iterator[FoundSecret]:
-    """Yield the findings with places in characters instead of bytes."""
-    places = sorted({place for one in secrets for place in (one.start, one.end)})
+def _in_characters(data: bytes, secrets: Sequence[FoundSecret]) -> Iterator[FoundSecret]:
+    places = sorted({place for secret in secrets for place in (secret.start, secret.end)})
     characters = {0: 0}
     for before, place in pairwise([0, *places]):
         characters[place] = characters[before] + len(data[before:place].decode("utf-8", "surrogatepass"))
-    for one in secrets:
-        yield FoundSecret(one.rule, characters[one.start], characters[one.end])
+    for secret in secrets:
+        yield FoundSecret(secret.rule, characters[secret.start], characters[secret.end])
 
 
-def _found(data: bytes, path: str) -> Iterator[FoundSecret]:
+def _apply_rules(data: bytes, path: str) -> Iterator[FoundSecret]:
     lowered = data.lower()
     for start, end in find_private_keys(data):
         yield FoundSecret(PRIVATE_KEY, start, end)
@@ -84,19 +83,20 @@ def _found(data: bytes, path: str) -> Iterator[FoundSecret]:
 
 
 def _with_repeats(text: str, secrets: tuple[FoundSecret, ...]) -> tuple[FoundSecret, ...]:
-    """Add the other places at which a secret stands: in a comment, say, or split from its key."""
-    found = {text[one.start : one.end]: one.rule for one in secrets if one.end - one.start >= REPEATED}
+    """Add the other places of each secret, such as a comment or a line without its key."""
+    long = (secret for secret in secrets if secret.end - secret.start >= REPEATED)
+    found = {text[secret.start : secret.end]: secret.rule for secret in long}
     if len(found) > MOST_REPEATED:
         return secrets
     values = {value: rule for value, rule in found.items() if any(character.isdigit() for character in value)}
-    known = {(one.start, one.end) for one in secrets}
+    known = {(secret.start, secret.end) for secret in secrets}
     repeats = [
         FoundSecret(rule, place, place + len(value))
         for value, rule in values.items()
         for place in _places(text, value)
         if (place, place + len(value)) not in known
     ]
-    return tuple(sorted((*secrets, *repeats), key=lambda one: (one.start, -one.end, one.rule)))
+    return tuple(sorted((*secrets, *repeats), key=lambda secret: (secret.start, -secret.end, secret.rule)))
 
 
 def _places(text: str, value: str) -> Iterator[int]:

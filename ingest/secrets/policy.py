@@ -1,4 +1,4 @@
-"""The settings and a repository's own list as one decision: are secrets masked, and which values are none."""
+"""Combines the settings and a repository's own list: whether secrets are masked, and which are allowed."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -14,53 +14,53 @@ if TYPE_CHECKING:  # the processes that list and read files load no settings
     from codequarry.shared.settings.secrets import SecretSettings
 
 ALLOW_FILE = ".codequarryallow"
-# Part of every rules hash: raise it when the Python of this room finds something else than before.
+# Part of every rules hash. Raise it when a change of the Python code here changes what is found.
 DETECTOR_VERSION = 2
-# In this order: of two rules that find the same place the first gives it its name.
+# The order matters: if two rules find the same place, the first names it.
 RULE_FILES = ("gitleaks.toml", "own.toml")
 
 
 @dataclass(frozen=True, slots=True)
 class SecretRules:
-    """What is done about secrets in the files of a version."""
+    """How the secrets in the files of a version are handled."""
 
     action: Literal["mask", "skip", "off"] = "mask"
     allowed: Allowed = field(default_factory=Allowed)
 
     @classmethod
     def of(cls, settings: "SecretSettings", allow_lines: Sequence[str] = ()) -> "SecretRules":
-        """Take the settings, and the lines of the repository's own list where the settings obey it."""
-        globs_of_setting("secrets.allow_paths", settings.allow_paths)  # a pattern that fits nothing is refused
+        """Return the rules of the settings and, if they permit it, of the lines of the repository's own list."""
+        globs_of_setting("secrets.allow_paths", settings.allow_paths)  # refuses a pattern that can match nothing
         allowed = Allowed(settings.allow_paths, frozenset(settings.allow_rules), frozenset(settings.allow_hashes))
         if settings.repository_allow_file:
             allowed = allowed.joined(parse_allow_file(allow_lines))
         return cls(settings.action, allowed)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what another process needs to decide the same."""
+        """Return the rules as JSON for another process."""
         allowed = {"paths": list(self.allowed.paths), "rules": sorted(self.allowed.rules)}
         return {"action": self.action, **allowed, "hashes": sorted(self.allowed.hashes)}
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Self:
-        """Read what ``to_json`` returned."""
+        """Parse the JSON of ``to_json``."""
         allowed = Allowed(tuple(body["paths"]), frozenset(body["rules"]), frozenset(body["hashes"]))
         return cls(body["action"], allowed)
 
     @property
     def is_on(self) -> bool:
-        """Whether secrets are looked for."""
+        """Whether secrets are searched for."""
         return self.action != "off"
 
     @property
     def digest(self) -> str:
-        """The hash of all that decides what is masked: the detector, its rules, and what is allowed."""
+        """A string of all that decides what is masked: action, detector, rules, and what is allowed."""
         allowed = (self.allowed.paths, sorted(self.allowed.rules), sorted(self.allowed.hashes))
         return f"{self.action}:{DETECTOR_VERSION}:{_rule_files() if self.is_on else ''}:{allowed}"
 
 
 @lru_cache(maxsize=1)
 def _rule_files() -> str:
-    """Return the hash of the rules that are data; they are not compiled for it."""
+    """Return the hash of the rule files, without compiling them."""
     texts = (files(__package__).joinpath(name).read_bytes() for name in RULE_FILES)
     return hashlib.sha256(b"".join(texts)).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Private keys: PEM, OpenSSH, PGP and PuTTY, whole or cut off, in lines or in one string, and their bare base64."""
+"""Finds private keys: PEM, OpenSSH, PGP and PuTTY, whole or truncated, in lines or one string, and bare base64."""
 
 import base64
 import binascii
@@ -8,18 +8,18 @@ from itertools import pairwise
 from codequarry.ingest.secrets.engine import compiled
 from codequarry.ingest.secrets.values import is_padding
 
-# A key of 16,384 bits takes 13 kB, with a certificate's comments some more.
+# A key of 16,384 bits takes 13 kB; comments of a certificate may add to it.
 MOST_BYTES = 40_000
-# Shorter runs of base64 between the markers are words of a program that builds or looks for keys.
+# Shorter runs of base64 between the markers are words of a program that builds or searches keys.
 SHORTEST_RUN = 20
 
 _BEGIN = rb"-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----"
 _END = rb"-----END[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----"
-# What of a key without an end belongs to it: long runs of base64 and what a notation puts between two of them.
+# The body of a key without an end marker: long runs of base64 and what a notation puts between them.
 _CUT_OFF = rb"""(?:[\s"'`+,;>#*.|\\/-]|\\[nrt]|(?:Proc-Type|DEK-Info|Version|Comment):[^\r\n]*|[A-Za-z0-9+/=]{16,})+"""
 _RUN = rb"(?:\\[nrt])|([A-Za-z0-9+/=_-]+)"
 _PUTTY = rb"Private-Lines: *\d+(?:\r?\n|\\r\\n|\\n)((?:[A-Za-z0-9+/=\s]|\\[nr])+)"
-# What base64 makes of the DER of an RSA key (PKCS #1) and of any key (PKCS #8), of an OpenSSH key and of a PEM file.
+# The base64 of the DER of an RSA key (PKCS #1) and of any key (PKCS #8), of an OpenSSH key and of a PEM file.
 _BARE = (
     rb"\b(MI[A-Z][A-Za-z0-9+/]{1,4}IBAAK[A-Za-z0-9+/=\s\\]{60,}"
     rb"|MI[A-Z][A-Za-z0-9+/]{1,4}IBADANBgkqhkiG9w0BAQEFAASC[A-Za-z0-9+/=\s\\]{40,}"
@@ -31,7 +31,7 @@ _KEYWORDS = (b"PRIVATE KEY", b"Private-Lines:", b"MI", b"b3BlbnNzaC1rZXktdjE", b
 
 
 def find_private_keys(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where a private key's own characters are: not its markers, line ends, quotes and signs between."""
+    """Yield the byte spans of private keys, without markers, line ends, quotes and signs between."""
     if not any(keyword in data for keyword in _KEYWORDS):
         return
     for start, end in _bodies(data):

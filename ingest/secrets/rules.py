@@ -1,4 +1,4 @@
-"""The rules that are data: gitleaks' and our own, each a pattern with the keywords without which it finds nothing."""
+"""Loads the rule files: gitleaks' rules and our own, each a pattern with keywords of which a text must have one."""
 
 import tomllib
 from collections.abc import Iterator
@@ -13,10 +13,9 @@ from codequarry.ingest.secrets.policy import RULE_FILES
 
 @dataclass(frozen=True, slots=True)
 class SecretRule:
-    """A pattern of RE2 over UTF-8, whose time grows with the text alone.
+    """An RE2 pattern over UTF-8; ``group`` has the secret, 0 for the first group that matched (or the whole match).
 
-    ``group`` is the part of the match that is the secret, 0 for the first group that matched (or all). ``entropy`` is
-    the least that the secret must have, in bits a character; ``judge`` names a further test (``values.JUDGES``).
+    ``entropy`` is the minimum in bits per character, ``judge`` names a test in ``values.JUDGES``.
     """
 
     id: str
@@ -27,13 +26,13 @@ class SecretRule:
     judge: str = ""
 
     def find(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """Yield where the pattern finds something, before it is judged."""
+        """Yield the spans that match, before they are judged."""
         for match in self.pattern.finditer(data):
             yield match.span(self.group or next((at for at, text in enumerate(match.groups(), 1) if text), 0))
 
 
 class RuleBook:
-    """All rules that are data, with one pass over a text that says which of them are worth trying."""
+    """The rules of all files; one pass over a text finds those worth trying."""
 
     def __init__(self, rules: tuple[SecretRule, ...]) -> None:
         self._rules = rules
@@ -46,14 +45,14 @@ class RuleBook:
                 self._rules_of[places[keyword]].append(number)
 
     def worth_trying(self, lowered: bytes) -> list[SecretRule]:
-        """Return the rules of which a keyword is in the text, which is all in lower case."""
+        """Return the rules of which a keyword is in the text, given in lower case."""
         numbers = {number for place in self._keywords.found_in(lowered) for number in self._rules_of[place]}
         return [self._rules[number] for number in sorted(numbers)]
 
 
 @lru_cache(maxsize=1)
 def rule_book() -> RuleBook:
-    """Return the rules; they are compiled when the first text is looked at (60 ms)."""
+    """Return the rules, compiled at the first call (60 ms)."""
     return RuleBook(tuple(_rule(entry) for name in RULE_FILES for entry in _entries(name)))
 
 

@@ -1,4 +1,4 @@
-"""Whether a value is a secret: not a placeholder, a name, a reference to one that is kept elsewhere, or a sentence."""
+"""Judges whether a value is a secret, and not a placeholder, name, sentence or reference to a secret."""
 
 import base64
 import binascii
@@ -12,14 +12,13 @@ from urllib.parse import unquote
 LONGEST = 600
 SHORTEST_PASSWORD = 6
 SHORTEST_TOKEN = 12
-# Bits a character. Random hexadecimal digits of this length have 3 or more, words and versions less.
+# Bits per character. Random hexadecimal digits of this length have 3 or more, words and versions fewer.
 TOKEN_ENTROPY = 3.0
-# Random base64 of forty characters has 4.3 and more; paths and long names, which also fit the alphabet, mostly less.
-# So many different characters a value has unless it is padding: xxxx, ****, 0000, abab.
+# A value with fewer different characters is padding: xxxx, ****, 0000, abab.
 FEWEST_CHARACTERS = 4
-# A value of stock words and digits is a password in earnest when it is so long: password1 is none, SuperSecret123 is.
+# Stock words with digits are a real password from this length on: SuperSecret123 is one, password1 is not.
 LONGEST_STOCK = 10
-# Of three words in one, the fewest characters of a passphrase.
+# Fewest characters of a passphrase of three joined words.
 SHORTEST_PHRASE = 9
 
 _STOCK = re.compile(
@@ -39,7 +38,7 @@ _PLACEHOLDER = re.compile(
     r"not[-_ ]?a[-_ ]?(?:real|secret)|x-(?:oauth|access)-(?:basic|token)|deadbeef|0123456789|1234567890|abcdefgh|lorem",
     re.I,
 )
-# A value that stands elsewhere: ${VAR}, $(command), {{ template }}, %(name)s, #{ruby}, {name}, env:NAME, a path, a URL.
+# A value kept elsewhere: ${VAR}, $(command), {{ template }}, %(name)s, #{ruby}, {name}, env:NAME, a path, a URL.
 _REFERENCE = re.compile(
     r"^\$\w|[$#@]\{|\$\(|\{\{|%[({]|^%\w+%$|^%[a-z]$|\{[\w.!:]*\}|^@\w+@$|^<|^\w+://|^(?:~|\.{1,2})?/[\w.-]+"
     r"|^(?:env|file|vault|ssm|op|secret|arn|ref|kms|sops)[:/]|^!|^&\w|^process\.|^os\.|^System\.|^ENC\[|^AQICA|^-----"
@@ -48,10 +47,10 @@ _REFERENCE = re.compile(
 )
 _CODE = re.compile(r"[()\[\]{}<>;|\\]|=>|\s|&&|\+\+|,\w")
 _DOTTED = re.compile(r"^[A-Za-z_$][\w$]*(?:[.][A-Za-z_$][\w$]*)+$")
-# Words joined by signs, perhaps numbered: some-name-2, oauth2.token.v1, CONSTANT_NAME, a MIME type, 3.14.1.
+# Words joined by signs, possibly numbered: some-name-2, oauth2.token.v1, CONSTANT_NAME, a MIME type, 3.14.1.
 _WORDS = re.compile(r"^(?:v?\d{1,4}|[A-Za-z]+\d{0,2})(?:[-_./:@ +~](?:v?\d{1,4}|[A-Za-z]*\d{0,2}))*$")
 _HUMPS = re.compile(r"[A-Z]?[a-z]+|[A-Z](?![a-z])")
-# Words in names of fields, labels and messages, besides those of _STOCK.
+# Further words in names of fields, labels and messages, besides _STOCK.
 _OF_FORMS = re.compile(
     r"(?:forms?|inputs?|labels?|titles?|pages?|views?|buttons?|models?|types?|schemas?|enums?|errors?|messages?|forgot"
     r"|forgotten|resets?|reset|confirm|confirmation|repeat|enter|show|hide|toggle|update|create|edit|save|send|set|get"
@@ -62,30 +61,30 @@ _OF_FORMS = re.compile(
     r"|secured?|security|protect|protected|change|changed|expired|expires?|less|free|word|based|only|own|self|node)",
     re.I,
 )
-# A number behind a name is seldom so long, unless it is the size of a key.
+# A number after a name rarely has three digits, unless it is a key size.
 _NUMBERED = re.compile(r"[-_](?!128$|192$|256$|384$|512$)\d{3,}$")
 _CONSTANT = re.compile(r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")
 _SIGNS = re.compile(r"[!@#$%^&*?~+=|]")
 _UUID = re.compile(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.I)
-# Of a sign before a word, as in the lists of access rights: +password, >secret.
 _SIGNS_AT_END = "!?#=*@"
+# Signs before a word, as in access-control lists: +password, >secret.
 _SIGNS_AROUND = "+>~ "
 _SEQUENCES = "01234567890abcdefghijklmnopqrstuvwxyz9876543210qwertyuiop"
 
 
 def entropy(value: str) -> float:
-    """Return Shannon's entropy in bits a character."""
+    """Return the Shannon entropy in bits per character."""
     counts = Counter(value).values()
     return -sum(count / len(value) * math.log2(count / len(value)) for count in counts) if value else 0.0
 
 
 def is_padding(value: str) -> bool:
-    """Return whether a value has hardly any characters that differ, as xxxx-xxxx has."""
+    """Return whether a value has few different characters, like xxxx-xxxx."""
     return len(set(value)) < FEWEST_CHARACTERS
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a value stands for a secret that is to be filled in, or says where one is kept."""
+    """Return whether a value is a placeholder for a secret, or a reference to it."""
     value = unquote(value).strip(_SIGNS_AROUND)
     if is_padding(value) or len(value) > LONGEST or value.lower() in _SEQUENCES or not value.isprintable():
         return True
@@ -93,7 +92,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def _is_stock(value: str) -> bool:
-    """Return whether a value is made of the words that examples and tests are full of."""
+    """Return whether a value consists of words that are common in examples and tests."""
     words = re.sub(r"[\d\W_]+", " ", value)
     return (
         len(value) < (LONGEST_STOCK if re.search(r"\d", value) else LONGEST)
@@ -102,7 +101,7 @@ def _is_stock(value: str) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Return whether a value of a key called like a password may be one: short ones and weak ones too."""
+    """Return whether the value of a key named like a password may be a password, even a short or weak one."""
     value = unquote(value)
     if len(value) < SHORTEST_PASSWORD or is_placeholder(value) or _is_code(value):
         return False
@@ -116,52 +115,48 @@ def is_password(value: str) -> bool:
 
 
 def is_literal_password(value: str) -> bool:
-    """Return whether a value is a password where nothing else can stand, as in a URL: one of letters alone too."""
+    """Return whether a value is a password where nothing else is possible, as in a URL; letters suffice."""
     value = unquote(value)
     return len(value) >= SHORTEST_PASSWORD and not is_placeholder(value) and not _is_code(value)
 
 
 def _is_code(value: str) -> bool:
-    """Return whether a value is a name or an expression of a language."""
     return bool(_CODE.search(value) or _DOTTED.match(value) or _CONSTANT.match(value))
 
 
 def _is_numbered_name(value: str) -> bool:
-    """Return whether a value is words and numbers joined by signs, in one case: Zebra-9-qwerty is no name."""
+    """Return whether a value is words and numbers joined by signs, all in one case (not Zebra-9-qwerty)."""
     if not re.search(r"[-_./: ]", value) or not _WORDS.match(value) or _NUMBERED.search(value):
         return False
     return value in (value.lower(), value.upper()) or bool(re.search(r"[./: ]", value))
 
 
 def _is_phrase(value: str) -> bool:
-    """Return whether words make a passphrase: correct-horse-battery, iLoveCats.
-
-    Names of fields look alike, but have one of the words that keys and forms are called by.
-    """
+    """Return whether words make a passphrase (correct-horse-battery, iLoveCats) and not the name of a field or key."""
     if "-" in value:
         words = value.split("-")
-        return len(words) >= 3 and all(len(word) >= 3 and word.isalpha() for word in words) and not _names(words)
+        return len(words) >= 3 and all(len(word) >= 3 and word.isalpha() for word in words) and not _is_name(words)
     words = _HUMPS.findall(value)
     is_whole = "".join(words) == value and len(value) >= SHORTEST_PHRASE
-    return is_whole and len(words) >= 3 and not _names(words)
+    return is_whole and len(words) >= 3 and not _is_name(words)
 
 
-def _names(words: Sequence[str]) -> bool:
-    """Return whether one of the words is of those that fields, keys and forms are called by."""
+def _is_name(words: Sequence[str]) -> bool:
+    """Return whether words name a field, key or form: any of them is common in such names."""
     return any(_STOCK.fullmatch(word) or _OF_FORMS.fullmatch(word) for word in words)
 
 
 def _is_mixed(value: str) -> bool:
-    """Return whether letters alone look random: upper and lower case change more often than in any name."""
-    changes = sum(one.isupper() != other.isupper() for one, other in pairwise(value))
+    """Return whether letters look random: they change between upper and lower case more often than names do."""
+    changes = sum(left.isupper() != right.isupper() for left, right in pairwise(value))
     if len(value) < 10 or not value.isalpha() or changes <= len(value) / 3 or entropy(value) < TOKEN_ENTROPY:
         return False
-    # Short words come about by chance.
-    return not _names([word for word in _HUMPS.findall(value) if len(word) > 3])
+    # Short words occur by chance.
+    return not _is_name([word for word in _HUMPS.findall(value) if len(word) > 3])
 
 
 def is_token(value: str) -> bool:
-    """Return whether a value of a key called like a token may be one: machines made it, so it looks random."""
+    """Return whether the value of a key named like a token may be one: a machine made it, so it looks random."""
     if len(value) < SHORTEST_TOKEN or is_placeholder(value) or _is_code(value):
         return False
     if _UUID.match(value):
@@ -173,19 +168,19 @@ def is_token(value: str) -> bool:
 
 
 def _is_jumbled(value: str) -> bool:
-    """Return whether letters and digits change so often that no words can be meant."""
-    changes = sum(one.isdigit() != other.isdigit() for one, other in pairwise(value))
+    """Return whether letters and digits alternate too often for words."""
+    changes = sum(left.isdigit() != right.isdigit() for left, right in pairwise(value))
     return changes >= 4 or _is_mixed(value)
 
 
 def is_mixed(value: str) -> bool:
-    """Return whether a value has upper case, lower case and digits, as base64 of random bytes does."""
+    """Return whether a value has upper case, lower case and digits, like base64 of random bytes."""
     tests: tuple[Callable[[str], bool], ...] = (str.isupper, str.islower, str.isdigit)
     return all(any(map(test, value)) for test in tests) and not is_placeholder(value)
 
 
 def is_basic(value: str) -> bool:
-    """Return whether a value is base64 of an account: ``user:password``."""
+    """Return whether a value is the base64 of ``user:password``."""
     try:
         decoded = base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
@@ -202,4 +197,4 @@ JUDGES: dict[str, Callable[[str], bool]] = {
     "mixed": is_mixed,
     "basic": is_basic,
 }
-"""How a rule's value is judged, by the name in the rule."""
+"""The tests of a rule's value, by the name in the rule."""

@@ -341,7 +341,7 @@ def mirrors_held(home: Path) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("moment", ["are read", "compared with git"])
+@pytest.mark.parametrize("moment", ["reading", "compared with git"])
 def test_a_repair_that_was_killed_goes_on(index: Index, tmp_path: Path, embedder: Embedder, moment: str) -> None:
     home = tmp_path / "home"
     damaged_copy(index, home, [*index.pages["payload"][:9], *index.pages["file"]])
@@ -357,7 +357,7 @@ def test_a_repair_that_was_killed_goes_on(index: Index, tmp_path: Path, embedder
                 break
     assert process.returncode == -signal.SIGKILL
     report, listing = repaired(home, embedder)
-    assert report.resumed or moment == "are read"
+    assert report.resumed or moment == "reading"
     assert (report.lost, report.embedded, listing) == ((), 0, index.listing)
     assert sorted(path.name for path in home.iterdir()) == ["mirrors", "store-2", "store.edition"]
 

@@ -1,4 +1,4 @@
-"""Names that belong to a language itself: mentions of them are no references to anything in a repository."""
+"""Built-in names of languages, which refer to nothing in a repository."""
 
 
 def _names(*lines: str) -> frozenset[str]:
@@ -28,9 +28,7 @@ JVM = _names(
     "String Object Integer Long Boolean Double Float Short Byte Character Int Unit Any Nothing AnyRef AnyVal",
     "Override Exception RuntimeException IllegalArgumentException IllegalStateException Throws",
 )
-SWIFT = _names(
-    "String Int Bool Double Float Void Any AnyObject Self Character Array Dictionary Set Optional",
-)
+SWIFT = _names("String Int Bool Double Float Void Any AnyObject Self Character Array Dictionary Set Optional")
 SHELL = _names(
     ". : [ source set return echo local export cd exit shift true false test printf read eval exec trap unset",
     "readonly declare break continue let type wait command builtin",

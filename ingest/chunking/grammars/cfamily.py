@@ -69,10 +69,10 @@ _SPECIFIERS = {
     "class_specifier": ("class", "class"),
     "enum_specifier": ("enum", "enum"),
 }
-# A name with its qualifiers, template arguments left out: `a::B<T>::~B`, `Foo::operator==`.
+# Separates the parts of a qualified name: `a::B<T>::~B`, `Foo::operator==`.
 _SEPARATOR = re.compile(r"\s*::\s*")
-# LEVELDB_EXPORT, SQLITE_API, Q_DECL_EXPORT, V8_INLINE…: words before a declaration that no parser can know, not in
-# the line that defines them. After `class` any word in capitals before the name is such a macro.
+# LEVELDB_EXPORT, SQLITE_API, Q_DECL_EXPORT, V8_INLINE…: macros before a declaration, which no parser can know, but not
+# in the line that defines them. After `class`, any word in capitals before the name is a macro.
 _DECORATING_MACRO = re.compile(
     rb"(?<!define )(?<!ifdef )(?<!ifndef )(?<!defined\()\b[A-Z][A-Z0-9_]*"
     rb"_(?:EXPORT|API|PUBLIC|EXTERN|DECL|INLINE|FORCEINLINE|NODISCARD|VISIBLE|HIDDEN|NOINLINE|EXPORTS|FUNC)\b"
@@ -83,7 +83,7 @@ _DECORATING_MACRO = re.compile(
 
 
 def _function_declarator(node: Node) -> Node | None:
-    """Follow the declarators down to the function's, at most ten deep."""
+    """Return the function declarator inside nested declarators, at most ten deep."""
     found = node.child_by_field_name("declarator")
     for _ in range(10):
         if found is None or found.type == "function_declarator":
@@ -95,7 +95,6 @@ def _function_declarator(node: Node) -> Node | None:
 
 
 def _function_name(node: Node, data: bytes) -> NamePath:
-    """Return the declared name with the class or namespace written before it."""
     declarator = _function_declarator(node)
     inner = declarator.child_by_field_name("declarator") if declarator is not None else None
     if inner is None or inner.type == "parenthesized_declarator":
@@ -108,7 +107,7 @@ def _function_name(node: Node, data: bytes) -> NamePath:
 
 
 def _function(node: Node, data: bytes) -> Rule | None:
-    """Take a definition for a function or, with a qualified name, a method; without a declarator a macro is at work."""
+    """Return the rule of a function, or with a qualified name of a method; None if a macro hides the declarator."""
     name = _function_name(node, data)
     if not name:
         return None
@@ -117,7 +116,6 @@ def _function(node: Node, data: bytes) -> Rule | None:
 
 
 def _declaration(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule":
-    """Tell a prototype, a type with its body, and variables apart."""
     if _function_name(node, data):
         return Rule(Role.VALUE, "prototype", "function")
     declared = node.child_by_field_name("type")
@@ -147,7 +145,7 @@ def _specifier(node: Node, data: bytes) -> Rule | None:
 
 
 def _typedef(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule":
-    """Take a typedef of a struct, union or enum with its body for that type, under its new name."""
+    """Return the rule of a typedef; a struct, union or enum with a body gets its new name."""
     declared = node.child_by_field_name("type")
     if declared is None or declared.type not in _SPECIFIERS or declared.child_by_field_name("body") is None:
         return Rule(Role.VALUE, "typedef", "class")
@@ -164,12 +162,12 @@ def _namespace_name(node: Node, data: bytes) -> NamePath:
 
 
 def _macro(node: Node, data: bytes) -> Rule:
-    """Take a macro without a value for an include guard or a switch: part of the prologue."""
+    """Return the rule of a macro; without a value it is an include guard or a switch, and part of the prologue."""
     return Rule(Role.VALUE, "macro") if node.child_by_field_name("value") is not None else Rule(Role.IMPORT, "macro")
 
 
 def _without_macros(data: bytes) -> bytes:
-    """Blank the macros for visibility and inlining: a grammar reads ``class API Foo`` as a function."""
+    """Blank out macros for visibility and inlining: the grammar reads ``class API Foo`` as a function."""
     return _DECORATING_MACRO.sub(lambda found: b" " * len(found[0]), data)
 
 
@@ -179,7 +177,7 @@ def _included(node: Node, data: bytes) -> list[ImportedModule]:
 
 
 def _dependency(module: str) -> str | None:
-    """Return the library's folder of ``<lib/header.h>``; a header of its own folder names no package."""
+    """Return ``lib`` of ``<lib/header.h>``; a header without a folder names no package."""
     head, slash, _ = module.partition("/")
     return head if slash and not head.startswith(".") else None
 
@@ -247,7 +245,7 @@ CPP = LanguageSpec(
 
 
 def looks_like_cpp(text: str) -> bool:
-    """Tell whether a header is C++: C has no classes, namespaces, templates or ``::``."""
+    """Return whether a header is C++: C has no classes, namespaces, templates or ``::``."""
     return _CPP_SIGNS.search(text) is not None
 
 

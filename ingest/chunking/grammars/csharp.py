@@ -65,14 +65,14 @@ def _property_body(node: Node) -> Node | None:
 
 
 def _property(node: Node, data: bytes) -> Rule:
-    """Take a property whose accessors have code for a method; ``{ get; set; }`` is a field."""
+    """Return the rule of a property: a method if its accessors have code, a field for ``{ get; set; }``."""
     body = _property_body(node)
     multiline = body is not None and body.end_point[0] - body.start_point[0] > 3
     return Rule(Role.CALLABLE if multiline else Role.VALUE, "property", "method", body=_property_body)
 
 
 def _imported(node: Node, data: bytes) -> list[ImportedModule]:
-    """Read ``using A.B;``, ``using static A.B;`` and ``using C = A.B;``; only the last one binds a name."""
+    """Read ``using A.B;``, ``using static A.B;`` and ``using C = A.B;``; only the last form binds a name."""
     text = node_text(node, data).strip().rstrip(";")
     text = re.sub(r"^(global\s+)?using\s+(static\s+|unsafe\s+)*", "", text).strip()
     alias, equals, module = text.partition("=")

@@ -8,15 +8,7 @@ from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.grammars.ecmascript_modules import dependency, exported, exported_names, imported
-from codequarry.ingest.chunking.language_spec import (
-    LanguageSpec,
-    NamePath,
-    Role,
-    Rule,
-    first_named,
-    node_text,
-    unnamed,
-)
+from codequarry.ingest.chunking.language_spec import LanguageSpec, NamePath, Role, Rule, first_named, node_text, unnamed
 
 _COMMON_QUERY = """
 (call_expression function: [(identifier) @call (member_expression property: (property_identifier) @call)
@@ -78,7 +70,7 @@ _TEST_CASES = {"it", "test", "specify", "bench", "fit", "xit"}
 
 
 def _value_body(node: Node) -> Node | None:
-    """Find the body of the function, class or object that a declarator, pair, field or assignment holds."""
+    """Return the body of the function, class or object that is the value of a declarator, pair, field or assignment."""
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
     if value is None:
         return None
@@ -91,7 +83,7 @@ def _key_name(node: Node, data: bytes) -> NamePath:
 
 
 def _target_name(node: Node, data: bytes) -> NamePath:
-    """Name ``exports.pay = …`` pay, ``Foo.prototype.bar = …`` Foo.bar; nothing for ``module.exports = …``."""
+    """Return pay for ``exports.pay = …``, Foo.bar for ``Foo.prototype.bar = …``, nothing for ``module.exports = …``."""
     left = node.child_by_field_name("left")
     parts = node_text(left, data).split(".") if left is not None else []
     path = tuple(part.strip() for part in parts if part.strip() not in {"prototype", "exports", "module", "this"})
@@ -99,7 +91,6 @@ def _target_name(node: Node, data: bytes) -> NamePath:
 
 
 def _has_methods(node: Node) -> bool:
-    """Tell whether an object literal holds functions."""
     return any(
         child.type == "method_definition"
         or (child.type == "pair" and (value := child.child_by_field_name("value")) and value.type in _FUNCTIONS)
@@ -108,7 +99,6 @@ def _has_methods(node: Node) -> bool:
 
 
 def _held(value: Node | None, name: Callable[[Node, bytes], NamePath], plain: Rule) -> Rule:
-    """Classify what holds a value by what the value is."""
     if value is None:
         return plain
     if value.type in _FUNCTIONS:
@@ -121,7 +111,7 @@ def _held(value: Node | None, name: Callable[[Node, bytes], NamePath], plain: Ru
 
 
 def _variable(node: Node, data: bytes) -> tuple[Node, Rule]:
-    """Take a declaration of one name for what its value is, and one that requires a module for an import."""
+    """Return the rule of a declaration: of its value if it has a single name, an import if it requires a module."""
     declarators = [child for child in node.named_children if child.type == "variable_declarator"]
     word = node.child_by_field_name("kind")
     plain = Rule(Role.VALUE, node_text(word, data) if word is not None else "var")
@@ -135,12 +125,12 @@ def _variable(node: Node, data: bytes) -> tuple[Node, Rule]:
 
 
 def _member(node: Node, data: bytes) -> Rule:
-    """Classify a field of a class, or a pair of an object."""
+
     return _held(node.child_by_field_name("value"), _key_name, Rule(Role.VALUE, "field"))
 
 
 def _expression(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule | None":
-    """Take an assignment for what it assigns, a bare string for a pragma, and find a namespace in its statement."""
+    """Return the rule of an assignment, pragma, namespace or call in an expression statement."""
     inner = first_named(node)
     if inner is None:
         return None
@@ -155,7 +145,6 @@ def _expression(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule | None":
 
 
 def _call(node: Node, data: bytes) -> Rule | None:
-    """Know a bare ``require(…)`` and a test case by the first word of what is called."""
     function = node.child_by_field_name("function")
     called = node_text(function, data) if function is not None else ""
     if called == "require":
@@ -164,7 +153,7 @@ def _call(node: Node, data: bytes) -> Rule | None:
 
 
 def _export(node: Node, data: bytes) -> Rule:
-    """Classify what is exported by default without a declaration, or from another module."""
+    """Return the rule of an export of another module, or of a default export without a declaration."""
     if node.child_by_field_name("source") is not None:
         return Rule(Role.IMPORT, "export")
     return _held(node.child_by_field_name("value"), unnamed, Rule(Role.BLOCK, "export"))
@@ -228,20 +217,14 @@ JAVASCRIPT = LanguageSpec(
 
 
 def _typescript(grammar: str) -> LanguageSpec:
-    """Return the TypeScript row; with the ``tsx`` grammar it reads JSX too."""
-    jsx = (
-        _COMMON_QUERY
-        if grammar == "tsx"
-        else "".join(
-            line
-            for line in _COMMON_QUERY.splitlines(keepends=True)
-            if "jsx_" not in line and "@component)])" not in line
-        )
-    )
+    """Return the rules of TypeScript; only the ``tsx`` grammar has JSX."""
+    lines = _COMMON_QUERY.splitlines(keepends=True)
+    if grammar != "tsx":
+        lines = [line for line in lines if "jsx_" not in line and "@component)])" not in line]
     return replace(
         JAVASCRIPT,
         grammar=grammar,
-        query=jsx + _TYPESCRIPT_QUERY,
+        query="".join(lines) + _TYPESCRIPT_QUERY,
         rules=_TYPESCRIPT_RULES,
         wrappers={"export_statement": "declaration", "ambient_declaration": ""},
     )

@@ -18,7 +18,6 @@ def imported(node: Node, data: bytes) -> list[ImportedModule]:
 
 
 def _required(node: Node, data: bytes) -> list[ImportedModule]:
-    """Read ``require('x')`` and ``import('x')`` among the calls with a string."""
     function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     source = first_named(arguments) if arguments is not None else None
     if function is None or source is None or node_text(function, data) not in {"require", "import"}:
@@ -40,7 +39,6 @@ def _required_names(node: Node, data: bytes) -> NamePath:
 
 
 def _bound(clause: Node, data: bytes) -> list[str]:
-    """Return the local names of an import clause."""
     names = []
     for part in clause.named_children:
         if part.type == "identifier":
@@ -56,7 +54,7 @@ def _bound(clause: Node, data: bytes) -> list[str]:
 
 
 def exported_names(node: Node, data: bytes) -> list[str]:
-    """Read one name of ``export {…}``, or those of ``exports.pay = …`` and ``module.exports = …``."""
+    """Return the names of ``export {…}``, ``exports.pay = …`` or ``module.exports = …``."""
     if node.type != "assignment_expression":
         return [node_text(node, data)]
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -65,16 +63,13 @@ def exported_names(node: Node, data: bytes) -> list[str]:
         return [target.removeprefix("exports.")]
     if target != "exports" or right is None:
         return []
-    keys = (
-        [right]
-        if right.type == "identifier"
-        else [one.child_by_field_name("key") or one for one in right.named_children]
-    )
+    pairs = [right] if right.type == "identifier" else right.named_children
+    keys = [pair.child_by_field_name("key") or pair for pair in pairs]
     return [node_text(key, data) for key in keys if key.type.endswith("identifier")]
 
 
 def dependency(module: str) -> str | None:
-    """Return the npm package: ``@scope/name`` or the first part; None for a relative path."""
+    """Return the npm package, ``@scope/name`` or the first part; None for a relative path."""
     if module.startswith((".", "/", "#")) or not module:
         return None
     parts = module.removeprefix("node:").split("/")
@@ -82,7 +77,7 @@ def dependency(module: str) -> str | None:
 
 
 def exported(name: str, signature: str, wrapped: bool) -> bool | None:
-    """Take what stands in an export statement for exported; say nothing of members that are not private."""
+    """Return True in an export statement, False for private members, else None."""
     if wrapped:
         return True
     return False if name.startswith("#") or signature.startswith("private ") else None

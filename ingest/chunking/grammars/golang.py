@@ -35,7 +35,6 @@ _QUERY = """
 
 
 def _method_name(node: Node, data: bytes) -> NamePath:
-    """Put the receiver's type before the name."""
     name = node.child_by_field_name("name")
     receiver = node.child_by_field_name("receiver")
     owner = _first_type(receiver) if receiver is not None else None
@@ -60,7 +59,7 @@ _ALIAS = Rule(Role.VALUE, "type", "class")
 
 
 def _type(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule":
-    """Take a declaration of one struct or interface for that type; open a group of types like a scope."""
+    """Return the rule of a single type; a group of types is opened like a scope."""
     specs = [child for child in node.named_children if child.type in {"type_spec", "type_alias"}]
     if len(specs) != 1:
         return Rule(Role.TRANSPARENT, body=lambda declaration: declaration)
@@ -68,7 +67,7 @@ def _type(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule":
 
 
 def _spec(node: Node, data: bytes) -> Rule:
-    """Tell a struct or interface from another type."""
+
     declared = node.child_by_field_name("type")
     if declared is not None and declared.type == "struct_type":
         return _STRUCT
@@ -78,7 +77,7 @@ def _spec(node: Node, data: bytes) -> Rule:
 
 
 def _imported(node: Node, data: bytes) -> list[ImportedModule]:
-    """Read one import line; without an alias the package is named by the last part of its path."""
+    """Read an import line; without an alias, the last part of the path names the package."""
     path, alias = node.child_by_field_name("path"), node.child_by_field_name("name")
     if path is None:
         return []

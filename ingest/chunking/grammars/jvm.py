@@ -1,4 +1,4 @@
-"""What Java, Kotlin and Scala share: packages, dotted imports, and who may see what."""
+"""Shared by Java, Kotlin and Scala: packages, dotted imports and visibility."""
 
 import re
 
@@ -13,7 +13,7 @@ _PACKAGE = re.compile(r"^\s*package\s+([\w.`]+)")
 
 def dotted_import(node: Node, data: bytes) -> list[ImportedModule]:
     """Read ``import a.b.C``, ``import static a.B.c``, ``import a.b.*`` and ``import a.b.C as D``."""
-    # Kotlin's grammar puts the comment after the last import into it.
+    # Kotlin's grammar includes a comment after the last import.
     line = node_text(node, data).split("\n", 1)[0]
     found = _IMPORT.match(line.partition("//")[0])
     if found is None:
@@ -25,14 +25,14 @@ def dotted_import(node: Node, data: bytes) -> list[ImportedModule]:
 
 
 def dependency(module: str) -> str | None:
-    """Return the organisation's part of a dotted name: ``com.acme`` of ``com.acme.billing.Invoice``."""
+    """Return the organisation in a dotted name: ``com.acme`` for ``com.acme.billing.Invoice``."""
     parts = module.removesuffix(".*").split(".")
     organisations = {"com", "org", "net", "io", "de", "dev", "edu", "gov", "me", "co", "uk", "ch", "fr", "nl", "cn"}
     return ".".join(parts[:2]) if parts[0] in organisations and len(parts) > 1 else top_level(module)
 
 
 def package_clause(root: Node, data: bytes, path: str) -> str | None:
-    """Return the package clause; Scala may have several, one below the other."""
+    """Return the package; Scala may name it in several clauses."""
     names = []
     for child in root.children:
         if child.type in {"package_declaration", "package_header", "package_clause"}:
@@ -42,6 +42,6 @@ def package_clause(root: Node, data: bytes, path: str) -> str | None:
 
 
 def unless_hidden(name: str, signature: str, wrapped: bool) -> bool | None:
-    """Public is the default of Kotlin and Scala."""
+    """Return whether a declaration is public, the default in Kotlin and Scala."""
     modifiers = _KEYWORD.split(signature, maxsplit=1)[0]
     return not {"private", "internal", "protected"} & set(re.split(r"[\s\[]", modifiers))

@@ -28,7 +28,7 @@ _QUERY = """
 
 
 def _kotlin_name(node: Node, data: bytes) -> NamePath:
-    """Put the receiver's type of an extension function before its name."""
+    """Return the name, for an extension function after its receiver's type."""
     receiver = node.child_by_field_name("receiver")
     named = child_of(node, "type_identifier", "simple_identifier")
     if named is None:
@@ -43,7 +43,7 @@ def _companion_name(node: Node, data: bytes) -> NamePath:
 
 
 def _kotlin_class(node: Node, data: bytes) -> Rule:
-    """One node type stands for classes, interfaces and enums; the keyword tells."""
+    """Return the rule of a class, interface or enum by its keyword: the grammar has one node type for all."""
     words = {child.type for child in node.children}
     body = body_of("class_body", "enum_class_body")
     if "interface" in words:

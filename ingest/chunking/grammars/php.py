@@ -49,23 +49,20 @@ _INCLUDED = re.compile(r"""["']([^"']+)["']""")
 
 
 def _namespace(node: Node, data: bytes) -> Rule:
-    """Open a namespace with braces; one without is part of the prologue. Its name is in the package."""
+    """Return the rule of a namespace, unnamed because the package has its name; without braces it is prologue."""
     role = Role.SCOPE if field_body(node) is not None else Role.IMPORT
     return Rule(role, "namespace", name=unnamed)
 
 
 def _statement(node: Node, data: bytes) -> Rule | None:
-    """Take a require at the top of a file for an import."""
     inner = first_named(node)
-    if inner is None:
-        return None
-    if inner.type.startswith(("require", "include")):
+    if inner is not None and inner.type.startswith(("require", "include")):
         return Rule(Role.IMPORT, "require")
     return None
 
 
 def _imported(node: Node, data: bytes) -> list[ImportedModule]:
-    r"""Read ``use A\B as C;``, ``use A\{B, C};`` and the includes of a literal path."""
+    r"""Read ``use A\B as C;``, ``use A\{B, C};`` and includes of a literal path."""
     text = " ".join(node_text(node, data).split()).rstrip(";")
     if not text.startswith("use "):
         path = _INCLUDED.search(text)
@@ -78,7 +75,7 @@ def _imported(node: Node, data: bytes) -> list[ImportedModule]:
         name, _, alias = clause.strip().partition(" as ")
         module = (base if group else "") + name.strip()
         found.append(ImportedModule(module.strip("\\ "), (alias.strip() or module.rsplit("\\", 1)[-1],)))
-    return [one for one in found if one.module]
+    return [imported for imported in found if imported.module]
 
 
 def _dependency(module: str) -> str | None:

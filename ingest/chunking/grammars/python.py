@@ -51,13 +51,13 @@ _SIGNS = {
 
 
 def _assignment(node: Node, data: bytes) -> Rule:
-    """Tell constants from variables by their capitals."""
+    """Return the rule of an assignment; a name in capitals is a constant."""
     left = node.child_by_field_name("left")
     return Rule(Role.VALUE, "constant" if left is not None and node_text(left, data).isupper() else "variable")
 
 
 def _string(node: Node, data: bytes) -> Rule | None:
-    """Take a module's doc string for a part of its prologue."""
+    """Return the rule of a string; a module's doc string is part of the prologue."""
     return Rule(Role.IMPORT, "docstring") if node.parent is not None and node.parent.type == "module" else None
 
 
@@ -75,7 +75,7 @@ def imported(node: Node, data: bytes) -> list[ImportedModule]:
 
 
 def _aliased(node: Node, data: bytes) -> tuple[str, str]:
-    """Return what is imported and the name that it gets."""
+    """Return the imported name and the local name."""
     name, alias = node.child_by_field_name("name"), node.child_by_field_name("alias")
     if name is None or alias is None:
         return node_text(node, data), node_text(node, data)
@@ -83,7 +83,7 @@ def _aliased(node: Node, data: bytes) -> tuple[str, str]:
 
 
 def _package(root: Node, data: bytes, path: str) -> str:
-    """Return the dotted module: a leading ``src`` or ``lib`` folder is no package."""
+    """Return the dotted module; a leading ``src`` or ``lib`` folder is not a package."""
     parts = path.rsplit(".", 1)[0].split("/")
     if parts[0] in {"src", "lib"} and len(parts) > 1:
         parts = parts[1:]
@@ -91,7 +91,7 @@ def _package(root: Node, data: bytes, path: str) -> str:
 
 
 def docstring(body: Node, data: bytes) -> str:
-    """Return the doc string that a block begins with, without quotes and indentation."""
+    """Return the doc string at the start of a block, without quotes and indentation."""
     first = next((child for child in body.children if child.type != "comment"), None)
     if first is None or first.type != "string":
         return ""
@@ -106,10 +106,8 @@ def docstring(body: Node, data: bytes) -> str:
 
 
 def _unescaped(text: str) -> str:
-    """Resolve the escapes of a string literal; one that holds a broken escape stays as written.
-
-    Not by ``ast.literal_eval``: two threads that make syntax trees at once fail in Python 3.11 (cpython issue 106905).
-    """
+    """Resolve the escapes of a string literal; a literal with a broken escape stays as written."""
+    # Not by ast.literal_eval: two threads that build syntax trees at once fail in Python 3.11 (cpython issue 106905).
     try:
         return _ESCAPE.sub(_sign, text)
     except (KeyError, ValueError, OverflowError):

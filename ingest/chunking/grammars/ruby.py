@@ -46,14 +46,14 @@ def _scoped_name(node: Node, data: bytes) -> NamePath:
 
 
 def _module(node: Node, data: bytes) -> Rule:
-    """Take a module with methods of its own for a class, another one for a namespace."""
+    """Return the rule of a module: a class if it has methods, else a namespace."""
     body = node.child_by_field_name("body")
     has_methods = body is not None and any(child.type in _METHODS for child in body.named_children)
     return Rule(Role.TYPE if has_methods else Role.SCOPE, "module", "class", name=_scoped_name)
 
 
 def _call(node: Node, data: bytes) -> Rule | None:
-    """Take a bare ``require`` for an import and ``attr_accessor :x`` for fields."""
+    """Return the rule of a test case, a ``require`` (an import) or ``attr_accessor :x`` (a field)."""
     method = node.child_by_field_name("method")
     if method is not None and node.child_by_field_name("receiver") is None:
         name = node_text(method, data)
@@ -67,7 +67,7 @@ def _call(node: Node, data: bytes) -> Rule | None:
 
 
 def _assignment(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule":
-    """``Point = Struct.new(:x) do … end`` with methods is a class; any other assignment a value."""
+    """Return the rule of an assignment; ``Point = Struct.new(:x) do … end`` with methods is a class."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     constant = left is not None and left.type == "constant"
     block = right.child_by_field_name("block") if right is not None else None
@@ -83,7 +83,7 @@ def _left_name(node: Node, data: bytes) -> NamePath:
 
 
 def _imported(node: Node, data: bytes) -> list[ImportedModule]:
-    """Read a require among the calls with a string; it binds no name, so the module is all that it says."""
+    """Read a ``require`` among the calls with a string; it binds no name."""
     text = node_text(node, data)
     found = _CALL.match(text)
     if found is None:

@@ -48,19 +48,18 @@ _WORD = re.compile(r"\w+")
 
 
 def _impl_name(node: Node, data: bytes) -> NamePath:
-    """Name an impl block by what it implements: it holds methods but defines no type."""
+    """Return ``impl Trait for Type`` as the name of an impl block, which defines no type."""
     implemented, trait = node.child_by_field_name("type"), node.child_by_field_name("trait")
     owner = _bare(implemented, data) if implemented is not None else ""
     return (f"impl {_bare(trait, data)} for {owner}" if trait is not None else f"impl {owner}",)
 
 
 def _bare(node: Node, data: bytes) -> str:
-    """Return a type without its arguments and path."""
     return re.sub(r"<.*", "", node_text(node, data), flags=re.DOTALL).rsplit("::", 1)[-1].strip("& ")
 
 
 def _imported(node: Node, data: bytes) -> list[ImportedModule]:
-    """Read every path of a use declaration: ``std::{fmt, io::{self, Read as R}}`` names three."""
+    """Read every path of a use declaration: ``std::{fmt, io::{self, Read as R}}`` has three."""
     argument = node.child_by_field_name("argument") or node.child_by_field_name("name")
     found: list[ImportedModule] = []
     prefixes = [""]
@@ -72,7 +71,7 @@ def _imported(node: Node, data: bytes) -> list[ImportedModule]:
             found += _used(path) if token != "{" and path != prefixes[-1] else []
             if token == "}" and len(prefixes) > 1:
                 prefixes.pop()
-            # After a closing brace the comma that follows has nothing left to name.
+            # A comma after a closing brace ends no path.
             path = prefixes[-1]
         else:
             path += token.strip() if token.strip() != "as" else " as "
@@ -80,7 +79,7 @@ def _imported(node: Node, data: bytes) -> list[ImportedModule]:
 
 
 def _used(path: str) -> list[ImportedModule]:
-    """Read one path: ``io::self`` is ``io``, a star binds no name that it says."""
+    """Read a path: ``io::self`` is ``io``, and a star binds no known name."""
     module, _, alias = path.partition(" as ")
     module = module.removesuffix("::self")
     name = alias or module.rsplit("::", 1)[-1]
@@ -93,13 +92,13 @@ def _dependency(module: str) -> str | None:
 
 
 def _package(root: Node, data: bytes, path: str) -> str | None:
-    """Return the crate's folder for ``<crate>/src/…``: the name in Cargo.toml is not in this file."""
+    """Return the crate's folder in ``<crate>/src/…``; the name in Cargo.toml is not known here."""
     before, found, _ = path.partition("/src/")
     return before.rsplit("/", 1)[-1] if found else None
 
 
 def _module(node: Node, data: bytes) -> Rule:
-    """Open a module with a body; ``mod name;`` names another file."""
+    """Return the rule of a module; without a body, ``mod name;`` imports another file."""
     return Rule(Role.SCOPE, "mod") if field_body(node) is not None else Rule(Role.IMPORT, "mod")
 
 

@@ -43,13 +43,13 @@ def _bare(text: str) -> str:
 
 
 def _extension_name(node: Node, data: bytes) -> NamePath:
-    """Name an extension by its type; it holds members but defines no type."""
+    """Return ``extension Type`` as the name of an extension, which defines no type."""
     named = node.child_by_field_name("name")
     return (f"extension {_bare(node_text(named, data))}",) if named is not None else ()
 
 
 def _class(node: Node, data: bytes) -> Rule:
-    """One node type stands for classes, structs, enums, actors and extensions; the keyword tells."""
+    """Return the rule of a class, struct, enum, actor or extension by its keyword: the grammar has one node type."""
     word = node.child_by_field_name("declaration_kind")
     kind = node_text(word, data) if word is not None else "class"
     if kind == "extension":
@@ -62,7 +62,7 @@ def _named(name: str) -> Rule:
 
 
 def _property(node: Node, data: bytes) -> Rule:
-    """Take a computed property of several lines for a method."""
+    """Return the rule of a property; a computed property of several lines is a method."""
     body = node.child_by_field_name("computed_value")
     if body is not None and body.end_point[0] - body.start_point[0] > 3:
         return Rule(Role.CALLABLE, "property", "method", body=lambda inner: body)

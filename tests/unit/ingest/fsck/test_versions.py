@@ -53,12 +53,12 @@ DATA = b"one\ntwo\nthree\r\n\nlast"
         ([chunk("one\ntwo\n", 1, 2), chunk("\nlast", 4, 5)], ["in no chunk: lines 3"]),
         ([chunk("two\n", 2, 2)], ["in no chunk: lines 1, 3-5"]),
         ([], ["in no chunk: lines 1-5"]),
-        ([chunk("One\ntwo\n", 1, 2), chunk("three\r\n\nlast", 3, 5)], ["lines 1 to 2: another text"]),
+        ([chunk("One\ntwo\n", 1, 2), chunk("three\r\n\nlast", 3, 5)], ["lines 1 to 2: the text differs"]),
         ([chunk("***\ntwo\n", 1, 2, masked=True), chunk("three\r\n\nlast", 3, 5)], []),
-        ([chunk("one\ntwo\nthree\r\n\nlast", 1, 5), chunk("", 6, 6)], ["lines 6 to 6 of 5"]),
+        ([chunk("one\ntwo\nthree\r\n\nlast", 1, 5), chunk("", 6, 6)], ["lines 6 to 6: the file has 5 lines"]),
         (
             [replace(chunk("one\ntwo\nthree\r\n\nlast", 1, 5), start_char=1)],
-            ["lines 1 to 5: characters 1 to 20 are others"],
+            ["lines 1 to 5: characters 1 to 20 are not these lines"],
         ),
     ],
 )
