@@ -43,8 +43,8 @@ def foresee(
             files += 1
             continue
         rows += 1
-        text = item.row.chunk.text.encode("utf-8", "surrogatepass")
-        size += COPIES_OF_TEXT * len(text) + BYTES_PER_NUMBER * dimension
+        size += BYTES_PER_NUMBER * dimension
+        size += COPIES_OF_TEXT * len(item.row.chunk.text.encode("utf-8", "surrogatepass"))
     return Foreseen(tuple(cuts), rows, files, size)
 
 

@@ -96,11 +96,8 @@ def due_repositories(
 
 
 def _is_due(poll: Poll, seconds: float, settings: SettingsModel) -> bool:
-    """Return whether a repository with an interval of ``seconds`` is due.
-
-    A time later than any that could be written now comes from longer intervals in older settings, or from a clock that
-    was ahead, and is ignored.
-    """
+    """Return whether a repository with an interval of ``seconds`` is due."""
+    # A time later than any written now comes from longer intervals in old settings or a wrong clock: ignore it.
     longest = max(seconds * (1 + JITTER), _claim_seconds(settings), MAX_PAUSE_SECONDS if poll.failures else 0.0)
     return not now() < poll.next_at <= from_now(longest)
 
@@ -123,7 +120,6 @@ def interval(repository: Repository, poll: Poll, settings: SettingsModel) -> flo
 def _ask(
     store: DocumentStore, settings: SettingsModel, submit: Submit, repository: Repository, draw: Callable[[], float]
 ) -> Polled | None:
-    """Ask one origin, unless another process is already asking it."""
     claimed = change_poll(store, repository.name, lambda poll: _claimed(poll, repository, settings))
     if claimed is None:
         return None

@@ -34,10 +34,7 @@ class ChangedVersion:
 def survey(
     repository: Repository, head: Head, settings: SettingsModel, rules: Rules | None = None
 ) -> list[ChangedVersion]:
-    """Ask an origin and return the changes of the followed versions; raise GitError if it does not answer.
-
-    ``rules`` default to the settings' rules for this repository.
-    """
+    """Ask an origin and return the changes of the followed versions; raise GitError if it does not answer."""
     origin = origin_of_record(repository.origin)
     own = settings_for(settings, repository.origin, origin.host)
     seconds = min(own.git.clone_timeout_seconds, own.polling.timeout_seconds)

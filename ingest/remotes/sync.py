@@ -40,8 +40,7 @@ AT_ONCE = 8
 class Action:
     """One step; ``ref`` is the key of a version, "" for the default branch, or for "remove" the whole repository.
 
-    For "add", ``repo`` is the name if no other repository has it. ``new_name`` is the name in the settings, and the new
-    name for "rename".
+    For "add", ``repo`` is the name unless it is taken; ``new_name`` is the name in the settings, also for "rename".
     """
 
     action: ActionKind
@@ -91,10 +90,7 @@ class _Found:
 def plan_sync(
     store: DocumentStore, settings: SettingsModel, *, prune: bool = False, list_hosted: ListGroup = list_group
 ) -> SyncPlan:
-    """Compare the settings, the origins and the index without changing anything.
-
-    ``prune`` removes what the settings no longer name: repositories, and branches, tags and pull requests.
-    """
+    """Compare settings, origins and index; ``prune`` plans the removal of repositories and versions no longer named."""
     found = _wanted(settings, list_hosted)
     head, catalog = read_head(store), list_repositories(store)
     if prune:

@@ -100,7 +100,6 @@ def _forgotten(head: Head, removal: Removal) -> Head:
 
 
 def _has_other_name(removal: Removal, store: DocumentStore) -> bool:
-    """Return whether the repository also exists under another name, as after a rename."""
     others = (other for other in list_repositories(store) if other.name != removal.name)
     return any(other.id == removal.repo_id for other in others)
 

@@ -15,8 +15,7 @@ from codequarry.shared.versions.refs import Ref
 def remove_repository(name: str, store: Store, settings: SettingsModel, repo_id: str = "") -> None:
     """Remove a repository; with ``repo_id`` only if its id is the same. NotIndexed names the indexed repositories.
 
-    A run that is indexing it finds its lease gone and stops; a later run indexes the repository again. The next run
-    finishes an interrupted removal.
+    A run that is indexing it stops; a later run indexes it again. The next run finishes an interrupted removal.
     """
     bind_index(store)
     if name in finish_removals(store, settings) and read_repository(store, name) is None:

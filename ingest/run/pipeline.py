@@ -150,7 +150,6 @@ def _clean_up_if_removed(run: Run) -> Iterator[None]:
 
 
 def _index(run: Run, wanted: Wanted) -> IndexReport:
-    """Publish the fetched version, unless it is published already."""
     if not run.is_first:
         note_fetch(run)
     store, indexing = run.workshop.store, run.workshop.settings.indexing

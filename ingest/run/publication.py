@@ -201,7 +201,6 @@ def _check(run: Run, held: Held, work: RunWork, done: Written) -> None:
 
 
 def _summarise(run: Run, record: TransactionRecord, work: RunWork, done: Written) -> Summary:
-    """Count what readers of the version will see, including an overlay's base."""
     store = run.workshop.store
     verdicts = Counter(work.plan.kept_verdicts) + done.verdicts
     verdicts += Counter(file.verdict for file in work.before.values())

@@ -18,10 +18,7 @@ ROUNDS = 2
 
 
 def mask_others(report: IndexReport, workshop: Workshop, index: Callable[[IndexRequest], IndexReport]) -> IndexReport:
-    """Index the other versions again whose secrets are not masked yet, and expire the older commits.
-
-    A version that can't be indexed stays unchanged and is named in the report.
-    """
+    """Index versions with unmasked secrets again, and expire older commits; the report names versions that fail."""
     store = workshop.store
     repository = read_repository(store, report.repo)
     older = noted_commits(store, report.repo)

@@ -64,11 +64,8 @@ def rename_repository(old: str, new: str, workshop: Workshop, observe: ObserveRu
 
 
 def _hand_over_jobs(store: DocumentStore, old: str, new: str) -> None:
-    """Submit the unfinished jobs of the old name again under the new name: there may have been a push meanwhile.
-
-    The new jobs are written before the old jobs are cancelled, so a crash in between loses none. Jobs that arrive in
-    between are submitted again; a job that waits already is joined.
-    """
+    """Submit the unfinished jobs of the old name under the new name: there may have been a push meanwhile."""
+    # Written before the old jobs are cancelled, so that a crash loses none; a job that waits already is joined.
     for job in list_jobs(store, UNFINISHED):
         if job.repo == old and job.kind == "index":
             submit(store, _request_of(job, new))
@@ -77,7 +74,6 @@ def _hand_over_jobs(store: DocumentStore, old: str, new: str) -> None:
 
 
 def _request_of(job: Job, repo: str) -> JobRequest:
-    """Return the request of a job for a repository that is now called ``repo``."""
     return JobRequest(
         repo,
         job.origin,

@@ -28,10 +28,7 @@ class HelperSilent(Conflict):
 
 
 def is_shared(run: Run, tasks: Sequence[FileTask]) -> bool:
-    """Return whether helpers take part in writing these files.
-
-    They don't if a limit counts what one process has written, or for a working tree, whose files are on one machine.
-    """
+    """Return whether helpers take part: not if a limit counts one process's writes, nor for a (local) working tree."""
     request, workshop = run.request, run.workshop
     limited = request.max_chunks is not None or request.max_tokens is not None
     alone = workshop.call_helpers is None or limited or run.source.entries is not None
@@ -51,8 +48,6 @@ def write_shared(run: Run, held: Held, heartbeat: Heartbeat, tasks: Sequence[Fil
 
 
 class _Coordinator:
-    """One shared import, seen from its coordinating run."""
-
     def __init__(
         self, run: Run, held: Held, heartbeat: Heartbeat, share: SharedImport, batches: Sequence[Sequence[FileTask]]
     ) -> None:

@@ -225,7 +225,6 @@ class _OpenImport:
 
     @contextmanager
     def _freed_on_failure(self, share: SharedImport, beat: Beat) -> Iterator[None]:
-        """Free the claimed batches if the turn fails."""
         try:
             yield
         except BaseException:

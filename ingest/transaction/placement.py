@@ -21,10 +21,7 @@ REBUILD_PATHS = 300
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The timeline to write to (None for a new timeline) and the base of an overlay.
-
-    ``current`` is the timeline that readers of the version saw at the time of the decision.
-    """
+    """The timeline to write to (None: a new timeline), an overlay's base, and the timeline that readers saw."""
 
     timeline: int | None
     base: Base | None
@@ -88,7 +85,6 @@ class Placer:
         return wanted == timeline or (wanted is None and is_draft)
 
     def _draft(self, head: Head) -> int | None:
-        """Return the unpublished timeline of this version, if there is one."""
         mine = timelines_of(head, self._repo, self._source.key)
         return next((timeline for timeline in mine if not head.timelines[timeline].published), None)
 

@@ -93,7 +93,6 @@ def _oldest_masked(history: Sequence[TransactionRecord]) -> int:
 
 
 def _oldest_kept(history: Sequence[TransactionRecord], limits: RetentionLimits, now: datetime) -> int:
-    """Return the index of the oldest transaction that is kept."""
     since = now - timedelta(days=limits.days)
     newest = len(history) - 1
     first = max(0, len(history) - limits.commits)

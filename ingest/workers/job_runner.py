@@ -120,7 +120,6 @@ def _unexpected(job: Job, error: Exception) -> str:
 
 
 def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
-    """Carry out a job and return the commit that is published afterwards."""
     store, settings = workshop.store, workshop.settings
     if job.kind == "remove":
         # A repository that is gone already is what the job asked for.

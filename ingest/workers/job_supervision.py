@@ -40,10 +40,7 @@ class Lookout:
 
 
 def untold(store: DocumentStore, messages: int) -> list[Job]:
-    """Return the due jobs that exceed the number of waiting ``messages``.
-
-    A message says only that there is work; the worker that takes it decides which job goes first. So as many messages
-    as jobs are enough.
-    """
+    """Return the due jobs that exceed the number of waiting ``messages``."""
+    # A message only says that there is work; the worker that takes it decides which job goes first.
     due = due_jobs(store)
     return due[: max(0, len(due) - messages)]

@@ -64,7 +64,6 @@ def _is_a(value: object, kind: type) -> bool:
 
 
 def _arguments(body: str) -> list[Any] | None:
-    """Return the arguments in the body of a message, None if Celery did not write it."""
     try:
         arguments, named, embedded = json.loads(base64.b64decode(body, validate=True))
     except (ValueError, TypeError, RecursionError):

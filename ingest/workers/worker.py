@@ -71,10 +71,7 @@ class Worker:
             self._trim_mirrors()
 
     def write_batch(self, timeline: int, number: int, priority: int) -> None:
-        """Take part in another process's import for one turn, and send a message for the next turn.
-
-        A message for each turn lets a more urgent message overtake in between.
-        """
+        """Help another import for one turn; the next turn is a new message, so that urgent messages overtake."""
         if self._is_ending():
             return
         with stoppable(self._check_ending):

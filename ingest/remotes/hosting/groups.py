@@ -29,8 +29,7 @@ class Hosted:
 def list_group(group: RepositoryGroup, settings: SettingsModel, pause: WaitFor = time.sleep) -> list[Hosted]:
     """Return the repositories of a group that its settings want, sorted by path.
 
-    Raises NotAtOrigin if there is no such group, GitError if its host does not answer, UsageError if the configured
-    token is missing.
+    Raises NotAtOrigin for an unknown group, GitError if its host does not answer, UsageError if its token is missing.
     """
     host = host_of_group(group)
     token = read_token(group) or settings.git.tokens.get(host) or settings.git.token
