@@ -30,7 +30,7 @@ class Foreseen:
 def foresee(
     store: Store, settings: RetentionSettings, repos: Iterable[str], dimension: int, *, now: datetime | None = None
 ) -> Foreseen:
-    """Return what collecting ``repos`` would delete; reads every row of the timelines that would lose rows."""
+    """Return what collecting ``repos`` would delete, including leftovers of older collections; reads all their rows."""
     head, time = read_head(store), now or utc_now()
     names = list(repos)
     cuts = [cut for repo in names for cut in plan_cuts(store, head, settings, repo, list(head.of_repo(repo)), time)]
@@ -49,7 +49,6 @@ def foresee(
 
 
 def _freed(store: RowReader, head: Head, after: Head, repos: Iterable[str]) -> Iterator[StoredRow | StoredFile]:
-    """Yield what would be deleted after the cuts, including what older collections left to delete."""
     for timeline in (key for repo in repos for key in head.of_repo(repo)):
         if timeline not in after.timelines:
             yield from store.history(timeline)

@@ -108,7 +108,6 @@ def _take(store: DocumentStore, repository: Repository, new: str) -> Repository:
 
 
 def _versions(head: Head, repo: str) -> list[Ref | None]:
-    """Return the versions that can be indexed again, the default branch first."""
     if repo not in head.defaults:
         return []
     states = (head.timelines[timeline] for timeline in head.of_repo(repo))

@@ -71,7 +71,6 @@ class _Coordinator:
                 self._heartbeat.check()
 
     def _claim(self) -> tuple[int, Sequence[FileTask]] | None:
-        """Claim the first free batch, and call helpers for the others."""
         free = self._free(self._read_claims())
         self._call_helpers(len(free) - 1)
         at = next((number for number in free if self._share.take(number, self._held.holder)), None)

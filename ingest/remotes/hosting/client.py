@@ -134,7 +134,6 @@ def _parsed(data: bytes, host: str) -> object:
 
 
 def _asked_pause(headers: Message, now: float) -> float | None:
-    """Return the pause in seconds that a host asks for, None if it does not."""
     after = headers.get("Retry-After", "")
     if after.isdigit():
         return float(after)
