@@ -146,7 +146,7 @@ def _collect(
     deleted = _finish_sweeps(store, settings.grace_seconds, clock)
     head, now = read_head(store), clock()
     cuts = [cut for repo, keys in looked_at.items() for cut in plan_cuts(store, head, settings, repo, keys, now)]
-    done = tuple(cut for cut in cuts if _give_up(store, cut, clock))
+    done = tuple(cut for cut in cuts if _expire(store, cut, clock))
     for repo, keys in looked_at.items():
         _note_sweeps(store, repo, keys, clock)
     deleted += _finish_sweeps(store, settings.grace_seconds, clock)
@@ -154,7 +154,7 @@ def _collect(
     return Collected(done, deleted, waiting)
 
 
-def _give_up(store: DocumentStore, cut: HistoryCut, clock: Clock) -> bool:
+def _expire(store: DocumentStore, cut: HistoryCut, clock: Clock) -> bool:
     if cut.dropped:
         # Nothing else records a dropped timeline. This note replaces the time of an earlier attempt.
         sweep = _Sweep(cut.timeline, TimelineExtent(cut.floor, ()), *_stamp(clock), drop=True)

@@ -50,7 +50,7 @@ def acquire(
             if held and not published and _is_resumable(store, held, target, placer):
                 return held
             if held:
-                _give_up_if_held(store, held)
+                _undo_if_held(store, held)
             break
         else:
             if published:
@@ -69,11 +69,11 @@ def _take(store: Store, timeline: int, seen: Lease, holder: str, *, new: bool) -
     held = Held(timeline, seen.number, holder, new=new, resumed=True, base=seen.base)
     if is_gone(seen.holder):
         return held if seize(store, timeline, seen, holder) else None
-    _give_up_if_held(store, replace(held, holder=seen.holder))
+    _undo_if_held(store, replace(held, holder=seen.holder))
     return None
 
 
-def _give_up_if_held(store: Store, held: Held) -> None:
+def _undo_if_held(store: Store, held: Held) -> None:
     with suppress(Conflict):  # another run is faster, or the holder came back to life
         give_up(store, held)
 
