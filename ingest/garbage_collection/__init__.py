@@ -1,1 +1,1 @@
-"""Giving up old commits, and deleting what nobody may ask for any more."""
+"""Expires old commits and deletes rows that no reader may ask for any more."""

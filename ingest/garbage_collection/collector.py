@@ -1,8 +1,8 @@
-"""The collector: gives up history beyond the limits, and deletes its rows when nobody can be reading them any more.
+"""The collector: expires history beyond the limits, and deletes its rows once no reader can be reading them.
 
-Giving up is one write to the head document. What then may go is compared with what went already, timeline by timeline,
-noted with the time, and deleted by whoever runs when readers have had their time: a crash anywhere leaves what the
-next run finds again.
+Expiring is one write to the head document. Then the collector compares, for each timeline, what may be deleted with
+what was deleted already, and notes the difference with the time. A run after the grace time deletes it. A crash at any
+point leaves state that the next run finds.
 """
 
 import socket
@@ -34,9 +34,9 @@ from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.transactions import drop_timeline, raise_floor
 
 _DROP = ":drop"
-# A time that another machine wrote down counts only when it is older by this much more: clocks differ by less.
+# A time noted by another machine must be older by this much more: clocks differ by less.
 CLOCK_ALLOWANCE = timedelta(hours=1)
-# How many other versions a run looks at, in turn, so that a branch which nobody indexes any more is collected too.
+# How many other versions each run collects, in turn, so that branches that are no longer indexed are collected too.
 OTHERS_PER_RUN = 5
 
 Clock = Callable[[], datetime]
@@ -49,7 +49,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What a collection gave up, how many rows and records it deleted, and the timelines whose rows wait."""
+    """What a collection cut, how many rows and records it deleted, and the timelines with rows yet to delete."""
 
     cuts: tuple[HistoryCut, ...]
     deleted: int
@@ -58,7 +58,7 @@ class Collected:
 
 @dataclass(frozen=True, slots=True)
 class _Sweep:
-    """A note: rows of a timeline that go when readers have had their time; all of them where it was dropped."""
+    """A note: rows of a timeline to delete after the grace time, all of them if the timeline was dropped."""
 
     timeline: int
     extent: TimelineExtent
@@ -92,7 +92,7 @@ class _Sweep:
 def collect_history(
     store: Store, settings: RetentionSettings, repos: Iterable[str], *, clock: Clock = utc_now
 ) -> Collected:
-    """Collect all versions of ``repos``; sweeps that are due are finished whatever they belong to."""
+    """Collect all versions of ``repos``, and finish due sweeps of all repositories."""
     head = read_head(store)
     looked_at = {repo: [key for family in families(head, repo) for key in family] for repo in repos}
     return _collect(store, settings, looked_at, clock)
@@ -101,7 +101,7 @@ def collect_history(
 def collect_after_run(
     store: Store, settings: RetentionSettings, repo: str, key: str, *, clock: Clock = utc_now
 ) -> Collected:
-    """Collect the version that a run has published, by its key, and a few others of the repository in turn."""
+    """Collect the version that a run has published, by its key, and a few other versions of the repository in turn."""
     head = read_head(store)
     own, others = _own_and_others(head, repo, key)
     start = head.counter % len(others) if others else 0
@@ -112,7 +112,7 @@ def collect_after_run(
 def plan_cuts(
     store: DocumentStore, head: Head, settings: RetentionSettings, repo: str, timelines: Collection[int], now: datetime
 ) -> list[HistoryCut]:
-    """Return what the histories of a repository that have one of ``timelines`` give up."""
+    """Return the cuts of those histories of a repository that contain one of ``timelines``."""
     limits = RetentionLimits.of(settings, repo)
     leaving = [int(document.key.removeprefix(PURGE)) for document in store.list_documents(PURGE)]
     cuts: list[HistoryCut] = []
@@ -125,7 +125,7 @@ def plan_cuts(
 
 
 def apply_cut(head: Head, cut: HistoryCut) -> Head:
-    """Make what is cut off impossible to ask for; Conflict where somebody has moved the timeline meanwhile."""
+    """Hide what is cut off from readers; raise Conflict if the timeline has moved on meanwhile."""
     if not cut.dropped:
         return raise_floor(head, cut.timeline, cut.published, cut.floor, cut.pins)
     state = head.timelines.get(cut.timeline)
@@ -135,9 +135,9 @@ def apply_cut(head: Head, cut: HistoryCut) -> Head:
 
 
 def _own_and_others(head: Head, repo: str, key: str) -> tuple[list[int], list[int]]:
-    published = [one for family in families(head, repo) for one in family]
-    own = [one for one in published if head.timelines[one].ref == key]
-    return own, [one for one in published if head.timelines[one].ref != key]
+    published = [timeline for family in families(head, repo) for timeline in family]
+    own = [timeline for timeline in published if head.timelines[timeline].ref == key]
+    return own, [timeline for timeline in published if head.timelines[timeline].ref != key]
 
 
 def _collect(
@@ -146,7 +146,7 @@ def _collect(
     deleted = _finish_sweeps(store, settings.grace_seconds, clock)
     head, now = read_head(store), clock()
     cuts = [cut for repo, keys in looked_at.items() for cut in plan_cuts(store, head, settings, repo, keys, now)]
-    done = tuple(cut for cut in cuts if _give_up(store, cut, clock))
+    done = tuple(cut for cut in cuts if _expire(store, cut, clock))
     for repo, keys in looked_at.items():
         _note_sweeps(store, repo, keys, clock)
     deleted += _finish_sweeps(store, settings.grace_seconds, clock)
@@ -154,9 +154,9 @@ def _collect(
     return Collected(done, deleted, waiting)
 
 
-def _give_up(store: DocumentStore, cut: HistoryCut, clock: Clock) -> bool:
+def _expire(store: DocumentStore, cut: HistoryCut, clock: Clock) -> bool:
     if cut.dropped:
-        # Once it is dropped nothing else tells that it was there. The time of an earlier attempt counts no more.
+        # Nothing else records a dropped timeline. This note replaces the time of an earlier attempt.
         sweep = _Sweep(cut.timeline, TimelineExtent(cut.floor, ()), *_stamp(clock), drop=True)
         put_document(store, sweep.key, sweep.body())
     try:
@@ -167,7 +167,7 @@ def _give_up(store: DocumentStore, cut: HistoryCut, clock: Clock) -> bool:
 
 
 def _note_sweeps(store: DocumentStore, repo: str, timelines: Collection[int], clock: Clock) -> None:
-    """Note the timelines of which more may be deleted than was; any full one may have lost a pin."""
+    """Note the timelines of which more may be deleted than was deleted; any full timeline may have lost a pin."""
     head = read_head(store)
     for key in head.of_repo(repo):
         state = head.timelines[key]
@@ -177,15 +177,13 @@ def _note_sweeps(store: DocumentStore, repo: str, timelines: Collection[int], cl
         known = store.read_document(swept_key(key))
         if known is None or known.body != _extent_body(extent):
             sweep = _Sweep(key, extent, *_stamp(clock), drop=False)
-            with suppress(Conflict):  # an older note is finished first
+            with suppress(Conflict):  # an older note must be finished first
                 store.write_document(sweep.key, sweep.body(), None)
 
 
 def _finish_sweeps(store: Store, grace_seconds: float, clock: Clock) -> int:
-    """Delete what readers have had their time for, and return how much that was.
-
-    The head is read before the notes: a timeline that it lacks was dropped after its newest note was written.
-    """
+    """Finish the sweeps whose grace time is over, and return how many rows and records they deleted."""
+    # The head is read before the notes: a timeline that it lacks was dropped after its newest note was written.
     head = read_head(store)
     notes = [_Sweep.of(document) for document in store.list_documents(SWEEP)]
     due = [sweep for sweep in notes if sweep.is_due(clock(), grace_seconds)]
@@ -193,10 +191,8 @@ def _finish_sweeps(store: Store, grace_seconds: float, clock: Clock) -> int:
 
 
 def _sweep(store: Store, head: Head, sweep: _Sweep) -> int:
-    """Delete the rows that nobody sees, then the records of the transactions that nobody can ask for.
-
-    Pins below a floor only ever go, so what was free when the note was written is free now.
-    """
+    """Delete the rows that no reader sees, then the records of the transactions that no reader can ask for."""
+    # Pins below a floor are only ever released, so what was free when the note was written is still free.
     deleted = 0
     if sweep.timeline in head.timelines:
         for after, until in sweep.extent.gaps():
@@ -216,7 +212,7 @@ def _forget_records(store: DocumentStore, sweep: _Sweep) -> None:
 
 
 def _purge(store: Store, head: Head, sweep: _Sweep) -> int:
-    """Purge a timeline that was dropped. One that is still there was needed again, or its collector died."""
+    """Purge a dropped timeline; if it still exists, its drop failed or its collector died."""
     if sweep.timeline not in head.timelines:
         purge_timeline(store, sweep.timeline)
     return 0
@@ -231,7 +227,7 @@ def _stamp(clock: Clock) -> tuple[str, str]:
 
 
 def _clock_name() -> str:
-    """Return what tells this machine's clock from others: the boot of its kernel, which containers share."""
+    """Return an id of this machine's clock: the boot of its kernel, which containers share."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

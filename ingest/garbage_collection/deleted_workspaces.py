@@ -1,4 +1,4 @@
-"""Working trees whose folders were deleted: nothing else tells the index, so they are looked for on demand."""
+"""Working trees whose folders were deleted: nothing reports them to the index, so they are searched on demand."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -11,9 +11,9 @@ from codequarry.shared.versions.refs import Ref
 
 
 def is_gone(ref: Ref) -> bool:
-    """Tell whether a version is a working tree of which this machine has no folder.
+    """Return whether a version is a working tree without a folder on this machine.
 
-    One that may not be looked at counts as there. A folder of another machine is not here either: who asks must know.
+    An inaccessible folder counts as present. A folder on another machine counts as gone: the caller must know.
     """
     if ref.kind != "workspace":
         return False
@@ -24,14 +24,14 @@ def is_gone(ref: Ref) -> bool:
 
 
 def gone_workspaces(store: DocumentStore, repos: Collection[str]) -> list[tuple[str, Ref]]:
-    """Return the repository and the version of every indexed working tree that is gone."""
+    """Return the repository and version of every indexed working tree that is gone."""
     states = read_head(store).timelines.values()
     named = sorted({(state.repo, state.ref) for state in states if state.ref and state.repo in repos})
     return [(repo, ref) for repo, key in named if is_gone(ref := Ref.of_key(key))]
 
 
 def drop_gone_workspaces(store: Store, repos: Collection[str], grace_seconds: float) -> list[tuple[str, Ref]]:
-    """Drop the working trees that are gone, and return them; their rows go when searches have had their time."""
+    """Drop the working trees that are gone, and return them; their rows are deleted after the grace time."""
     dropped = [(repo, ref) for repo, ref in gone_workspaces(store, repos) if drop_version(store, repo, ref)]
     finish_chores(store, grace_seconds)
     return dropped

@@ -1,4 +1,4 @@
-"""What a collection would give up, and how much room that would free; nothing is changed."""
+"""A preview of what a collection would cut and how much space it would free; nothing is changed."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from codequarry.shared.store.port import RowReader, Store
 from codequarry.shared.store.records import StoredFile, StoredRow
 from codequarry.shared.versions.head import Head
 
-# A vector of 32-bit numbers; a chunk's text is kept as it is, and as words.
+# A vector consists of 32-bit numbers; a chunk's text is stored verbatim and as words.
 BYTES_PER_NUMBER = 4
 COPIES_OF_TEXT = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """``rows`` chunk rows and ``files`` file records would go; ``bytes`` is an estimate."""
+    """``rows`` chunk rows and ``files`` file records would be deleted; ``bytes`` is an estimate."""
 
     cuts: tuple[HistoryCut, ...]
     rows: int
@@ -30,7 +30,7 @@ class Foreseen:
 def foresee(
     store: Store, settings: RetentionSettings, repos: Iterable[str], dimension: int, *, now: datetime | None = None
 ) -> Foreseen:
-    """Say what collecting ``repos`` would do; reads every row of the timelines that would lose some."""
+    """Return what collecting ``repos`` would delete, including leftovers of older collections; reads all their rows."""
     head, time = read_head(store), now or utc_now()
     names = list(repos)
     cuts = [cut for repo in names for cut in plan_cuts(store, head, settings, repo, list(head.of_repo(repo)), time)]
@@ -38,23 +38,23 @@ def foresee(
     for cut in cuts:
         after = apply_cut(after, cut)
     rows = files = size = 0
-    for one in _freed(store, head, after, names):
-        if isinstance(one, StoredFile):
+    for item in _freed(store, head, after, names):
+        if isinstance(item, StoredFile):
             files += 1
             continue
         rows += 1
-        size += COPIES_OF_TEXT * len(one.row.chunk.text.encode("utf-8", "surrogatepass")) + BYTES_PER_NUMBER * dimension
+        size += BYTES_PER_NUMBER * dimension
+        size += COPIES_OF_TEXT * len(item.row.chunk.text.encode("utf-8", "surrogatepass"))
     return Foreseen(tuple(cuts), rows, files, size)
 
 
 def _freed(store: RowReader, head: Head, after: Head, repos: Iterable[str]) -> Iterator[StoredRow | StoredFile]:
-    """Yield what is stored and would not be after the cuts; what older collections left to delete is among it."""
     for timeline in (key for repo in repos for key in head.of_repo(repo)):
         if timeline not in after.timelines:
             yield from store.history(timeline)
         elif after.timelines[timeline].floor:
             extent = TimelineExtent.of(after, timeline)
-            for one in store.history(timeline):
-                born = one.row.born if isinstance(one, StoredRow) else one.record.born
-                if one.died not in head.aborted and extent.frees(born, one.died):
-                    yield one
+            for item in store.history(timeline):
+                born = item.row.born if isinstance(item, StoredRow) else item.record.born
+                if item.died not in head.aborted and extent.frees(born, item.died):
+                    yield item

@@ -1,7 +1,7 @@
-"""Rows from before secrets were masked: which versions have some, and getting rid of them for good.
+"""Rows from before secrets were masked: finds the versions that have them, and erases them.
 
-A run that masks a version for the first time notes that its repository has such rows. The note goes when every version
-is masked, the older commits are given up (rule 16), their rows deleted, and what was deleted erased from the disk.
+A run that masks a version for the first time notes that its repository has unmasked rows. The note is deleted once
+every version is masked, the older commits have expired (rule 16), and their rows are erased from the disk.
 """
 
 from collections.abc import Iterator
@@ -22,29 +22,29 @@ NOTE = "unmasked:"
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """``older`` is the number of commits from before that are given up."""
+    """``older`` is the number of unmasked commits that expire."""
 
     older: int
 
 
 def is_unmasked(store: DocumentStore, head: Head, repo: str, key: str) -> bool:
-    """Return whether secrets were not masked in what readers of a version see."""
+    """Return whether readers of a version see rows whose secrets were not masked."""
     timeline = current_timeline(head, repo, key)
     record = read_transaction(store, timeline, head.timelines[timeline].published) if timeline is not None else None
     return record is not None and not record.is_masked
 
 
 def note_unmasked(store: DocumentStore, repo: str) -> None:
-    """Note that a repository has rows from before, so that they are seen to whatever happens to this run."""
+    """Note that a repository has unmasked rows, so that they are erased whatever happens to this run."""
     head = read_head(store)
-    records = [record for one in head.of_repo(repo) for record in published_transactions(store, head, one)]
+    records = [record for key in head.of_repo(repo) for record in published_transactions(store, head, key)]
     older = sum(not record.is_masked for record in records) - len(unmasked_versions(store, repo))
     with suppress(Conflict):
         store.write_document(NOTE + repo, asdict(_Note(older)), None)
 
 
 def noted_commits(store: DocumentStore, repo: str) -> int | None:
-    """Return how many older commits are given up while a repository becomes masked; None where none is on its way."""
+    """Return how many older commits expire while a repository is being masked; None if it is not being masked."""
     document = store.read_document(NOTE + repo)
     return document.decode(_Note).older if document else None
 
@@ -56,7 +56,7 @@ def unmasked_versions(store: DocumentStore, repo: str) -> list[str]:
 
 
 def repositories_with_unmasked(store: DocumentStore) -> list[str]:
-    """Return the repositories that hold rows from before, by name; of each one or two documents are read."""
+    """Return the names of repositories with unmasked rows; reads one or two documents for each repository."""
     head = read_head(store)
     noted = {document.key.removeprefix(NOTE) for document in store.list_documents(NOTE)}
     names = [repository.name for repository in list_repositories(store)]
@@ -64,7 +64,7 @@ def repositories_with_unmasked(store: DocumentStore) -> list[str]:
 
 
 def finish_unmasked(store: Store) -> None:
-    """Erase what was deleted for every repository that has nothing from before any more, and forget the notes."""
+    """Erase deleted rows from the disk if a noted repository has no unmasked rows left, and delete its note."""
     notes = store.list_documents(NOTE)
     head = read_head(store)
     done = [note for note in notes if not any(_left(store, head, note.key.removeprefix(NOTE)))]
@@ -74,16 +74,16 @@ def finish_unmasked(store: Store) -> None:
 
 
 def _versions(head: Head, repo: str) -> list[str]:
-    return sorted({head.timelines[one].ref for one in head.of_repo(repo)})
+    return sorted({head.timelines[key].ref for key in head.of_repo(repo)})
 
 
 def _left(store: DocumentStore, head: Head, repo: str) -> Iterator[bool]:
-    """Yield True for each thing that is not done yet."""
+    """Yield True for each step that is not done yet."""
     timelines = set(head.of_repo(repo))
     for timeline in timelines:
         records = published_transactions(store, head, timeline)
         yield any(not record.is_masked for record in records)
     for document in (*store.list_documents(SWEEP), *store.list_documents(PURGE)):
         timeline = int(document.key.split(":")[2 if document.key.startswith(PURGE) else 1])
-        # Of a timeline that was dropped nobody knows any more whose it was.
+        # The repository of a dropped timeline is unknown.
         yield timeline in timelines or timeline not in head.timelines

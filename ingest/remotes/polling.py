@@ -1,4 +1,4 @@
-"""Asking origins from time to time what has changed, for those of which no webhook tells."""
+"""Polling: asks origins periodically for changes that no webhook reports."""
 
 import random
 import time
@@ -22,17 +22,17 @@ from codequarry.shared.telemetry.logs import logger
 from codequarry.shared.timestamps import from_now, later, now
 from codequarry.shared.versions.head import Head
 
-# How often it is worth while to look which origins are due.
+# How often to check which origins are due.
 LOOK_SECONDS = 15.0
-# So many origins are asked at once: nearly all of the time goes into waiting for an answer.
+# How many origins are asked at once: nearly all of the time is spent waiting for answers.
 AT_ONCE = 8
-# A call begins no new question after so long: what is left is due at the next one.
+# A call asks no further origin after this time; the rest is due at the next call.
 BUDGET_SECONDS = 20.0
-# The share of an interval by which the next question may come sooner or later: many repositories spread out.
+# The next poll comes up to this share of the interval sooner or later, so that many repositories spread out.
 JITTER = 0.1
-# An origin that fails is asked again after intervals that double, but at least this often.
+# A failing origin is asked again after intervals that double up to this.
 MAX_PAUSE_SECONDS = 6 * 3600.0
-# A webhook that was not heard of for so long may be gone.
+# A webhook that was silent for this long may be gone.
 HOOKED_SECONDS = 24 * 3600.0
 
 Submit = Callable[[JobRequest], object]
@@ -42,7 +42,7 @@ log = logger("codequarry.polling")
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """What came of asking one origin: what was asked for, or why the origin did not answer."""
+    """The result of polling one origin: the versions that jobs were submitted for, or why it did not answer."""
 
     repo: str
     changed: tuple[ChangedVersion, ...] = ()
@@ -57,13 +57,12 @@ def poll_due(
     budget_seconds: float = BUDGET_SECONDS,
     draw: Callable[[], float] = random.random,
 ) -> list[Polled]:
-    """Ask the origins that are due and have indexed what has changed; any number of processes may do so.
+    """Ask the origins that are due, and submit jobs for changes; any number of processes may do so.
 
-    ``submit`` asks for a job. ``draw`` gives a random number from 0 to 1. StoreUnavailable where the store does not
-    answer.
+    ``draw`` returns a random number from 0 to 1. Raises StoreUnavailable if the store does not answer.
     """
     head = read_head(store)
-    repositories = {one.name: one for one in list_repositories(store)}
+    repositories = {repository.name: repository for repository in list_repositories(store)}
     polls = list_polls(store)
     for name in polls.keys() - repositories.keys():
         forget_poll(store, name)
@@ -82,7 +81,7 @@ def poll_due(
 def due_repositories(
     repositories: Sequence[Repository], head: Head, polls: Mapping[str, Poll], settings: SettingsModel
 ) -> list[Repository]:
-    """Return the indexed repositories that are to be asked now, those that have waited longest first."""
+    """Return the indexed repositories that are due, the longest overdue first."""
     found = []
     for repository in repositories:
         poll = polls.get(repository.name) or Poll(repository.name)
@@ -97,11 +96,8 @@ def due_repositories(
 
 
 def _is_due(poll: Poll, seconds: float, settings: SettingsModel) -> bool:
-    """Tell whether a repository with an interval of so many ``seconds`` is to be asked.
-
-    A time that is later than any that is written now comes from longer intervals in the settings, or from a clock that
-    was ahead, and counts for nothing.
-    """
+    """Return whether a repository with an interval of ``seconds`` is due."""
+    # A time later than any written now comes from longer intervals in old settings or a wrong clock: ignore it.
     longest = max(seconds * (1 + JITTER), _claim_seconds(settings), MAX_PAUSE_SECONDS if poll.failures else 0.0)
     return not now() < poll.next_at <= from_now(longest)
 
@@ -111,7 +107,7 @@ def _claim_seconds(settings: SettingsModel) -> float:
 
 
 def interval(repository: Repository, poll: Poll, settings: SettingsModel) -> float:
-    """Return after how many seconds an origin is asked again, 0 for never."""
+    """Return the seconds until an origin is asked again, 0 for never."""
     rules = rules_of(settings, repository.origin)
     seconds = settings.polling.interval_seconds
     if isinstance(rules, RepositorySettings) and rules.poll_seconds is not None:
@@ -124,7 +120,6 @@ def interval(repository: Repository, poll: Poll, settings: SettingsModel) -> flo
 def _ask(
     store: DocumentStore, settings: SettingsModel, submit: Submit, repository: Repository, draw: Callable[[], float]
 ) -> Polled | None:
-    """Ask one origin, unless another process does that already."""
     claimed = change_poll(store, repository.name, lambda poll: _claimed(poll, repository, settings))
     if claimed is None:
         return None
@@ -139,33 +134,33 @@ def _ask(
         log.warning("origin does not answer", repo=repository.name, failures=failed.failures, detail=str(error))
         return Polled(repository.name, error=str(error))
     except CodequarryError as error:
-        # The claim runs out by itself, and then the origin is asked again.
+        # The origin is asked again once the claim expires.
         log.warning("polling waits", repo=repository.name, detail=str(error))
         return Polled(repository.name, error=str(error))
     done = Poll(repository.name, from_now(seconds), asked_for, repo_id=repository.id)
     with suppress(StoreError):
         change_poll(store, repository.name, partial(_settled, done))
-    new = tuple(one for one in changed if claimed.asked_for.get(one.key) != one.commit)
+    new = tuple(change for change in changed if claimed.asked_for.get(change.key) != change.commit)
     return Polled(repository.name, new)
 
 
 def _claimed(poll: Poll, repository: Repository, settings: SettingsModel) -> Poll | None:
-    """Return a poll that somebody asks for just now; None where another one has begun to."""
+    """Return the poll as claimed by this process, None if another process has claimed it."""
     if poll.repo_id not in ("", repository.id):
-        poll = Poll(repository.name)  # of a repository that had this name before
+        poll = Poll(repository.name)  # the old poll was of another repository of this name
     if not _is_due(poll, interval(repository, poll, settings), settings):
         return None
     return replace(poll, next_at=from_now(_claim_seconds(settings)), repo_id=repository.id)
 
 
 def _settled(outcome: Poll, poll: Poll) -> Poll | None:
-    """Return how a repository is polled after its origin was asked; None if another repository has its name by now."""
+    """Return the poll with the outcome of asking the origin, None if another repository now has its name."""
     return replace(outcome, hooked_at=poll.hooked_at) if poll.repo_id == outcome.repo_id else None
 
 
 def _submit(submit: Submit, repository: Repository, changed: Sequence[ChangedVersion], poll: Poll) -> Mapping[str, str]:
-    """Ask for what has changed, each commit once, and return what is asked for now."""
-    for one in changed:
-        if poll.asked_for.get(one.key) != one.commit:
-            submit(version_request(repository, one.ref, "poll", PRIORITIES["background"], one.commit))
-    return {one.key: one.commit for one in changed}
+    """Submit a job once for each changed commit, and return the commits asked for, by version."""
+    for change in changed:
+        if poll.asked_for.get(change.key) != change.commit:
+            submit(version_request(repository, change.ref, "poll", PRIORITIES["background"], change.commit))
+    return {change.key: change.commit for change in changed}

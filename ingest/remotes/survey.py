@@ -1,4 +1,4 @@
-"""What an origin has and the index lacks, by one question to the origin."""
+"""Finds what an origin has and the index lacks, with one request to the origin."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,33 +14,27 @@ from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import Ref
 
-# The commit of what an origin has no more, as pushes write it.
+# The commit of a version that the origin no longer has, as pushes write it.
 NOTHING = "0" * 40
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedVersion:
-    """A version whose commit at the origin is not the one that is indexed; ``ref`` None is the default branch.
-
-    ``commit`` is NOTHING where the origin has it no more.
-    """
+    """A version (``ref`` None: the default branch) that moved at the origin to ``commit``, NOTHING if it is gone."""
 
     ref: Ref | None
     commit: str
 
     @property
     def key(self) -> str:
-        """What the index calls the version."""
+        """The key of the version in the index."""
         return self.ref.key if self.ref else ""
 
 
 def survey(
     repository: Repository, head: Head, settings: SettingsModel, rules: Rules | None = None
 ) -> list[ChangedVersion]:
-    """Ask an origin and return what has changed of the versions that are followed; GitError where it does not answer.
-
-    ``rules`` are those of the settings for this repository unless given.
-    """
+    """Ask an origin and return the changes of the followed versions; raise GitError if it does not answer."""
     origin = origin_of_record(repository.origin)
     own = settings_for(settings, repository.origin, origin.host)
     seconds = min(own.git.clone_timeout_seconds, own.polling.timeout_seconds)
@@ -58,7 +52,7 @@ def _default_ref(repository: Repository) -> frozenset[Ref]:
 
 
 def changes(repository: Repository, head: Head, listing: Listing, rules: Rules | None) -> Iterator[ChangedVersion]:
-    """Yield what has changed, the default branch first."""
+    """Yield the changed versions, the default branch first."""
     if default := _default_change(repository, head, listing):
         yield default
     name = repository.name
@@ -75,7 +69,7 @@ def changes(repository: Repository, head: Head, listing: Listing, rules: Rules |
 
 
 def _default_change(repository: Repository, head: Head, listing: Listing) -> ChangedVersion | None:
-    """Return the default branch where it has moved, or is another one; an origin without it is left alone."""
+    """Return the default branch if it has moved or been replaced; None if the origin lacks it."""
     published = head.defaults.get(repository.name)
     name = f"{HEADS}{repository.branch}" if not repository.follows_head else HEAD
     tip = listing.tips.get(name)

@@ -1,4 +1,4 @@
-"""What has to be done so that the index holds what the settings name: a plan first, then jobs."""
+"""Makes the index hold what the settings name: first a plan, then jobs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,16 +32,15 @@ from codequarry.shared.versions.refs import Ref
 
 ActionKind = Literal["add", "rename", "index", "remove"]
 ListGroup = Callable[[RepositoryGroup, SettingsModel], Sequence[Hosted]]
-# So many origins are asked at once: nearly all of the time goes into waiting for an answer.
+# How many origins are asked at once: nearly all of the time is spent waiting for answers.
 AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One step: ``ref`` is the key of a version, "" the default branch; of "remove" it is all of the repository.
+    """One step; ``ref`` is the key of a version, "" for the default branch, or for "remove" the whole repository.
 
-    ``repo`` is what an "add" would be called if nobody else has that name; ``new_name`` is the name that the settings
-    give it, and what a "rename" makes of it.
+    For "add", ``repo`` is the name unless it is taken; ``new_name`` is the name in the settings, also for "rename".
     """
 
     action: ActionKind
@@ -52,13 +51,13 @@ class Action:
     new_name: str = ""
 
     def to_json(self) -> dict[str, str]:
-        """Return what `codequarry sync --json` says of it."""
+        """Return the step as `codequarry sync --json` shows it."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class SyncProblem:
-    """A repository or group of which nothing is known: its host does not answer, or does not have it."""
+    """A repository or group that could not be read: its host does not answer, or does not have it."""
 
     where: str
     detail: str
@@ -66,7 +65,7 @@ class SyncProblem:
 
 @dataclass(frozen=True, slots=True)
 class SyncPlan:
-    """The steps in their order. With ``problems`` none removes a repository: it may be one that could not be listed."""
+    """The steps in order. With ``problems`` no step removes a repository: it may be one that could not be listed."""
 
     actions: tuple[Action, ...]
     problems: tuple[SyncProblem, ...] = ()
@@ -74,7 +73,7 @@ class SyncPlan:
 
 @dataclass(frozen=True, slots=True)
 class WantedRepository:
-    """A repository that the settings name, by itself or in a group."""
+    """A repository that the settings name, individually or in a group."""
 
     origin: Origin
     name: str | None
@@ -91,49 +90,45 @@ class _Found:
 def plan_sync(
     store: DocumentStore, settings: SettingsModel, *, prune: bool = False, list_hosted: ListGroup = list_group
 ) -> SyncPlan:
-    """Compare the settings, the origins and the index; nothing is changed.
-
-    ``prune`` takes away what the settings name no more: repositories, and branches, tags and pull requests of those
-    that they do name.
-    """
+    """Compare settings, origins and index; ``prune`` plans the removal of repositories and versions no longer named."""
     found = _wanted(settings, list_hosted)
     head, catalog = read_head(store), list_repositories(store)
     if prune:
         found.problems.extend(_emptied(catalog, found.empty))
 
-    def look(one: WantedRepository) -> list[Action] | SyncProblem:
+    def look(wanted: WantedRepository) -> list[Action] | SyncProblem:
         try:
-            return list(_actions(store, head, settings, one, prune))
+            return list(_actions(store, head, settings, wanted, prune))
         except CodequarryError as error:
-            return SyncProblem(one.origin.url, str(error))
+            return SyncProblem(wanted.origin.url, str(error))
 
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="sync") as pool:
         looked = list(pool.map(look, found.wanted.values()))
-    actions = [action for one in looked if not isinstance(one, SyncProblem) for action in one]
-    problems = [*found.problems, *(one for one in looked if isinstance(one, SyncProblem))]
+    actions = [action for result in looked if not isinstance(result, SyncProblem) for action in result]
+    problems = [*found.problems, *(result for result in looked if isinstance(result, SyncProblem))]
     if prune and not found.problems:
         actions += _removals(catalog, found.wanted)
     return SyncPlan(tuple(actions), tuple(problems))
 
 
 def _emptied(catalog: Sequence[Repository], groups: Sequence[RepositoryGroup]) -> Iterator[SyncProblem]:
-    """Yield the groups of which nothing is listed although some of it is indexed: perhaps their token has expired."""
-    places = [_identity(one).partition("/") for one in catalog]
+    """Yield a problem for each empty group with indexed repositories: its token may have expired."""
+    places = [_identity(repository).partition("/") for repository in catalog]
     for group in groups:
         host = host_of_group(group)
         if any(place == host and in_group(path, group) for place, _, path in places):
             where = group.github_org or group.gitlab_group or ""
-            yield SyncProblem(where, "it lists no repository, though some are indexed: see whether the token is valid")
+            yield SyncProblem(where, "it lists no repository, though some are indexed: check that the token is valid")
 
 
 def _wanted(settings: SettingsModel, list_hosted: ListGroup) -> _Found:
-    """Return the repositories that are named, by their identity; one that is named by itself goes by its own rules."""
+    """Return the named repositories by identity; individual rules take precedence over those of a group."""
     found = _Found()
-    for one in settings.repositories:
+    for rules in settings.repositories:
         try:
-            wanted = WantedRepository(parse_origin(one.origin), one.name, one)
+            wanted = WantedRepository(parse_origin(rules.origin), rules.name, rules)
         except CodequarryError as error:
-            found.problems.append(SyncProblem(str(without_accounts(one.origin)), str(error)))
+            found.problems.append(SyncProblem(str(without_accounts(rules.origin)), str(error)))
             continue
         found.wanted[wanted.origin.identity] = wanted
     for group in settings.repository_groups:
@@ -149,25 +144,25 @@ def _wanted(settings: SettingsModel, list_hosted: ListGroup) -> _Found:
 
 
 def _actions(
-    store: DocumentStore, head: Head, settings: SettingsModel, one: WantedRepository, prune: bool
+    store: DocumentStore, head: Head, settings: SettingsModel, wanted: WantedRepository, prune: bool
 ) -> Iterator[Action]:
-    known = find_repository(store, one.origin, one.name)
+    known = find_repository(store, wanted.origin, wanted.name)
     if known is None:
-        check_name(store, one.origin, one.name)
-        name = one.name or one.origin.name
-        yield Action("add", name, one.origin.url, new_name=one.name or "")
-        new = Repository(name, one.origin.url, "")
-        for change in survey(new, Head(), settings, one.rules):
+        check_name(store, wanted.origin, wanted.name)
+        name = wanted.name or wanted.origin.name
+        yield Action("add", name, wanted.origin.url, new_name=wanted.name or "")
+        new = Repository(name, wanted.origin.url, "")
+        for change in survey(new, Head(), settings, wanted.rules):
             if change.ref:
                 yield _index(new, change)
         return
-    if one.name and known.name != one.name:
-        if read_repository(store, one.name):
-            raise UsageError(f"it is indexed as '{known.name}', and another repository is called '{one.name}' already")
-        yield Action("rename", known.name, known.origin, new_name=one.name)
-    shown = replace(known, name=one.name or known.name)
-    leaving = {ref for ref in indexed_refs(head, known.name) if prune and not is_named(one.rules, ref)}
-    for change in survey(known, head, settings, one.rules):
+    if wanted.name and known.name != wanted.name:
+        if read_repository(store, wanted.name):
+            raise UsageError(f"it is indexed as '{known.name}', but another repository is called '{wanted.name}'")
+        yield Action("rename", known.name, known.origin, new_name=wanted.name)
+    shown = replace(known, name=wanted.name or known.name)
+    leaving = {ref for ref in indexed_refs(head, known.name) if prune and not is_named(wanted.rules, ref)}
+    for change in survey(known, head, settings, wanted.rules):
         if change.ref not in leaving:
             yield _index(shown, change)
     for ref in sorted(leaving, key=lambda ref: ref.key):
@@ -179,8 +174,8 @@ def _index(repository: Repository, change: ChangedVersion) -> Action:
 
 
 def _removals(catalog: Sequence[Repository], wanted: Mapping[str, WantedRepository]) -> list[Action]:
-    named = set(wanted)
-    return [Action("remove", one.name, one.origin) for one in catalog if _identity(one) not in named]
+    unnamed = (repository for repository in catalog if _identity(repository) not in wanted)
+    return [Action("remove", repository.name, repository.origin) for repository in unnamed]
 
 
 def _identity(repository: Repository) -> str:
@@ -188,7 +183,7 @@ def _identity(repository: Repository) -> str:
 
 
 def submit_action(store: DocumentStore, action: Action) -> Job:
-    """Ask for one step of a plan and return its job; a "rename" is none (``renaming.py``)."""
+    """Submit one step of a plan and return its job; not for "rename" (``ingest/run/rename.py``)."""
     origin = parse_origin(action.origin)
     ref = Ref.of_key(action.ref) if action.ref else None
     if action.action == "remove":

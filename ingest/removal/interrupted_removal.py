@@ -1,8 +1,8 @@
-"""Removals that are under way, each a note in the catalog: whatever ends a removal half-way, the next run finishes it.
+"""Removals in progress, each a note in the catalog, so that the next run finishes an interrupted removal.
 
-The note is written before anything is removed and deleted after everything is. A name is free for another repository
-only when no grant of the one before is left: the record goes last. Each step goes by the repository's id, so a process
-that wakes up late does nothing to a repository that has taken the name since.
+The note is written before anything is removed and deleted after everything is. The repository's record is deleted last:
+a name is free for another repository only when no grant of the old repository is left. Each step checks the
+repository's id, so a process that wakes up late does nothing to a new repository of the same name.
 """
 
 from contextlib import suppress
@@ -28,15 +28,15 @@ from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.transactions import forget
 
 REMOVAL_PREFIX = "removal:"
-# Which mirrors no repository has any more, for the machines that hold one.
+# Notes of mirrors without a repository, for the machines that hold one.
 LEFT_MIRROR_PREFIX = "left-mirror:"
-# A machine that did no work for so long keeps its mirror of a repository that was removed.
+# A machine that did no work for this long keeps its mirror of a removed repository.
 LEFT_MIRROR_DAYS = 90
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The removal of one repository under one of its names; ``origin`` is "" where the catalog did not know it."""
+    """The removal of one repository under one of its names; ``origin`` is "" if the catalog did not know it."""
 
     name: str
     repo_id: str
@@ -44,7 +44,7 @@ class Removal:
 
     @property
     def key(self) -> str:
-        """The document key; neither an id nor a name holds a colon."""
+        """The document key; neither an id nor a name contains a colon."""
         return f"{REMOVAL_PREFIX}{self.repo_id}:{self.name}"
 
     @property
@@ -54,14 +54,14 @@ class Removal:
 
 
 def repair(store: Store, settings: SettingsModel) -> None:
-    """Put right what interrupted commands, other machines or an older version left: each run and each worker does."""
+    """Repair what interrupted commands, other machines or older versions left; each run and worker calls it."""
     bind_index(store)
     finish_removals(store, settings)
     remove_left_mirrors(store, settings)
 
 
 def finish_removals(store: Store, settings: SettingsModel) -> list[str]:
-    """Finish the removals that were interrupted, and return the names that are free again."""
+    """Finish interrupted removals, and return the names that are free again."""
     removals = [document.decode(Removal) for document in store.list_documents(REMOVAL_PREFIX)]
     for removal in removals:
         _carry_out(removal, store, settings)
@@ -69,13 +69,13 @@ def finish_removals(store: Store, settings: SettingsModel) -> list[str]:
 
 
 def begin_removal(removal: Removal, store: Store, settings: SettingsModel) -> None:
-    """Note that a repository goes, so that it goes whatever happens from here on, and remove it."""
+    """Note the removal of a repository, so that a later run finishes it if this one can't, and remove it."""
     put_document(store, removal.key, asdict(removal))
     _carry_out(removal, store, settings)
 
 
 def _carry_out(removal: Removal, store: Store, settings: SettingsModel) -> None:
-    """Remove a repository that is noted; two processes may do it at the same time."""
+    """Remove a noted repository; two processes may do so at the same time."""
     drop_noted(store, lambda head: _timelines(head, removal), lambda head: _forgotten(head, removal))
     finish_chores(store, settings.indexing.grace_seconds)
     if not _has_other_name(removal, store):
@@ -100,15 +100,14 @@ def _forgotten(head: Head, removal: Removal) -> Head:
 
 
 def _has_other_name(removal: Removal, store: DocumentStore) -> bool:
-    """Return whether the repository lives on under another name, as after it was renamed."""
-    others = (one for one in list_repositories(store) if one.name != removal.name)
-    return any(one.id == removal.repo_id for one in others)
+    others = (other for other in list_repositories(store) if other.name != removal.name)
+    return any(other.id == removal.repo_id for other in others)
 
 
 def _remove_mirror(removal: Removal, store: DocumentStore, settings: SettingsModel) -> None:
-    """Delete this machine's mirror, and note for others that theirs may go, unless the place has another name here."""
+    """Delete this machine's mirror, and let other machines delete theirs, unless another name uses it."""
     folder = _mirror(removal.origin, settings)
-    others = {_mirror(one.origin, settings) for one in list_repositories(store) if one.name != removal.name}
+    others = {_mirror(other.origin, settings) for other in list_repositories(store) if other.name != removal.name}
     if folder is None or folder in others:
         return
     if settings.store != "embedded":
@@ -118,11 +117,11 @@ def _remove_mirror(removal: Removal, store: DocumentStore, settings: SettingsMod
 
 
 def remove_left_mirrors(store: DocumentStore, settings: SettingsModel) -> list[str]:
-    """Delete this machine's mirrors of repositories that were removed, unless one is in use, and return their names."""
+    """Delete this machine's mirrors of removed repositories that are not in use, and return their names."""
     notes = store.list_documents(LEFT_MIRROR_PREFIX)
     if not notes:
         return []
-    wanted = {_mirror(one.origin, settings) for one in list_repositories(store)}
+    wanted = {_mirror(repository.origin, settings) for repository in list_repositories(store)}
     over = (datetime.now(UTC) - timedelta(days=LEFT_MIRROR_DAYS)).isoformat(timespec="seconds")
     removed = []
     for note in notes:
@@ -135,7 +134,7 @@ def remove_left_mirrors(store: DocumentStore, settings: SettingsModel) -> list[s
 
 
 def _mirror(origin: str, settings: SettingsModel) -> Path | None:
-    """Return where the mirror of an origin lies; None where the record says nothing that could have one."""
+    """Return the mirror's folder of an origin, None if the recorded origin can't have a mirror."""
     with suppress(CodequarryError):
         return mirror_folder(origin_of_record(origin), settings.home)
     return None

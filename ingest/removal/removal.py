@@ -1,4 +1,4 @@
-"""Removing a repository with its rows, its records, vectors that no one else uses and its mirror; or one version."""
+"""Removes a repository with its rows, records, unshared vectors and mirror, or one of its versions."""
 
 from codequarry.ingest.removal.interrupted_removal import Removal, begin_removal, finish_removals
 from codequarry.ingest.transaction.chores import finish_chores
@@ -13,10 +13,9 @@ from codequarry.shared.versions.refs import Ref
 
 
 def remove_repository(name: str, store: Store, settings: SettingsModel, repo_id: str = "") -> None:
-    """Remove a repository, with ``repo_id`` only if it is still that one; NotIndexed names those there are.
+    """Remove a repository; with ``repo_id`` only if its id is the same. NotIndexed names the indexed repositories.
 
-    A run that is indexing it finds its lease gone and stops; one that begins after the write to the head document
-    indexes it anew. What a crash in between leaves, the next run removes.
+    A run that is indexing it stops; a later run indexes it again. The next run finishes an interrupted removal.
     """
     bind_index(store)
     if name in finish_removals(store, settings) and read_repository(store, name) is None:
@@ -30,9 +29,9 @@ def remove_repository(name: str, store: Store, settings: SettingsModel, repo_id:
 
 
 def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -> Ref:
-    """Drop one version of a repository, and return it in full; NotIndexed names those there are.
+    """Drop one version of a repository, and return its full name; NotIndexed names the indexed versions.
 
-    The default branch goes only with its repository.
+    Raises UsageError for the default branch, and AmbiguousCommit if an abbreviated commit fits several.
     """
     repository = read_repository(store, name)
     head = read_head(store)
@@ -41,19 +40,20 @@ def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -
     if (ref.kind, ref.value) == ("branch", default_branch(head, repository)):
         raise UsageError(
             f"{ref.value} is the default branch of {name}: remove the repository, or make another branch the default "
-            "one with codequarry index --branch B --default"
+            "with codequarry index --branch B --default"
         )
-    indexed = [Ref.of_key(key) for key in sorted({head.timelines[one].ref for one in head.of_repo(name)} - {""})]
-    meant = [one for one in indexed if one == ref or _begins(one, ref)]
+    keys = {head.timelines[timeline].ref for timeline in head.of_repo(name)} - {""}
+    indexed = [Ref.of_key(key) for key in sorted(keys)]
+    meant = [version for version in indexed if version == ref or _abbreviates(version, ref)]
     if len(meant) > 1:
-        raise AmbiguousCommit(ref.value, [one.value for one in meant])
+        raise AmbiguousCommit(ref.value, [version.value for version in meant])
     if not meant:
-        there = ", ".join(one.name for one in indexed) or "none besides its default branch"
+        there = ", ".join(version.name for version in indexed) or "none besides its default branch"
         raise NotIndexed(f"{name} has no indexed {ref.kind} {ref.value}; its versions are {there}")
     drop_version(store, name, meant[0])
     finish_chores(store, settings.indexing.grace_seconds)
     return meant[0]
 
 
-def _begins(indexed: Ref, asked: Ref) -> bool:
+def _abbreviates(indexed: Ref, asked: Ref) -> bool:
     return (indexed.kind, asked.kind) == ("commit", "commit") and indexed.value.startswith(asked.value)

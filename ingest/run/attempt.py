@@ -1,4 +1,4 @@
-"""One try at a commit: passed over if it failed before, and noted if it fails by its own fault."""
+"""One attempt to index a commit: skipped if the commit failed before, and noted if a limit ends it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from codequarry.shared.repositories.naming import find_repository
 
 @dataclass(slots=True)
 class Attempt:
-    """A try at a version of a repository; what the commit is becomes known when it is fetched."""
+    """An attempt to index a version of a repository; the commit is known once it is fetched."""
 
     request: IndexRequest
     wanted: Wanted
@@ -24,13 +24,13 @@ class Attempt:
 
     @classmethod
     def of(cls, request: IndexRequest, wanted: Wanted, workshop: Workshop) -> Self:
-        """Begin with the commit that somebody told of: the fetch itself may reach a limit."""
+        """Begin with the commit that the request names: the fetch itself may reach a limit."""
         attempt = cls(request, wanted, workshop, wanted.key, request.commit)
         attempt._check()
         return attempt
 
     def found(self, key: str, commit: str) -> None:
-        """Take note of what was fetched; FailedBefore if it need not be read."""
+        """Record the fetched commit; raise FailedBefore if it failed before under the same settings."""
         self.key, self.commit = key, commit
         self._check()
 
@@ -43,7 +43,7 @@ class Attempt:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Note that the commit can't be indexed, if a limit of the settings ends the block."""
+        """Note that the commit can't be indexed if a limit of the settings ends the block."""
         try:
             yield
         except FailedBefore:

@@ -1,4 +1,4 @@
-"""What a run would take, found without embedding the repository or writing to the store."""
+"""Estimates of a run's cost, made without embedding the repository or writing to the store."""
 
 import time
 from collections import Counter, defaultdict
@@ -30,24 +30,23 @@ from codequarry.shared.processors import processor_count
 from codequarry.shared.repositories.model_permission import check_model_place
 from codequarry.shared.versions.snapshots import snapshot_at
 
-# So many files are all read; of more, a sample spread evenly over the sizes. Of 31,000 files in thirty repositories it
-# told chunks and tokens to within 10 %.
+# Up to this many files are all read; larger sets are sampled evenly over the sizes. For 31,000 files in thirty
+# repositories the estimate of chunks and tokens was within 10 %.
 SAMPLE_FILES = 1000
 LARGEST_SHOWN = 10
 FOLDERS_SHOWN = 10
-# Texts that are really embedded to find the model's speed.
+# Texts that are embedded to measure the model's speed.
 TIMED_TEXTS = 200
-# What a row takes beside its vector, in seconds of one processor; on OpenSearch that is the node's, if it is on this
-# machine.
+# Processor seconds per row without its vector; for OpenSearch, of the node's processor if it is on this machine.
 SECONDS_PER_ROW = {"embedded": 0.0003, "opensearch": 0.0020}
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run would do: ``files`` are those that it would write, ``tokens`` those that it would embed.
+    """What a run would do: ``files`` counts the files that it would write, ``tokens`` the tokens that it would embed.
 
     ``cost`` needs [embedding] price_per_million_tokens. ``largest_files`` are (path, bytes, chunks),
-    ``most_skipped_folders`` (folder, files, reason). ``sampled`` is the number of files that were read for it.
+    ``most_skipped_folders`` (folder, files, reason). ``sampled`` is the number of files that were read.
     An overlay would differ from ``base_commit`` of ``base_ref`` in ``base_paths`` paths.
     """
 
@@ -70,14 +69,14 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Files that were read, each with how many it stands for, and the seconds that reading them took."""
+    """Files that were read, each with the number of files it represents, and the seconds that reading took."""
 
     files: Sequence[tuple[ReadFile, float]]
     seconds: float
 
 
 def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ignore) -> Estimate:
-    """Fetch, list and sample what a run would index; chunks and tokens come within 30 % of what it then does."""
+    """Fetch, list and sample what a run would index; chunks and tokens are within 30 % of the actual run."""
     store, settings = workshop.store, workshop.settings
     check_identity(store, workshop.embedder, settings.embedding.model)
     wanted = understand(request, settings, store)
@@ -87,7 +86,7 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ig
     watch.say("fetching")
     source = obtain(wanted, settings, store, watch.say)
     if source is None:
-        raise GitError(f"{wanted.origin.url} has {wanted.key} no more; without --dry-run it is dropped from the index")
+        raise GitError(f"{wanted.origin.url} no longer has {wanted.key}; a run without --dry-run drops it")
     watch.commit = source.commit
     watch.say("scanning")
     changed, base = _changed(request, workshop, source, watch.repo)
@@ -118,7 +117,6 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ig
 def _changed(
     request: IndexRequest, workshop: Workshop, source: FileSource, repo: str
 ) -> tuple[tuple[FileTask, ...], Base | None]:
-    """Return the files that a run would write, and what an overlay would lie on."""
     store = workshop.store
     head = read_head(store)
     if not request.full and is_published(store, head, source.target(Repository(repo, source.origin.url, ""))):
@@ -133,7 +131,7 @@ def _changed(
 
 
 def _read_sample(tasks: Sequence[FileTask], source: FileSource, workshop: Workshop, watch: Watch) -> Sample:
-    """Read the largest files and every n-th of the others by size: so the totals hardly depend on chance."""
+    """Read the largest files and every n-th of the others by size, so that the totals hardly depend on chance."""
     by_size = sorted(tasks, key=lambda task: (-task.size, task.path))
     largest, others = by_size[:LARGEST_SHOWN], by_size[LARGEST_SHOWN:]
     step = max(1.0, len(others) / SAMPLE_FILES)
@@ -146,7 +144,7 @@ def _read_sample(tasks: Sequence[FileTask], source: FileSource, workshop: Worksh
     with closing(open_readers(source.assignment(watch.repo, workshop.settings), processes)) as readers:
         started = 0.0
         for file in readers.read([*largest, *picked]):
-            # The time to start the processes is the same for any number of files: it is no part of the rate.
+            # The time to start the processes does not depend on the number of files, so it is not part of the rate.
             started = started or time.monotonic()
             files.append((file, weights[file.task.path]))
             watch.advance(1, len(file.pieces))
@@ -160,7 +158,7 @@ def _processes(workshop: Workshop) -> int:
 
 
 def _measure(sample: Sample, workshop: Workshop, files: int) -> tuple[int, int, float]:
-    """Return the tokens to embed, the chunks, and the seconds that all of it would take."""
+    """Return the tokens to embed, the chunks, and the seconds that the run would take."""
     embedder, store = workshop.embedder, workshop.store
     texts = [(piece.text, weight) for file, weight in sample.files for piece in file.pieces]
     chunks = sum(weight for _, weight in texts)
@@ -173,14 +171,14 @@ def _measure(sample: Sample, workshop: Workshop, files: int) -> tuple[int, int, 
     reading = sample.seconds * files / max(1, len(sample.files))
     storing = chunks * SECONDS_PER_ROW.get(store.name, SECONDS_PER_ROW["embedded"])
     processors = max(1, min(processor_count(), _processes(workshop) + 1))
-    # Reading is measured with all processors at work; what the run's own process computes competes with it, what it
-    # waits for (a server) does not.
+    # Reading is measured with all processors busy. Computation in the run's own process competes with it; waiting for
+    # a server does not.
     seconds = max(reading + (working * tokens + storing) / processors, waiting * tokens + storing)
     return round(tokens), round(chunks), seconds
 
 
 def seconds_per_token(texts: Sequence[str], embedder: Embedder) -> tuple[float, float]:
-    """Return what embedding a token takes, by the clock and in seconds of one processor of this process."""
+    """Return the seconds that embedding a token takes: elapsed, and processor time of this process."""
     if not texts:
         return 0.0, 0.0
     embedder.embed_documents(texts[:1])  # loads the model
@@ -210,7 +208,7 @@ def _most_skipped(changed: Sequence[FileTask]) -> tuple[tuple[str, int, str], ..
 
 
 def _folder(path: str) -> str:
-    """Return the folder of a skipped file: the whole vendored one, else the one it lies in."""
+    """Return the outermost vendored folder of a skipped file, else its own folder."""
     folders = path.split("/")[:-1]
     vendored = next((depth for depth, name in enumerate(folders) if name.lower() in VENDORED_FOLDERS), len(folders))
     return "/".join(folders[: vendored + 1]) or "."

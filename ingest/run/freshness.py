@@ -1,4 +1,4 @@
-"""What a fetch has seen of the versions of a repository, written down for every answer's freshness."""
+"""Records what a fetch saw of a repository's versions; answers report their freshness from it."""
 
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -18,9 +18,9 @@ from codequarry.shared.versions.head import Head
 
 
 def note_fetch(run: Run) -> None:
-    """Write the newest commit of what was fetched, and of the other versions that the origin was asked for.
+    """Write the newest commit of the fetched version, and of the other versions that the origin was asked for.
 
-    Of two first imports at once only one gets the default branch: they may write this once they hold its lease.
+    A first import may call this only once it holds the lease: of two at once only one gets the default branch.
     """
     store = run.workshop.store
     if not run.source.key:
@@ -29,9 +29,9 @@ def note_fetch(run: Run) -> None:
 
 
 def observe_published(run: Run) -> None:
-    """Record how long the commit that a run has just published took since it was seen first."""
+    """Record the time from the first sight of a commit to its publication by this run."""
     seen_at = [run.request.seen_at] if run.request.seen_at else []
-    with suppress(StoreError):  # the run has published; what can't be read now is only not counted
+    with suppress(StoreError):  # the run has published; only the measurement is lost
         known = read_ref_head(run.workshop.store, run.repository.name, run.source.key, run.repository.id)
         if known and known.commit == run.source.commit and known.seen_at:
             seen_at.append(known.seen_at)
@@ -42,7 +42,7 @@ def observe_published(run: Run) -> None:
 
 def _note_seen(store: DocumentStore, repository: Repository, source: FileSource) -> None:
     head, repo, repo_id = read_head(store), repository.name, repository.id
-    # Until another branch is published as the default one, it tells nothing of the one that is.
+    # A new default branch says nothing about the published one until it is published itself.
     if source.key or head.default_branch(repo) in ("", source.ref.value):
         published = _published_commit(head, repo, source.key)
         behind = count_behind(source.mirror, source.commit, published)
@@ -53,7 +53,7 @@ def _note_seen(store: DocumentStore, repository: Repository, source: FileSource)
         if tip is None or (known and known.commit == tip):
             continue
         published = _published_commit(head, repo, ref.key)
-        # How far it is is known once it was fetched.
+        # The distance is known only after a fetch.
         behind = 0 if tip == published else None
         save_ref_head(store, RefHead(repo, ref.key, tip, now(), published, behind, repo_id=repo_id))
 

@@ -1,4 +1,4 @@
-"""One version of one repository from what is published to its newest commit, told as one plain function."""
+"""The pipeline of one run: brings one version of a repository from its published commit to its newest."""
 
 import time
 from collections.abc import Iterator
@@ -23,13 +23,7 @@ from codequarry.ingest.request.index_request import (
 )
 from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.request.repository_entry import MirrorSeen, RemovedMeanwhile, retract_entry, retract_identity
-from codequarry.ingest.request.wanted_version import (
-    Overtaken,
-    Wanted,
-    check_overtaken,
-    lacks_default,
-    understand,
-)
+from codequarry.ingest.request.wanted_version import Overtaken, Wanted, check_overtaken, lacks_default, understand
 from codequarry.ingest.run.attempt import Attempt
 from codequarry.ingest.run.freshness import note_fetch
 from codequarry.ingest.run.mirror_entry import note_entry
@@ -53,16 +47,16 @@ from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.transactions import TransactionRecord
 
-# Every turn but the first begins because another run was faster.
+# Every turn after the first begins because another run was faster.
 MOST_TURNS = 3
 
 __all__ = ["IndexReport", "IndexRequest", "Workshop", "index_repository"]
 
 
 def index_repository(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ignore) -> IndexReport:
-    """Bring the index to the newest commit of a version of a repository, and say what that took.
+    """Bring the index to the newest commit of a version of a repository, and report what was done.
 
-    Readers see either all of it or nothing. What is interrupted, in whatever way, the next call resumes or undoes.
+    Readers see either all of it or nothing. The next call resumes or undoes an interrupted run.
     """
     report = _index_in_turns(request, workshop, observe)
     return mask_others(report, workshop, lambda other: _index_in_turns(other, workshop, observe))
@@ -95,7 +89,7 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: ObserveRu
 
 
 def _has_unmasked_default(wanted: Wanted, workshop: Workshop) -> bool:
-    """Return whether the default branch is from before secrets were masked: no layer that is fits on it."""
+    """Return whether the default branch is from before secrets were masked: a masked layer can't lie on it."""
     if wanted.is_default or wanted.known is None or workshop.settings.secrets.action == "off":
         return False
     return is_unmasked(workshop.store, read_head(workshop.store), wanted.known.name, "")
@@ -131,7 +125,7 @@ def _index_source(
     run = Run(request, workshop, source, repository, note, mirror, watch, started, dropped, is_first)
     if source.rules.secrets.is_on and is_unmasked(store, read_head(store), repository.name, source.key):
         note_unmasked(store, repository.name)
-    with _left_whole(run):
+    with _clean_up_if_removed(run):
         done = _index(run, wanted)
     finish_chores(store, settings.indexing.grace_seconds)
     if not source.key:
@@ -141,8 +135,8 @@ def _index_source(
 
 
 @contextmanager
-def _left_whole(run: Run) -> Iterator[None]:
-    """Leave nothing behind of a repository that was removed."""
+def _clean_up_if_removed(run: Run) -> Iterator[None]:
+    """Remove what the run left behind if its repository is removed meanwhile."""
     store = run.workshop.store
     try:
         with run.mirror.told_of_removal():
@@ -156,7 +150,6 @@ def _left_whole(run: Run) -> Iterator[None]:
 
 
 def _index(run: Run, wanted: Wanted) -> IndexReport:
-    """Publish what was fetched, unless it is published already."""
     if not run.is_first:
         note_fetch(run)
     store, indexing = run.workshop.store, run.workshop.settings.indexing
@@ -175,7 +168,7 @@ def _index(run: Run, wanted: Wanted) -> IndexReport:
 
 
 def _check_place(wanted: Wanted, repository: Repository, head: Head) -> None:
-    """Raise if the name is another repository's by now, or another run was faster."""
+    """Raise RemovedMeanwhile if the name belongs to another repository now, Overtaken if another run was faster."""
     if head.id_of_repo(repository.name) not in (None, repository.id):
         raise RemovedMeanwhile(repository.name)
     check_overtaken(wanted, repository.name, head)
@@ -189,7 +182,7 @@ def _transact(run: Run, held: Held, placer: Placer) -> IndexReport:
     work, done, summary = transact(run, held, placer)
     clear_progress(store, name, run.source.key)
     forget_failure(store, run.repository.id, run.source.key)
-    # Of an overlay the mask alone may have changed.
+    # An overlay may differ only in its mask.
     changed = before != run.source.commit or not work.plan.is_empty or work.base is not None
     outcome = _outcome(run, summary, before, changed, work.base.record if work.base else None)
     outcome = replace(outcome, base_paths=work.base.paths, mask=len(work.base.plan.retired)) if work.base else outcome
@@ -221,8 +214,7 @@ def _outcome(run: Run, summary: Summary, previous: str, changed: bool, base: Tra
 
 
 def _drop(wanted: Wanted, workshop: Workshop, started: float) -> IndexReport:
-    """Drop a version that its origin has no more."""
-    assert wanted.known and wanted.ref, "only what is indexed can be gone"
+    assert wanted.known and wanted.ref, "only an indexed version can be gone"
     store, repo = workshop.store, wanted.known.name
     commit = _commit_of(store, repo, wanted.key)
     drop_version(store, repo, wanted.ref)

@@ -27,12 +27,7 @@ from codequarry.ingest.transaction.run_report import Run, RunWork
 from codequarry.ingest.transaction.version_removal import without_version
 from codequarry.ingest.transaction.writer import Writer, Written
 from codequarry.shared.catalog.ledger import read_head, record_transaction
-from codequarry.shared.catalog.repositories import (
-    Summary,
-    clear_progress,
-    count_tokens,
-    save_summary,
-)
+from codequarry.shared.catalog.repositories import Summary, clear_progress, count_tokens, save_summary
 from codequarry.shared.errors import (
     CodequarryError,
     Conflict,
@@ -52,17 +47,18 @@ from codequarry.shared.versions.transactions import TransactionRecord, check_hel
 
 
 class Miscounted(StoreError):
-    """The store does not hold what was written."""
+    """The store does not hold what the transaction wrote."""
 
 
-# What the next run could not do better with what is written.
+# Errors after which the next run could not use what is written.
 NOT_RESUMED = (LimitExceeded, Stopped, ModelMismatch, Miscounted, RemovedMeanwhile, HelperSilent)
 
 
 def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Summary]:
     """Write and publish one transaction."""
     store, watch = run.workshop.store, run.watch
-    with Heartbeat(store, held, run.workshop.settings.indexing.lease_seconds) as heartbeat, _left_in_order(run, held):
+    lease_seconds = run.workshop.settings.indexing.lease_seconds
+    with Heartbeat(store, held, lease_seconds) as heartbeat, _close_on_failure(run, held):
         watch.say("scanning")
         ensure_entry(run.repository, run.workshop)
         if run.is_first:
@@ -74,7 +70,7 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Su
         watch.expect(len(work.plan.changed), done=len(work.before))
         left = [task for task in work.plan.changed if task.path not in work.before]
         if held.resumed:
-            SharedImport(store, held.timeline, held.number).clear()  # of the run that was interrupted
+            SharedImport(store, held.timeline, held.number).clear()  # left by the interrupted run
         done = _read_and_write(run, held, heartbeat, left) if left else Written()
         watch.say("publishing")
         heartbeat.check()
@@ -90,7 +86,7 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Su
 
 
 def _plan(run: Run, held: Held, placer: Placer) -> RunWork:
-    """Compare the version with its own timeline; of an overlay only the paths that differ from its base."""
+    """Compare the version with its own timeline; for an overlay, only the paths that differ from its base."""
     store = run.workshop.store
     head = read_head(store)
     base = placer.base_at(head, held.base) if held.base else None
@@ -98,7 +94,7 @@ def _plan(run: Run, held: Held, placer: Placer) -> RunWork:
     state = check_held(head, held.timeline, held.holder, held.number)
     live = () if held.new else store.files(snapshot_at(head, held.timeline, state.published))
     before = {file.path: file for file in store.written_files(held.timeline, held.number)} if held.resumed else {}
-    # An interrupted run may have been asked to write other paths anew than this one.
+    # The interrupted run may have been asked to rewrite other paths than this run.
     return RunWork(make_plan(tasks, live, run.source.forced.union(before)), base, before)
 
 
@@ -113,17 +109,17 @@ def _read_and_write(run: Run, held: Held, heartbeat: Heartbeat, tasks: list[File
 
 
 @contextmanager
-def _left_in_order(run: Run, held: Held) -> Iterator[None]:
-    """Undo what was stopped or must not go on; leave all else that fails open, for the next run to resume."""
+def _close_on_failure(run: Run, held: Held) -> Iterator[None]:
+    """Undo the transaction after an error in NOT_RESUMED; after any other leave it open for the next run to resume."""
     try:
         with run.mirror.told_of_removal():
             yield
     except BaseException as error:
         lost: Conflict | LeaseHeld | None = None
-        # Best effort: whoever comes next sees from the holder's name that it is gone, or waits for the lease to end.
+        # Best effort: otherwise the next run sees that the holder is gone, or waits for the lease to expire.
         with suppress(CodequarryError):
             if held.timeline not in read_head(run.workshop.store).timelines:
-                lost = _lost(run, held)
+                lost = _why_lost(run, held)
             elif isinstance(error, NOT_RESUMED):
                 lost = _undo(run, held)
             else:
@@ -134,30 +130,30 @@ def _left_in_order(run: Run, held: Held) -> Iterator[None]:
 
 
 def _undo(run: Run, held: Held) -> LeaseHeld | None:
-    """Undo a transaction, and forget a repository of which there is nothing else; say so if another run was faster."""
+    """Undo a transaction, and a repository without anything else; return LeaseHeld if another run was faster."""
     store = run.workshop.store
     try:
         give_up(store, held)
     except Conflict:
-        return _taken(run)
+        return _lease_lost(run)
     clear_progress(store, run.repository.name, run.source.key)
     retract_entry(store, run.repository)
     retract_identity(store)
     return None
 
 
-def _lost(run: Run, held: Held) -> Conflict | LeaseHeld:
-    """Say why the timeline is gone, and have the chores delete what was written after that."""
+def _why_lost(run: Run, held: Held) -> Conflict | LeaseHeld:
+    """Return why the timeline is gone, and have the chores delete what was written since."""
     store, repo, key = run.workshop.store, run.repository.name, run.source.key
     note_purge(store, held.timeline)
     if not has_timelines(store, repo):
         return RemovedMeanwhile(repo)
     if not timelines_of(read_head(store), repo, key):
-        clear_progress(store, repo, key)  # the version was removed, and nobody is at it again
-    return _taken(run)
+        clear_progress(store, repo, key)  # the version was removed, and no other run is indexing it
+    return _lease_lost(run)
 
 
-def _taken(run: Run) -> LeaseHeld:
+def _lease_lost(run: Run) -> LeaseHeld:
     version = f"{run.source.ref.name} of '{run.repository.name}'"
     return LeaseHeld(f"{version} was removed or taken over by another process; nothing was published here, run again")
 
@@ -192,20 +188,19 @@ def _retire(run: Run, held: Held, work: RunWork) -> None:
 
 
 def _check(run: Run, held: Held, work: RunWork, done: Written) -> None:
-    """See that the store holds what was planned, and nothing old on the changed paths (rule 6)."""
+    """Raise Miscounted unless the store holds what was planned, and nothing old on the changed paths (rule 6)."""
     store, plan = run.workshop.store, work.plan
     tally = store.tally(held.timeline, held.number, plan.retired, read_head(store).aborted)
     rows = done.rows + sum(file.rows for file in work.before.values())
     if (tally.rows, tally.files, tally.retirable) == (rows, len(plan.changed), 0):
         return
     raise Miscounted(
-        f"transaction {held.number} wrote {tally.rows} rows of {tally.files} files, {rows} of {len(plan.changed)} "
-        f"were planned, {tally.retirable} old ones are left; it was undone, run again"
+        f"transaction {held.number} wrote {tally.rows} rows of {tally.files} files, {rows} of {len(plan.changed)} were "
+        f"planned, {tally.retirable} old rows are left on the changed paths; it was undone, run again"
     )
 
 
 def _summarise(run: Run, record: TransactionRecord, work: RunWork, done: Written) -> Summary:
-    """Count what readers of the version will see, an overlay's base included."""
     store = run.workshop.store
     verdicts = Counter(work.plan.kept_verdicts) + done.verdicts
     verdicts += Counter(file.verdict for file in work.before.values())
@@ -222,19 +217,19 @@ def _summarise(run: Run, record: TransactionRecord, work: RunWork, done: Written
 
 
 def _publish(run: Run, held: Held) -> None:
-    """Publish in one write; the timeline that a new one replaces goes with it, and its rows after it."""
+    """Publish in one write that also drops a replaced timeline; its rows are deleted later."""
     store, repo, key = run.workshop.store, run.repository.name, run.source.key
     replaced = current_timeline(read_head(store), repo, key) if held.new else None
     branch = "" if key else run.source.ref.value
     stale = Ref("branch", branch).key if branch else ""
 
     def choose(head: Head) -> list[int]:
-        # A default branch that was moved to other history stays searchable by commit, until retention ends.
+        # A default branch that moved to another history stays searchable by commit until retention ends.
         leaving = [replaced] if replaced is not None and (key or run.request.full) else []
         return leaving + (timelines_of(head, repo, stale) if stale else [])
 
     def change(head: Head) -> Head:
-        # A default branch may have been rebuilt on another timeline meanwhile, which readers would go on to see.
+        # Another run may have rebuilt the default branch on a timeline that readers would continue to see.
         expected = replaced if held.new else held.timeline
         if (held.new or not key) and current_timeline(head, repo, key) != expected:
             raise Conflict(f"{repo} has changed since this run began; run again")
@@ -243,7 +238,7 @@ def _publish(run: Run, held: Held) -> None:
         head = publish(head, held.timeline, held.holder, held.number, commit, branch=branch, default=default)
         if held.new and key:
             head = without_version(head, repo, key, keep=held.timeline)
-        # A branch that has become the default one has no layer of its own any more.
+        # A branch that has become the default no longer has its own layer.
         return without_version(head, repo, stale) if stale else head
 
     drop_noted(store, choose, change)

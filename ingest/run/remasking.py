@@ -1,4 +1,4 @@
-"""What a run does about the other versions of its repository when secrets were not masked before."""
+"""Masks the other versions of a repository whose secrets were not masked before."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,17 +11,14 @@ from codequarry.shared.catalog.repositories import read_repository
 from codequarry.shared.errors import CodequarryError, Interrupted, Stopped, StoreError
 from codequarry.shared.versions.refs import Ref
 
-# These end the run itself, whatever it was at.
+# These errors end the whole run.
 ENDING = (Interrupted, Stopped, StoreError)
-# A base that an overlay lay on is free once the overlay is: what the first round releases the second gives up.
+# A base is free only once its overlay is: the first round releases it, the second expires it.
 ROUNDS = 2
 
 
 def mask_others(report: IndexReport, workshop: Workshop, index: Callable[[IndexRequest], IndexReport]) -> IndexReport:
-    """Index the other versions anew whose secrets are not masked yet, and give up what is older.
-
-    A version that can't be indexed stays as it is, and is named in the report.
-    """
+    """Index versions with unmasked secrets again, and expire older commits; the report names versions that fail."""
     store = workshop.store
     repository = read_repository(store, report.repo)
     older = noted_commits(store, report.repo)
@@ -44,7 +41,7 @@ def mask_others(report: IndexReport, workshop: Workshop, index: Callable[[IndexR
 
 
 def finish_masking(workshop: Workshop, repo: str) -> bool:
-    """Give up the commits of a repository from before, delete and erase what is due, and return whether that is all."""
+    """Expire the unmasked commits of a repository, erase what is due, and return whether nothing is left."""
     store, settings = workshop.store, workshop.settings
     for _ in range(ROUNDS):
         collect_history(store, settings.retention, [repo])

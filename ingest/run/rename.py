@@ -1,7 +1,7 @@
-"""Giving a repository another name.
+"""Renames a repository.
 
-Its name is in the id of every chunk, so it is indexed anew under the new one: from the mirror, with vectors from the
-cache. Searches find it under the old name until all of it is there under the new one, and for that while under both.
+The id of every chunk contains the name, so the repository is indexed again under the new name: from the mirror, with
+vectors from the cache. Until that is complete, searches find it under the old name, or under both.
 """
 
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from codequarry.shared.versions.refs import Ref
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """What has the new name now; ``lost`` are versions that neither the origin nor this machine has any more."""
+    """What has the new name now; ``lost`` are versions that neither the origin nor this machine still has."""
 
     name: str
     versions: tuple[str, ...]
@@ -35,10 +35,9 @@ class Renamed:
 
 
 def rename_repository(old: str, new: str, workshop: Workshop, observe: ObserveRun = ignore) -> Renamed:
-    """Give a repository another name; called again it goes on where it was interrupted.
+    """Rename a repository; a second call continues where the first was interrupted.
 
-    NotIndexed where there is none of the old name, UsageError where the new one is malformed or taken. Of its history
-    the newest commits remain.
+    Only each version's newest commit remains. Raises NotIndexed for an unknown ``old``, UsageError for a bad ``new``.
     """
     store = workshop.store
     repair(store, workshop.settings)
@@ -58,27 +57,23 @@ def rename_repository(old: str, new: str, workshop: Workshop, observe: ObserveRu
             lost.append(ref.name)
     _hand_over_jobs(store, old, new)
     rename_in_grants(store, repository.id, taken)
-    # Before the old name goes: after that, nobody could call this again.
+    # Before the old name is removed: after that, this function can't be called again.
     change_poll(store, new, lambda poll: replace(poll, next_at=now()))
     remove_repository(old, store, workshop.settings, repository.id)
     return Renamed(new, tuple(kept), tuple(lost))
 
 
 def _hand_over_jobs(store: DocumentStore, old: str, new: str) -> None:
-    """Ask under the new name for what was asked for under the old one: somebody may have pushed meanwhile.
-
-    The new jobs are written before the old ones are cancelled, so that a kill in between loses none. Those that came
-    in between are asked for once more; what waits already is joined.
-    """
+    """Submit the unfinished jobs of the old name under the new name: there may have been a push meanwhile."""
+    # Written before the old jobs are cancelled, so that a crash loses none; a job that waits already is joined.
     for job in list_jobs(store, UNFINISHED):
         if job.repo == old and job.kind == "index":
-            submit(store, _wish_of(job, new))
+            submit(store, _request_of(job, new))
     for job in cancel_jobs_of(store, old):
-        submit(store, _wish_of(job, new))
+        submit(store, _request_of(job, new))
 
 
-def _wish_of(job: Job, repo: str) -> JobRequest:
-    """Return the request that a job was made for, for a repository that is called ``repo`` by now."""
+def _request_of(job: Job, repo: str) -> JobRequest:
     return JobRequest(
         repo,
         job.origin,
@@ -99,9 +94,9 @@ def _wish_of(job: Job, repo: str) -> JobRequest:
 
 def _take(store: DocumentStore, repository: Repository, new: str) -> Repository:
     if not NAME.fullmatch(new):
-        raise UsageError(f"'{new}' is no name for a repository: letters, digits, '.', '_' and '-', 100 at most")
+        raise UsageError(f"'{new}' is not a valid repository name: use at most 100 letters, digits, '.', '_' and '-'")
     if new == repository.name:
-        raise UsageError(f"'{new}' is its name already")
+        raise UsageError(f"'{new}' is already its name")
     renamed = replace(repository, name=new, head_commit="", fetched_at="", tokens_embedded=0)
     if claim_repository(store, renamed):
         bind_pending(store, renamed)
@@ -113,8 +108,8 @@ def _take(store: DocumentStore, repository: Repository, new: str) -> Repository:
 
 
 def _versions(head: Head, repo: str) -> list[Ref | None]:
-    """Return the versions that can be indexed anew, the default branch first."""
     if repo not in head.defaults:
         return []
-    keys = sorted({head.timelines[one].ref for one in head.of_repo(repo) if not head.timelines[one].gone} - {""})
+    states = (head.timelines[timeline] for timeline in head.of_repo(repo))
+    keys = sorted({state.ref for state in states if not state.gone} - {""})
     return [None, *(ref for ref in map(Ref.of_key, keys) if not is_gone(ref))]

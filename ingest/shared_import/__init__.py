@@ -1,1 +1,1 @@
-"""One big import by several processes: its batches lie in the catalog, and whoever is free takes one."""
+"""One large import by several processes: its batches lie in the catalog, and free processes claim them."""

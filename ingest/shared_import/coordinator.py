@@ -1,4 +1,4 @@
-"""The side of the run that planned: it offers its batches, works on them like everybody, and waits for the last one."""
+"""The coordinating run of a shared import: offers the batches, writes batches itself, and waits for the last."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -15,23 +15,20 @@ from codequarry.ingest.transaction.run_report import Run
 from codequarry.ingest.transaction.writer import Writer, Written
 from codequarry.shared.errors import Conflict, QueueUnavailable
 
-# More do not help: the store is then what takes the time.
+# With more helpers the store is the bottleneck.
 MOST_HELPERS = 32
-# So often help is called again: messages may be lost, and processes come free.
+# How often helpers are called again: messages may be lost, and processes become free.
 CALL_SECONDS = 10.0
-# How often the others are looked at while nothing is left to take.
+# How often the claims of helpers are read while no batch is left to claim.
 LOOK_SECONDS = 0.2
 
 
 class HelperSilent(Conflict):
-    """Somebody who takes part shows no sign of life, and may yet write."""
+    """A helper shows no sign of life, and may still write."""
 
 
 def is_shared(run: Run, tasks: Sequence[FileTask]) -> bool:
-    """Tell whether others are to take part in writing these files.
-
-    Not where a limit counts what one process has written, nor for a working tree, whose files are on one machine.
-    """
+    """Return whether helpers take part: not if a limit counts one process's writes, nor for a (local) working tree."""
     request, workshop = run.request, run.workshop
     limited = request.max_chunks is not None or request.max_tokens is not None
     alone = workshop.call_helpers is None or limited or run.source.entries is not None
@@ -39,7 +36,7 @@ def is_shared(run: Run, tasks: Sequence[FileTask]) -> bool:
 
 
 def write_shared(run: Run, held: Held, heartbeat: Heartbeat, tasks: Sequence[FileTask], readers: Readers) -> Written:
-    """Write every file together with whoever takes part; errors as of ``Writer.write``."""
+    """Write every file together with helpers; raises what ``Writer.write`` raises, and HelperSilent."""
     batches = list(cut(tasks, run.workshop.settings.indexing.batch_files))
     share = SharedImport(run.workshop.store, held.timeline, held.number)
     rules = run.source.assignment(run.repository.name, run.workshop.settings).rules
@@ -51,8 +48,6 @@ def write_shared(run: Run, held: Held, heartbeat: Heartbeat, tasks: Sequence[Fil
 
 
 class _Coordinator:
-    """One import that is shared."""
-
     def __init__(
         self, run: Run, held: Held, heartbeat: Heartbeat, share: SharedImport, batches: Sequence[Sequence[FileTask]]
     ) -> None:
@@ -66,20 +61,19 @@ class _Coordinator:
         reading = ReadingAhead(readers)
         while True:
             reading.work(self._claim, self._finish)
-            claims = self._look()
+            claims = self._read_claims()
             if len(self._counted) == len(self._batches):
                 return _total(claims)
             if not self._free(claims) and not self._take_over(claims):
                 time.sleep(LOOK_SECONDS)
-                # Whoever observes may have something more urgent to do, or to end.
+                # The observer may run a more urgent job here, or stop this run.
                 self._run.watch.advance(0, 0)
                 self._heartbeat.check()
 
     def _claim(self) -> tuple[int, Sequence[FileTask]] | None:
-        """Take the first batch that nobody has, and see that there are others for the next ones."""
-        free = self._free(self._look())
-        self._call(len(free) - 1)
-        at = next((one for one in free if self._share.take(one, self._held.holder)), None)
+        free = self._free(self._read_claims())
+        self._call_helpers(len(free) - 1)
+        at = next((number for number in free if self._share.take(number, self._held.holder)), None)
         return None if at is None else (at, self._batches[at])
 
     def _finish(self, at: int, files: list[ReadFile]) -> None:
@@ -91,8 +85,8 @@ class _Coordinator:
     def _free(self, claims: dict[int, Claim]) -> list[int]:
         return [at for at in range(len(self._batches)) if at not in claims or claims[at].is_free]
 
-    def _look(self) -> dict[int, Claim]:
-        """Return the claims, after adding what others have written to the progress."""
+    def _read_claims(self) -> dict[int, Claim]:
+        """Return the claims, after adding what helpers have written to the progress."""
         claims = self._share.claims()
         for at, claim in claims.items():
             if claim.written and at not in self._counted:
@@ -100,7 +94,7 @@ class _Coordinator:
                 self._run.watch.advance(claim.written.files, claim.written.chunks)
         return claims
 
-    def _call(self, most: int) -> None:
+    def _call_helpers(self, most: int) -> None:
         call = self._run.workshop.call_helpers
         if call is None or most < 1 or time.monotonic() - self._called < CALL_SECONDS:
             return
@@ -109,9 +103,9 @@ class _Coordinator:
             call(self._held.timeline, self._held.number, min(most, MOST_HELPERS))
 
     def _take_over(self, claims: dict[int, Claim]) -> bool:
-        """Free the batches of claimants that are known to be gone, and tell whether there were any.
+        """Free the batches of claimants that are known to be gone, and return whether there were any.
 
-        HelperSilent where one shows no life by our own clock and may still wake up: its number is given up (rule 7).
+        Raises HelperSilent if a claimant is silent by our own clock: it may wake up, so the number is aborted (rule 7).
         """
         found = False
         now = time.monotonic()
@@ -138,23 +132,23 @@ def _total(claims: dict[int, Claim]) -> Written:
     return total
 
 
-# The mean over the 7,500 files of 8 public repositories; there half of the time goes by files, half by their bytes.
+# The mean of 7,500 files in 8 public repositories, where half of the time depends on files, half on their bytes.
 USUAL_BYTES = 5_500
-# A batch ends with the files of the settings or so many bytes: all take about as long, so nobody is waited for.
+# A batch ends at the configured number of files or at this many bytes, so that all batches take about as long.
 BATCH_BYTES = 4_000_000
-# At the end small batches, so that all who take part end at about the same time: the last fifth, in quarters.
+# The last fifth is cut into batches of a quarter, so that all processes end at about the same time.
 LAST_SHARE = 5
 LAST_PARTS = 4
 
 
 def is_large(tasks: Sequence[FileTask], share_files: int) -> bool:
-    """Tell whether the files that are read take as long as more than ``share_files`` of the usual size."""
+    """Return whether reading the files takes as long as more than ``share_files`` files of the usual size."""
     read = [task.size for task in tasks if task.skip is None]
     return len(read) / 2 + sum(read) / USUAL_BYTES / 2 > share_files
 
 
 def cut(tasks: Sequence[FileTask], most_files: int) -> Iterator[list[FileTask]]:
-    """Yield the batches, in order."""
+    """Yield the batches in order."""
     last = len(tasks) - len(tasks) // LAST_SHARE
     batch: list[FileTask] = []
     size = 0

@@ -1,4 +1,4 @@
-"""The side of whoever takes part in somebody's import: a few batches a turn, and the answer whether there are more."""
+"""A helper in another process's import: writes a few batches per turn."""
 
 import random
 import threading
@@ -27,7 +27,7 @@ from codequarry.shared.versions.head import Place
 
 
 class Beat:
-    """A thread that shows every few ``seconds`` that a claimant lives, for as long as one batch may take."""
+    """A thread that beats every few ``seconds`` for a claimant, for no longer than one batch may take."""
 
     def __init__(self, share: SharedImport, claimant: str, seconds: float) -> None:
         self._share, self._claimant, self._seconds = share, claimant, seconds
@@ -46,19 +46,19 @@ class Beat:
 
     @property
     def held(self) -> tuple[int, ...]:
-        """The batches that were taken and are not done."""
+        """The batches that are claimed and not finished."""
         return self._held
 
     def hold(self, at: int) -> None:
-        """Begin to show it for a batch."""
+        """Begin to beat for a batch."""
         if not self._held:
             self._until = time.monotonic() + BATCH_SECONDS
         self._held = (*self._held, at)
 
     def drop(self, at: int) -> None:
-        """End it for a batch that is done: from now on the next one may take as long."""
+        """Stop beating for a finished batch, and give the next batch its full time."""
         self._until = time.monotonic() + BATCH_SECONDS
-        self._held = tuple(one for one in self._held if one != at)
+        self._held = tuple(held for held in self._held if held != at)
 
     def _run(self) -> None:
         while not self._ended.wait(self._seconds):
@@ -66,30 +66,30 @@ class Beat:
                 try:
                     self._share.beat(at, self._claimant)
                 except (Conflict, StoreError):
-                    continue  # it is done or was taken over, which its own thread will see; the store may come back
+                    continue  # done or taken over, which its own thread will notice; the store may come back
 
 
-# No further batch is begun later than this in a turn, so that a more urgent message overtakes between two turns.
+# No batch is begun later than this in a turn, so that a more urgent message overtakes between two turns.
 TURN_SECONDS = 5.0
-# What was opened for an import is kept for so long between two turns: another process may have got the message.
+# How long an import stays open between two turns: another process may have got the message for the next turn.
 IDLE_SECONDS = 10.0
 
 
 class Helper:
-    """Takes part in imports of others, and keeps open between two turns what reads for one of them.
+    """Takes part in imports of other processes, and keeps one of them open between two turns.
 
-    Owned by one process that calls it from one thread; a thread of its own closes what was not used for a while.
+    Owned by one process that calls it from one thread; a timer thread closes what was not used for a while.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._desk: _Desk | None = None
+        self._open_import: _OpenImport | None = None
         self._idle: threading.Timer | None = None
 
     def take_part(self, timeline: int, number: int, workshop: Workshop, observe: ObserveRun) -> bool:
-        """Write batches of a transaction that another process holds, and tell whether there are more.
+        """Write batches of a transaction that another process holds, and return whether there are more.
 
-        LeaseHeld where that process has lost it; what else fails gives the batches in hand back and is raised.
+        Raises LeaseHeld if that process has lost it. Any other error frees the claimed batches and is raised.
         """
         with self._lock:
             if self._idle:
@@ -98,56 +98,56 @@ class Helper:
             try:
                 more = self._take_turn(timeline, number, workshop, observe)
             finally:
-                # A message about an import that is over says nothing of the one that this process is at.
-                if not more and self._desk and self._desk.place == (timeline, number):
-                    self._leave()
-                if self._desk:
-                    self._await_next_turn(self._desk)
+                # A message about a finished import says nothing about the import that is open here.
+                if not more and self._open_import and self._open_import.place == (timeline, number):
+                    self._close_import()
+                if self._open_import:
+                    self._await_next_turn(self._open_import)
             return more
 
     def close(self) -> None:
-        """Give back what is open."""
+        """Close what is open."""
         with self._lock:
             if self._idle:
                 self._idle.cancel()
-            self._leave()
+            self._close_import()
 
     def _take_turn(self, timeline: int, number: int, workshop: Workshop, observe: ObserveRun) -> bool:
         share = SharedImport(workshop.store, timeline, number)
         plan = share.plan()
         if plan is None:
             return False
-        # Not started: the lease is another one's to keep alive, and only looked at here before each write (rule 2).
+        # Not started: the other process keeps its lease alive; here it is only checked before each write (rule 2).
         held = Held(timeline, number, plan.holder, new=False)
         heartbeat = Heartbeat(workshop.store, held, workshop.settings.indexing.lease_seconds)
         heartbeat.check()
         check_model_place(workshop.settings, plan.rules.repo, plan.origin, workshop.embedder)
-        if self._desk is None or not self._desk.is_for(held, plan, workshop):
+        if self._open_import is None or not self._open_import.is_for(held, plan, workshop):
             if not _free(share, plan):
                 return False
-            self._leave()
-            # Before anything is claimed: a clone may take long, and nobody is to wait for it.
-            self._desk = _Desk(held, plan, workshop)
-        return self._desk.take_turn(share, heartbeat, workshop, observe)
+            self._close_import()
+            # Before any claim: a clone may take long, and the coordinator should not wait for it.
+            self._open_import = _OpenImport(held, plan, workshop)
+        return self._open_import.take_turn(share, heartbeat, workshop, observe)
 
-    def _await_next_turn(self, desk: "_Desk") -> None:
+    def _await_next_turn(self, desk: "_OpenImport") -> None:
         def close() -> None:
             with self._lock:
-                if self._desk is desk and self._idle is timer:
-                    self._leave()
+                if self._open_import is desk and self._idle is timer:
+                    self._close_import()
 
         self._idle = timer = threading.Timer(IDLE_SECONDS, close)
         timer.daemon = True
         timer.start()
 
-    def _leave(self) -> None:
-        desk, self._desk = self._desk, None
+    def _close_import(self) -> None:
+        desk, self._open_import = self._open_import, None
         if desk:
             desk.close()
 
 
-class _Desk:
-    """What a helper keeps open for one import: the mirror, which nobody removes meanwhile, and what reads it."""
+class _OpenImport:
+    """What a helper keeps open for one import: its mirror, protected from removal, and the reading processes."""
 
     def __init__(self, held: Held, plan: SharedPlan, workshop: Workshop) -> None:
         self._held, self._plan, self._store = held, plan, workshop.store
@@ -167,23 +167,20 @@ class _Desk:
 
     @property
     def place(self) -> Place:
-        """The import: its timeline and its number."""
+        """The timeline and the number of the import."""
         return self._held.timeline, self._held.number
 
     def is_for(self, held: Held, plan: SharedPlan, workshop: Workshop) -> bool:
-        """Tell whether this is what an import needs: the index may have moved, and another run gone on with it."""
+        """Return whether this is open for an import: the index may have moved, or another run taken over."""
         return (self._held, self._plan) == (held, plan) and self._store is workshop.store
 
     def close(self) -> None:
-        """End the processes and let the mirror go."""
+        """End the reading processes and release the mirror."""
         self._open.close()
         retire_holder(self._name)
 
     def take_turn(self, share: SharedImport, heartbeat: Heartbeat, workshop: Workshop, observe: ObserveRun) -> bool:
-        """Write batches until the turn is over or none is free, and tell whether there may be more.
-
-        What fails gives those in hand back.
-        """
+        """Write batches until the turn is over or none is free, and return whether there may be more."""
         until: float | None = None
         more = True
         watch = Watch(self._store, observe, self._plan.rules.repo, saves=False)
@@ -193,7 +190,7 @@ class _Desk:
             nonlocal until, more
             if until is not None and time.monotonic() >= until:
                 return None
-            at = self._take_one(share, beat)
+            at = self._claim_one(share, beat)
             if at is None:
                 more = False
                 return None
@@ -208,34 +205,33 @@ class _Desk:
             beat.drop(at)
 
         seconds = workshop.settings.indexing.lease_seconds / BEATS_PER_LEASE
-        with Beat(share, self._name, seconds) as beat, self._given_back(share, beat):
+        with Beat(share, self._name, seconds) as beat, self._freed_on_failure(share, beat):
             self._reading.work(claim, finish)
         return more
 
-    def _take_one(self, share: SharedImport, beat: Beat) -> int | None:
-        """Claim any free batch, shown to be worked on: not all the same one, since many come at once."""
+    def _claim_one(self, share: SharedImport, beat: Beat) -> int | None:
+        """Claim a random free batch and beat for it: random, since many helpers come at once."""
         free = _free(share, self._plan)
         random.shuffle(free)
-        at = next((one for one in free if share.take(one, self._name)), None)
+        at = next((number for number in free if share.take(number, self._name)), None)
         if at is None:
             return None
         beat.hold(at)
         if share.plan() != self._plan:
-            share.withdraw(at, self._name)  # the last batch was done in between, and all of it cleared
+            share.withdraw(at, self._name)  # the last batch was finished in between, and everything cleared
             beat.drop(at)
             return None
         return at
 
     @contextmanager
-    def _given_back(self, share: SharedImport, beat: Beat) -> Iterator[None]:
-        """Give back what a turn that fails has in hand."""
+    def _freed_on_failure(self, share: SharedImport, beat: Beat) -> Iterator[None]:
         try:
             yield
         except BaseException:
             for at in beat.held:
                 share.free(at, self._name)
                 if share.plan() != self._plan:
-                    share.withdraw(at, self._name)  # it was cleared in between, and the claim would stay for ever
+                    share.withdraw(at, self._name)  # cleared in between: the claim would stay for ever
             raise
 
 
@@ -244,6 +240,6 @@ def _free(share: SharedImport, plan: SharedPlan) -> list[int]:
     return [at for at in range(plan.batches) if at not in claims or claims[at].is_free]
 
 
-# Whoever takes longer for a batch hangs, in a model or a grammar: it counts as silent from then on, so that nobody
-# waits for it longer than this and a lease.
+# A process that takes longer for a batch hangs, in a model or a grammar. It then counts as silent, so that the
+# coordinator waits no longer than this and a lease.
 BATCH_SECONDS = 900.0

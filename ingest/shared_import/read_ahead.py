@@ -1,4 +1,4 @@
-"""Batches on their way through one process: while one is embedded and written, the next one is being read."""
+"""Read-ahead in one process: while one batch is embedded and written, the next is read."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -8,11 +8,11 @@ from codequarry.ingest.files.reader import ReadFile
 from codequarry.ingest.files.reading_pool import Readers
 from codequarry.ingest.files.scan import FileTask
 
-# Where writing takes longer than this, reading is not what is waited for, and the next batch is left to others.
+# If writing takes longer than this, reading is not the bottleneck, and the next batch is left to other processes.
 AHEAD_SECONDS = 5.0
 
 ClaimNext = Callable[[], tuple[int, Sequence[FileTask]] | None]
-"""Take another batch and return its number and its files; None where there is none to take."""
+"""Claim another batch and return its number and its files, None if no batch is free."""
 Finish = Callable[[int, list[ReadFile]], None]
 """Write a batch whose files have all been read."""
 
@@ -24,9 +24,9 @@ class _Batch:
 
 
 class ReadingAhead:
-    """What reads and what writes in one process, kept busy at the same time; not for threads.
+    """Keeps readers and writer of one process busy at the same time; not thread-safe.
 
-    What fails is raised and leaves files that were read for nobody: then the readers are of no more use.
+    After an error, files of abandoned batches may still be in the readers: they must not be used again.
     """
 
     def __init__(self, readers: Readers) -> None:
@@ -36,7 +36,7 @@ class ReadingAhead:
         self._is_quick = False
 
     def work(self, claim: ClaimNext, finish: Finish) -> None:
-        """Do batches until ``claim`` has no more."""
+        """Read and finish batches until ``claim`` returns None."""
         begun: list[int] = [0]
         while begun:
             begun.clear()

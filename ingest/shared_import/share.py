@@ -1,7 +1,7 @@
-"""The batches of a transaction as documents of the catalog: what is to be read, who reads it, what came of it.
+"""The batches of a transaction as documents of the catalog: the files to read, the claims, and what was written.
 
-Files are named, never held. The plan is written last and removed first, so that where it is, all of it is. Whoever
-claims a batch creates its claim; later changes are made by compare-and-set, and only by its claimant.
+The documents name files and never hold their text. The plan is written last and removed first, so a plan means that all
+batches exist. A claimant creates the claim of a batch; later only that claimant changes it, by compare-and-set.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ from codequarry.shared.store.port import DocumentStore
 
 @dataclass(frozen=True, slots=True)
 class SharedPlan:
-    """What everybody who takes part has to know: ``holder`` has the lease, ``rules`` decide as where it was planned."""
+    """What every helper must know: ``holder`` has the lease, ``rules`` are the coordinator's reading rules."""
 
     holder: str
     origin: str
@@ -37,7 +37,7 @@ class SharedPlan:
     def to_json(self) -> dict[str, Any]:
         """Return the document."""
         plain = {name: getattr(self, name) for name in ("holder", "origin", "commit", "batches", "guarded")}
-        # Not "rules", as it was: a process of a version that masks no secrets must not take part.
+        # Not "rules", the former key: a process of a version that masks no secrets must not take part.
         return {**plain, "reading": _rules_body(self.rules)}
 
     @classmethod
@@ -59,10 +59,7 @@ def _rules(body: Mapping[str, Any]) -> ReadingRules:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Who is at a batch, NOBODY if it was given back, and what was written once it is done.
-
-    ``beats`` counts up while the claimant lives.
-    """
+    """The claimant of a batch (NOBODY if freed), its ``beats`` while it lives, and what was written at the end."""
 
     claimant: str
     beats: int = 0
@@ -70,7 +67,7 @@ class Claim:
 
     @property
     def is_free(self) -> bool:
-        """Tell whether somebody may take the batch."""
+        """Return whether a process may claim the batch."""
         return self.written is None and self.claimant == NOBODY
 
     def to_json(self) -> dict[str, Any]:
@@ -103,30 +100,30 @@ class SharedImport:
         self._prefix = batches_prefix(timeline, number)
 
     def offer(self, plan: SharedPlan, batches: Sequence[Sequence[FileTask]]) -> None:
-        """Write the batches, and then the plan that says that they are there."""
+        """Write the batches, then the plan that makes them available."""
         for at, batch in enumerate(batches):
             self._store.write_document(self._files_key(at), {"files": [asdict(task) for task in batch]}, None)
         self._store.write_document(self._plan_key, plan.to_json(), None)
 
     def plan(self) -> SharedPlan | None:
-        """Return the plan; None where there is nothing to do any more."""
+        """Return the plan, None if the import is over."""
         document = self._store.read_document(self._plan_key)
         return SharedPlan.from_json(document.body) if document else None
 
     def files(self, at: int) -> list[FileTask]:
-        """Return the files of a batch; Conflict where it is gone."""
+        """Return the files of a batch; raise Conflict if it is gone."""
         document = self._store.read_document(self._files_key(at))
         if document is None:
             raise Conflict(f"batch {at} is gone")
         return document.decode(_tasks)
 
     def claims(self) -> dict[int, Claim]:
-        """Return what was claimed so far."""
+        """Return the claims by batch number."""
         documents = self._store.list_documents(self._claims)
-        return {int(one.key.removeprefix(self._claims)): Claim.from_json(one.body) for one in documents}
+        return {int(each.key.removeprefix(self._claims)): Claim.from_json(each.body) for each in documents}
 
     def take(self, at: int, claimant: str) -> bool:
-        """Claim a batch that is free; False where somebody else was faster."""
+        """Claim a free batch; return False if another process was faster."""
         key = self._claims + f"{at:06d}"
         known = self._store.read_document(key)
         if known and not Claim.from_json(known.body).is_free:
@@ -138,33 +135,33 @@ class SharedImport:
         return True
 
     def beat(self, at: int, claimant: str) -> None:
-        """Show that the claimant lives; Conflict if it has the batch no more."""
+        """Show that the claimant lives; raise Conflict if it no longer has the batch."""
         self._change(at, claimant, lambda claim: replace(claim, beats=claim.beats + 1))
 
     def finish(self, at: int, claimant: str, written: Written) -> None:
-        """Note what was written; Conflict if the claimant has the batch no more."""
+        """Record what was written; raise Conflict if the claimant no longer has the batch."""
         self._change(at, claimant, lambda claim: replace(claim, written=written))
 
     def free(self, at: int, claimant: str) -> None:
-        """Give a batch back, one's own or that of a claimant that is gone."""
+        """Free a batch of this claimant, or of a claimant that is gone."""
         with suppress(Conflict):
             self._change(at, claimant, lambda claim: replace(claim, claimant=NOBODY))
 
     def withdraw(self, at: int, claimant: str) -> None:
-        """Remove one's claim on something that is not shared any more."""
+        """Delete the caller's claim on a batch that is no longer shared."""
         key = self._claims + f"{at:06d}"
         document = self._store.read_document(key)
         if document and document.body["claimant"] == claimant:
             self._store.delete_document(key)
 
     def clear(self) -> None:
-        """Remove all of it."""
+        """Delete the plan, the batches and the claims."""
         plan = self.plan()
         if plan:
             self._store.delete_document(self._plan_key)
             for at in range(plan.batches):
                 self._store.delete_document(self._files_key(at))
-        # Without a plan some files may have been left by a crash while they were written.
+        # Without a plan, a crash during ``offer`` may have left some batches.
         for left in self._store.list_documents(self._claims if plan else self._prefix):
             self._store.delete_document(left.key)
 

@@ -1,1 +1,1 @@
-"""One transaction: what it lies on, its lease, what it writes and retires, how it is published or undone."""
+"""One transaction: its base, its lease, what it writes and retires, and how it is published or undone."""

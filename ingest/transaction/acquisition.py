@@ -1,4 +1,4 @@
-"""Getting a transaction to work on: a new one, or one that a crashed run left open."""
+"""Acquires a transaction: a new one, or one that a crashed run left open."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,7 +16,7 @@ from codequarry.shared.telemetry.metrics import count_transaction
 from codequarry.shared.versions.head import Head, Lease
 from codequarry.shared.versions.transactions import begin, new_timeline
 
-# Every round ends a lease, drops a draft or loses a race; so many of them mean that something is wrong.
+# Every round ends a lease, drops a draft or loses a race; more rounds than this mean that something is wrong.
 MAX_ROUNDS = 100
 
 
@@ -33,10 +33,9 @@ def acquire(
 ) -> Held | None:
     """Return an open transaction for ``target``, or None if it is published already.
 
-    One run at a time works on a version of a repository. The transaction of a run that is known to have ended is
-    resumed if it had the same target and would go where this one goes, and undone if not; that of one that is only
-    silent is undone (rule 7). ``full`` builds a new timeline. ``check`` raises where the head document has it that this
-    run is no longer to be begun.
+    Only one run at a time works on a version. If the previous run is known to have ended, its transaction is resumed if
+    target and placement are the same, and undone if not. If it is silent but not known to have ended, its transaction
+    is undone (rule 7). ``full`` builds a new timeline. ``check`` raises if the head document rules out this run.
     """
     for _ in range(MAX_ROUNDS):
         head = read_head(store)
@@ -48,39 +47,39 @@ def acquire(
             seen = await_end(store, timeline, lease, lease_seconds, say)
             new = not head.timelines[timeline].published
             held = _take(store, timeline, seen, holder, new=new) if seen else None
-            if held and not published and _is_ours(store, held, target, placer):
+            if held and not published and _is_resumable(store, held, target, placer):
                 return held
             if held:
-                _give_up_if_held(store, held)
+                _undo_if_held(store, held)
             break
         else:
             if published:
                 return None
-            with suppress(LeaseHeld, Conflict):  # somebody else was faster, or what was to be the base is gone
+            with suppress(LeaseHeld, Conflict):  # another run was faster, or the chosen base is gone
                 return _begin(store, target, holder, placer.place(head), check)
     raise Conflict(f"{target.repo}: {MAX_ROUNDS} attempts to begin a transaction failed; run again")
 
 
 def _take(store: Store, timeline: int, seen: Lease, holder: str, *, new: bool) -> Held | None:
-    """Take over the lease of a holder that is gone; None if somebody else was first, or it is only silent.
+    """Take over the lease of a holder that is gone; return None if another run was first or the holder is only silent.
 
-    A silent one may wake up and write on, long after its number was published by another and its rows were collected.
-    So that number is given up in the very write that ends its lease.
+    A silent holder may wake up and write, long after its number was published by another run and its rows collected.
+    So the write that ends its lease also aborts its number.
     """
     held = Held(timeline, seen.number, holder, new=new, resumed=True, base=seen.base)
     if is_gone(seen.holder):
         return held if seize(store, timeline, seen, holder) else None
-    _give_up_if_held(store, replace(held, holder=seen.holder))
+    _undo_if_held(store, replace(held, holder=seen.holder))
     return None
 
 
-def _give_up_if_held(store: Store, held: Held) -> None:
-    with suppress(Conflict):  # somebody else is faster, or came back to life
+def _undo_if_held(store: Store, held: Held) -> None:
+    with suppress(Conflict):  # another run is faster, or the holder came back to life
         give_up(store, held)
 
 
 def is_published(store: DocumentStore, head: Head, target: IndexTarget) -> bool:
-    """Tell whether readers of the version see exactly the target already, decided by the same rules."""
+    """Return whether readers of the version already see exactly the target, decided by the same rules."""
     timeline = current_timeline(head, target.repo, target.key)
     if timeline is None:
         return False
@@ -90,7 +89,7 @@ def is_published(store: DocumentStore, head: Head, target: IndexTarget) -> bool:
 
 
 def give_up(store: Store, held: Held) -> None:
-    """Undo a transaction, and with it a timeline that was never published."""
+    """Abort and undo a transaction; drop its timeline if that was never published."""
     if held.new:
         discard(store, held.timeline, held.number, held.holder)
     else:
@@ -98,10 +97,10 @@ def give_up(store: Store, held: Held) -> None:
     count_transaction("aborted")
 
 
-def _is_ours(store: DocumentStore, held: Held, target: IndexTarget, placer: Placer) -> bool:
+def _is_resumable(store: DocumentStore, held: Held, target: IndexTarget, placer: Placer) -> bool:
     record = read_transaction(store, held.timeline, held.number)
     wanted = (target.ref, target.commit, target.rules, held.base)
-    # Without a record nothing was written yet.
+    # Without a record nothing has been written yet.
     if record is not None and (record.ref, record.commit, record.rules, record.base) != wanted:
         return False
     return placer.accepts(read_head(store), held.timeline)
@@ -115,11 +114,11 @@ def _begin(
     def change(head: Head) -> tuple[Head, Held]:
         check(head)
         if leases_of(head, target.repo, target.key):
-            raise LeaseHeld(f"{target.repo} is being indexed by somebody else")
+            raise LeaseHeld(f"{target.repo} is being indexed by another process")
         timeline = placement.timeline
-        is_there = timeline is None or timeline in head.timelines
-        if not is_there or current_timeline(head, target.repo, target.key) != placement.current:
-            raise Conflict(f"{target.repo} has changed since it was looked at")
+        exists = timeline is None or timeline in head.timelines
+        if not exists or current_timeline(head, target.repo, target.key) != placement.current:
+            raise Conflict(f"{target.repo} has changed since its state was read")
         if timeline is None:
             head, timeline = new_timeline(head, target.repo, target.key, target.repo_id)
         head, number = begin(head, timeline, holder, base)

@@ -1,4 +1,4 @@
-"""Choosing what an overlay lies on: the indexed state from which the version differs in the fewest paths."""
+"""The choice of an overlay's base: the indexed state from which the version differs in the fewest paths."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,50 +13,44 @@ from codequarry.shared.versions.head import Head, Place
 from codequarry.shared.versions.snapshots import snapshot_at
 from codequarry.shared.versions.transactions import TransactionRecord
 
-# Full timelines that are looked at, the newest first: a repository with more has many that hardly differ.
+# How many full timelines are considered, newest first: if there are more, many of them hardly differ.
 MOST_TIMELINES = 8
 WORKSPACES = "workspace/"
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A published state and what differs over it.
-
-    ``plan.changed`` goes into the overlay; ``plan.retired`` is its mask.
-    """
+    """A published state and the differences to it: ``plan.changed`` is the overlay, ``plan.retired`` its mask."""
 
     record: TransactionRecord
     plan: TransactionPlan
 
     @property
     def place(self) -> Place:
-        """The timeline and the number."""
+        """The timeline and the number of the state."""
         return self.record.timeline, self.record.number
 
     @property
     def paths(self) -> int:
-        """In how many paths the version differs from it."""
+        """The number of paths in which the version differs from the state."""
         return self.plan.paths
 
 
 def is_overlay(head: Head, timeline: int) -> bool:
-    """Tell whether a timeline lies, or will lie, over another one (rule 12)."""
+    """Return whether a timeline lies, or will lie, over another timeline (rule 12)."""
     state = head.timelines[timeline]
     return bool(state.pins) or bool(state.lease and state.lease.base)
 
 
 def choose_base(store: Store, head: Head, source: FileSource, repo: str, current: Place | None) -> Base | None:
-    """Return the best base for a version; of two that are as good the ``current`` one, then the default branch.
-
-    None where the repository has no full timeline.
-    """
+    """Return the nearest base, preferring ``current``, then the default branch; None without a full timeline."""
     candidates = list(dict.fromkeys(_candidates(store, head, source, repo)))
     if candidates:
-        _ = source.tasks  # git compares trees without a limit: the one that is new must have been listed within it
+        _ = source.tasks  # git compares trees without a limit: the new tree must have been listed within the limit
     plans: dict[Place, TransactionPlan] = {}
 
     def paths(record: TransactionRecord) -> int:
-        # Where the same rules decided, git knows the number without a look at the index.
+        # If the rules are the same, git knows the number without reading the index.
         if record.rules == source.rules.digest:
             number = differing_paths(source.mirror, record.commit, source.commit)
             if number is not None:
@@ -81,7 +75,7 @@ def plan_over(store: RowReader, head: Head, source: FileSource, record: Transact
 
 
 def _candidates(store: DocumentStore, head: Head, source: FileSource, repo: str) -> Iterator[TransactionRecord]:
-    """Yield of each full timeline the newest state, the oldest, and the nearest in the history of the commit."""
+    """Yield the newest and the oldest state of each full timeline, and the nearest in the commit's history."""
     by_commit: dict[str, TransactionRecord] = {}
     for timeline in _full_timelines(store, head, source, repo):
         records = published_transactions(store, head, timeline)
@@ -95,10 +89,7 @@ def _candidates(store: DocumentStore, head: Head, source: FileSource, repo: str)
 
 
 def _full_timelines(store: DocumentStore, head: Head, source: FileSource, repo: str) -> Sequence[int]:
-    """Return the timelines that may be a base, the default one first.
-
-    Not one of a working tree, which is no commit, nor one that is to go as soon as no overlay lies on it.
-    """
+    """Return the timelines that may be a base, default first; no working trees, and none that is to be purged."""
     going = noted_purges(store)
 
     def may_be(key: int) -> bool:

@@ -1,4 +1,4 @@
-"""Undoing and purging: noted in the catalog before it begins, so that whoever comes next finishes what a crash left."""
+"""Undoing and purging: noted in the catalog before they begin, so that the next run finishes them after a crash."""
 
 import time
 from collections.abc import Callable, Collection
@@ -14,13 +14,13 @@ from codequarry.shared.versions.transactions import abort, check_held, drop_time
 CHORES = "chore:"
 UNDO = "chore:undo:"
 PURGE = "chore:purge:"
-# What a transaction that several processes write has in the catalog (ingest/sharing).
+# The catalog keys of a transaction that several processes write (ingest/shared_import).
 BATCHES = "batch:"
 PLAN = "plan"
 
 
 def abandon(store: Store, timeline: int, number: int, holder: str) -> None:
-    """Abort a transaction whose lease ``holder`` has, and remove every trace of it (rule 9)."""
+    """Abort a transaction whose lease ``holder`` has, and remove everything that it wrote (rule 9)."""
     note = f"{UNDO}{timeline:010d}:{number:010d}"
     _note(store, note)
     change_head(store, lambda head: (abort(head, timeline, holder, number), None))
@@ -29,7 +29,7 @@ def abandon(store: Store, timeline: int, number: int, holder: str) -> None:
 
 
 def batches_prefix(timeline: int, number: int) -> str:
-    """Return what the keys of a transaction's shared batches begin with."""
+    """Return the key prefix of a transaction's shared batches."""
     return f"{BATCHES}{timeline:010d}:{number:010d}:"
 
 
@@ -39,7 +39,7 @@ def _undo(store: Store, timeline: int, number: int) -> None:
 
 
 def _forget_batches(store: DocumentStore, prefix: str) -> None:
-    """Remove shared batches, their plans first: who still takes a batch sees that the plan is gone, and withdraws."""
+    """Delete shared batches, the plan first: a helper that still takes a batch sees no plan and withdraws."""
     for document in store.list_documents(prefix):
         if document.key.endswith(PLAN):
             store.delete_document(document.key)
@@ -52,7 +52,7 @@ def _forget(store: DocumentStore, prefix: str) -> None:
 
 
 def discard(store: Store, timeline: int, number: int, holder: str) -> None:
-    """Drop a timeline that was never published and whose lease ``holder`` has, with all that was written into it."""
+    """Drop a never published timeline whose lease ``holder`` has, and everything written into it."""
 
     def change(head: Head) -> tuple[Head, None]:
         check_held(head, timeline, holder, number)
@@ -64,17 +64,17 @@ def discard(store: Store, timeline: int, number: int, holder: str) -> None:
 
 
 def note_purge(store: DocumentStore, timeline: int) -> None:
-    """Note that a timeline goes as soon as another one is published in its place."""
+    """Note that a timeline is purged once another timeline is published in its place."""
     _note(store, f"{PURGE}{timeline:010d}")
 
 
 def drop_noted(
     store: DocumentStore, choose: Callable[[Head], Collection[int]], change: Callable[[Head], Head]
 ) -> Collection[int]:
-    """Change the head document so that the timelines chosen by its newest state go, and return these.
+    """Change the head document so that the timelines that ``choose`` picks from it are dropped, and return these.
 
-    They are noted before the write, so that a crash after it loses nothing, and again after it: somebody who finishes
-    chores in between finds them in use and deletes the note.
+    They are noted before the write, so that a crash after it loses nothing. They are noted again after the write: a
+    process that finishes chores in between finds them in use and deletes the note.
     """
 
     def noted(head: Head) -> tuple[Head, Collection[int]]:
@@ -90,12 +90,12 @@ def drop_noted(
 
 
 def noted_purges(store: DocumentStore) -> frozenset[int]:
-    """Return the timelines of which it is noted that they go."""
+    """Return the timelines that are noted to be purged."""
     return frozenset(int(note.key.removeprefix(PURGE)) for note in store.list_documents(PURGE))
 
 
 def finish_chores(store: Store, grace_seconds: float = 0.0) -> None:
-    """Finish every chore whose time has come; readers that began before keep ``grace_seconds`` to end."""
+    """Finish every chore that is due; readers that began before have ``grace_seconds`` to end."""
     notes = store.list_documents(CHORES)
     if not notes:
         return
@@ -115,22 +115,22 @@ def finish_chores(store: Store, grace_seconds: float = 0.0) -> None:
 
 def _finish_undo(store: Store, head: Head, key: str, timeline: int, number: int) -> None:
     if number in head.open:
-        return  # noted, not aborted yet: whoever takes over its lease decides
+        return  # noted but not aborted yet: the run that takes over its lease decides
     if number in head.aborted:
         _undo(store, timeline, number)
     store.delete_document(key)
 
 
 def _is_dropped(store: DocumentStore, head: Head, timeline: int) -> bool:
-    """Drop a timeline that was noted, if its time has come, and tell whether it is out of the head document."""
+    """Drop a noted timeline if it is due, and return whether the head document no longer has it."""
     state = head.timelines.get(timeline)
     if state is None:
         return True
     if not state.published:
-        return False  # a draft that somebody may resume
+        return False  # a draft that a run may resume
     if state.ref or timeline in head.defaults.values():
         if not _has_draft(head, state):
-            store.delete_document(f"{PURGE}{timeline:010d}")  # what was to replace it was given up
+            store.delete_document(f"{PURGE}{timeline:010d}")  # its replacement was aborted
         return False
     try:
         change_head(store, lambda newest: (_dropped(newest, timeline), None))
@@ -149,7 +149,7 @@ def _dropped(head: Head, timeline: int) -> Head:
 
 
 def purge_timeline(store: Store, timeline: int) -> None:
-    """Delete the rows of a dropped timeline, then its records, and at the very end the notes."""
+    """Delete the rows of a dropped timeline, then its records, and last the notes."""
     store.purge([timeline])
     records = (transactions_prefix(timeline), f"{SUMMARY_PREFIX}{timeline:010d}:", swept_key(timeline))
     _forget_batches(store, f"{BATCHES}{timeline:010d}:")
@@ -158,8 +158,7 @@ def purge_timeline(store: Store, timeline: int) -> None:
 
 
 def _note(store: DocumentStore, key: str) -> None:
-    """Write a note; one that is there already says the same."""
     try:
         store.write_document(key, {}, None)
     except Conflict:
-        return
+        return  # the note is there already

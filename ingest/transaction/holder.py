@@ -1,43 +1,43 @@
-"""Who holds a lease: a name from which a process on the same machine sees at once whether the holder still runs."""
+"""Names of lease holders: a process on the same machine can tell from the name whether the holder still runs."""
 
 import os
 import socket
 from pathlib import Path
 from uuid import uuid4
 
-# The holder of a lease that was given back with its transaction still open: anyone may take it over at once.
+# The holder of a lease that was released with its transaction still open: any run may take it over at once.
 NOBODY = ""
-# Leases that this very process holds: its own id says nothing about a run that failed in it before.
-_AT_WORK: set[str] = set()
+# Names in use in this process: its pid says nothing about a run that failed in it before.
+_IN_USE: set[str] = set()
 
 
 def new_holder() -> str:
     """Return a new name for this process and mark it as at work; ``retire_holder`` ends that."""
     pid = os.getpid()
     holder = f"{socket.gethostname()} {_machine()} {pid} {_started(pid) or '-'} {uuid4().hex[:12]}"
-    _AT_WORK.add(holder)
+    _IN_USE.add(holder)
     return holder
 
 
 def retire_holder(holder: str) -> None:
-    """Say that no run of this process goes by this name any more."""
-    _AT_WORK.discard(holder)
+    """Mark a name as no longer used by a run of this process."""
+    _IN_USE.discard(holder)
 
 
 def is_gone(holder: str) -> bool:
-    """Tell whether the holder is known to work no more; False when that can't be known from here."""
+    """Return whether the holder is known to have ended; False if this machine can't know."""
     if holder == NOBODY:
         return True
     host, machine, pid, started, *_ = holder.split(" ") if holder.count(" ") == 4 else [""] * 5
     if (host, machine) != (socket.gethostname(), _machine()):
         return False
     if int(pid) == os.getpid() and started == (_started(os.getpid()) or "-"):
-        return holder not in _AT_WORK
+        return holder not in _IN_USE
     return _is_other_gone(int(pid), started)
 
 
 def spoken(holder: str) -> str:
-    """Return the holder in words."""
+    """Return the holder in words for messages."""
     host, _, pid, *_ = holder.split(" ") if holder.count(" ") == 4 else [holder, "", "", ""]
     return f"process {pid} on {host}" if pid else host or "nobody"
 
@@ -54,7 +54,7 @@ def _is_other_gone(pid: int, started: str) -> bool:
 
 
 def _machine() -> str:
-    """Return what tells this running system, and this container in it, from others: pids mean nothing elsewhere."""
+    """Return an id of this boot and pid namespace: pids mean nothing outside it."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"
@@ -63,12 +63,9 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str | None:
-    """Return when a process started, in ticks since boot, so that a reused pid is noticed; None where unknown.
-
-    A zombie, dead but not yet waited for, started never.
-    """
+    """Return a process's start in ticks since boot, to notice a reused pid: None if unknown, "never" for a zombie."""
     try:
-        # The second field is the program's name in parentheses, which may hold spaces and parentheses itself.
+        # The second field is the program's name in parentheses, which may itself hold spaces and parentheses.
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return None

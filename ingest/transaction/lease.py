@@ -1,4 +1,4 @@
-"""Holding a timeline: taking its lease, showing that one lives, taking over from holders that don't."""
+"""Leases on timelines: held by heartbeats, waited for, taken over and released."""
 
 import threading
 import time
@@ -14,15 +14,15 @@ from codequarry.shared.versions.transactions import beat, check_held, take_over
 
 # A holder beats three times before its lease expires, so that one slow write costs nothing.
 BEATS_PER_LEASE = 3
-# How often a watched lease is looked at.
+# How often a watched lease is read.
 WATCH_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An open transaction whose lease is ours, and the place that it lies on, if it is an overlay's.
+    """An open transaction whose lease we hold, and the base that it lies on if it is an overlay's.
 
-    A ``new`` timeline takes the place of what readers of the version saw when it is published.
+    When a ``new`` timeline is published, it replaces the timeline that readers of the version saw.
     """
 
     timeline: int
@@ -42,9 +42,9 @@ def leases_of(head: Head, repo: str, ref: str) -> dict[int, Lease]:
 def await_end(
     store: DocumentStore, timeline: int, lease: Lease, seconds: float, say: Callable[[str], None]
 ) -> Lease | None:
-    """Return the lease when its holder is gone or has not beaten for ``seconds`` by our own clock (rule 8).
+    """Return the lease once its holder is gone or has not beaten for ``seconds`` by our own clock (rule 8).
 
-    None when the lease is no longer there; LeaseHeld as soon as a beat shows that the holder lives.
+    Returns None if the lease has ended; raises LeaseHeld as soon as a beat shows that the holder lives.
     """
     since = time.monotonic()
     while not is_gone(lease.holder):
@@ -62,7 +62,7 @@ def await_end(
 
 
 def seize(store: DocumentStore, timeline: int, lease: Lease, holder: str) -> bool:
-    """Take over a lease as it was last seen; False if someone else was first."""
+    """Take over a lease as it was last seen; return False if another process was first."""
     try:
         change_head(store, lambda head: (take_over(head, timeline, lease, holder), None))
     except Conflict:
@@ -71,7 +71,7 @@ def seize(store: DocumentStore, timeline: int, lease: Lease, holder: str) -> boo
 
 
 def give_back(store: DocumentStore, held: Held) -> None:
-    """Leave the transaction open, to be resumed, and its lease to anyone."""
+    """Release the lease and leave the transaction open, for any run to resume."""
 
     def change(head: Head) -> tuple[Head, None]:
         state = check_held(head, held.timeline, held.holder, held.number)
@@ -82,10 +82,7 @@ def give_back(store: DocumentStore, held: Held) -> None:
 
 
 class Heartbeat:
-    """A thread that beats while a transaction is worked on.
-
-    ``check`` raises LeaseHeld once the lease is lost: nothing may be written after that (rule 2).
-    """
+    """A thread that beats while a transaction is written; after a lost lease ``check`` forbids writing (rule 2)."""
 
     def __init__(self, store: DocumentStore, held: Held, lease_seconds: float) -> None:
         self._store, self._held, self._lease_seconds = store, held, lease_seconds
@@ -103,7 +100,7 @@ class Heartbeat:
         self._thread.join()
 
     def check(self) -> None:
-        """Read the head in real time and see that the lease is still ours."""
+        """Read the head document in real time; raise LeaseHeld if the lease is no longer ours."""
         held = self._held
         if self._lost is None:
             try:
@@ -111,7 +108,7 @@ class Heartbeat:
             except Conflict as error:
                 self._lost = str(error)
         if self._lost is not None:
-            raise LeaseHeld(f"another process took over this import ({self._lost}); nothing of it was published here")
+            raise LeaseHeld(f"another process took over this import ({self._lost}); this run published nothing")
 
     def _run(self) -> None:
         held = self._held
@@ -123,7 +120,7 @@ class Heartbeat:
                 self._lost = str(error)
                 return
             except StoreError as error:
-                # The store may come back before anyone takes the lease; after that long somebody else may have it.
+                # The store may come back before another run takes the lease; later than that it may be lost.
                 if time.monotonic() - self._last > self._lease_seconds:
                     self._lost = str(error)
                     return

@@ -1,4 +1,4 @@
-"""Where a version goes: on which timeline, and over which base."""
+"""The placement of a version: its timeline, and the base of an overlay."""
 
 from dataclasses import dataclass
 
@@ -13,18 +13,15 @@ from codequarry.shared.store.port import Store
 from codequarry.shared.versions.head import Head, Place
 from codequarry.shared.versions.snapshots import snapshot_at
 
-# A default branch that was moved to other history and differs in more than this share of its tree, and in more than
-# so many paths, is built anew beside the old one: retiring most rows of a timeline makes all of its readers slower.
+# A default branch that moved to another history is rebuilt on a new timeline if it differs in more than this share of
+# its tree and in more than this many paths: retiring most rows of a timeline slows all of its readers.
 REBUILD_SHARE = 0.5
 REBUILD_PATHS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The timeline to write to, None for one that has to be made, and the base of an overlay.
-
-    ``current`` is the timeline that readers of the version saw when this was decided.
-    """
+    """The timeline to write to (None: a new timeline), an overlay's base, and the timeline that readers saw."""
 
     timeline: int | None
     base: Base | None
@@ -32,20 +29,21 @@ class Placement:
 
 
 def timelines_of(head: Head, repo: str, key: str) -> list[int]:
-    """Return the timelines of a version; with an empty key the default branch's and those that were that once."""
-    return [one for one in head.of_repo(repo) if head.timelines[one].ref == key and not head.timelines[one].gone]
+    """Return the timelines of a version; an empty key means the present and former default timelines."""
+    states = {timeline: head.timelines[timeline] for timeline in head.of_repo(repo)}
+    return [timeline for timeline, state in states.items() if state.ref == key and not state.gone]
 
 
 def current_timeline(head: Head, repo: str, key: str) -> int | None:
-    """Return the timeline that readers of a version see, if it was ever published."""
+    """Return the timeline that readers of a version see, None if it was never published."""
     if not key:
         return head.defaults.get(repo)
-    published = [one for one in timelines_of(head, repo, key) if head.timelines[one].published]
-    return max(published, key=lambda one: head.timelines[one].published, default=None)
+    published = [timeline for timeline in timelines_of(head, repo, key) if head.timelines[timeline].published]
+    return max(published, key=lambda timeline: head.timelines[timeline].published, default=None)
 
 
 class Placer:
-    """Decides where one version goes, again whenever the head document has changed under it."""
+    """Decides the placement of one version, again whenever the head document has changed."""
 
     def __init__(self, store: Store, source: FileSource, repo: str, settings: IndexingSettings, *, full: bool) -> None:
         self._store, self._source, self._repo, self._full = store, source, repo, full
@@ -53,7 +51,7 @@ class Placer:
         self._bases: dict[Place, Base] = {}
 
     def place(self, head: Head) -> Placement:
-        """Decide by a head document that was just read."""
+        """Decide from a head document that was just read."""
         current = current_timeline(head, self._repo, self._source.key)
         draft = self._draft(head)
         if not self._source.key:
@@ -65,11 +63,11 @@ class Placer:
         if base is None or self._is_too_large(base):
             return Placement(draft, None, current)
         self._bases[base.place] = base
-        goes_on = current if current is not None and not self._full else draft
-        return Placement(goes_on, base, current)
+        timeline = current if current is not None and not self._full else draft
+        return Placement(timeline, base, current)
 
     def base_at(self, head: Head, place: Place) -> Base:
-        """Return the base that a transaction was begun with."""
+        """Return the base with which a transaction was begun; raise Conflict if it is no longer kept."""
         if place not in self._bases:
             record = read_transaction(self._store, *place)
             if record is None:
@@ -78,7 +76,7 @@ class Placer:
         return self._bases[place]
 
     def accepts(self, head: Head, timeline: int) -> bool:
-        """Tell whether an open transaction on ``timeline`` writes where this version would go now."""
+        """Return whether this version would now be placed on ``timeline``, which has an open transaction."""
         state = head.timelines.get(timeline)
         if state is None:
             return False
@@ -87,9 +85,8 @@ class Placer:
         return wanted == timeline or (wanted is None and is_draft)
 
     def _draft(self, head: Head) -> int | None:
-        """Return a timeline that was made for this version and that nobody has seen yet."""
         mine = timelines_of(head, self._repo, self._source.key)
-        return next((one for one in mine if not head.timelines[one].published), None)
+        return next((timeline for timeline in mine if not head.timelines[timeline].published), None)
 
     def _base_of(self, head: Head, timeline: int | None) -> Place | None:
         if timeline is None:
@@ -102,7 +99,7 @@ class Placer:
         return base.paths > most
 
     def _is_other_tree(self, head: Head, timeline: int) -> bool:
-        """Tell whether the branch was moved to history that has little in common with what is published."""
+        """Return whether the branch moved to a history that shares little with the published state."""
         state = head.timelines[timeline]
         if is_ancestor(self._source.mirror, state.commit, self._source.commit):
             return False

@@ -1,4 +1,4 @@
-"""What a transaction has to write and to retire, found by comparing a tree and its verdicts with the live records."""
+"""What a transaction must write and retire, found by comparing a tree and its verdicts with the live records."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -11,10 +11,10 @@ from codequarry.shared.secret_counts import SecretCounts
 
 @dataclass(frozen=True, slots=True)
 class TransactionPlan:
-    """``changed`` files are written; the live rows and records of ``retired`` paths end; ``kept`` ones stay.
+    """``changed`` files are written, rows and records of ``retired`` paths are retired, ``kept`` files stay.
 
-    ``removed`` of the retired paths are in the tree no more. ``kept_verdicts`` counts the verdicts of those that stay,
-    ``kept_secrets`` what was masked in them.
+    ``removed`` counts the retired paths that the tree no longer has. ``kept_verdicts`` counts the verdicts of kept
+    files, ``kept_secrets`` the secrets masked in them.
     """
 
     changed: tuple[FileTask, ...]
@@ -26,19 +26,19 @@ class TransactionPlan:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether nothing has to be written or retired."""
+        """Return whether there is nothing to write or retire."""
         return not self.changed and not self.retired
 
     @property
     def paths(self) -> int:
-        """In how many paths the two sides differ."""
+        """The number of paths in which the two sides differ."""
         return len(self.changed) + self.removed
 
 
 def make_plan(
     tasks: Iterable[FileTask], live: Iterable[FileRecord], forced: Collection[str] = frozenset()
 ) -> TransactionPlan:
-    """Compare a commit's files with the live records (rule 4); what lies at a ``forced`` path is replaced anyway."""
+    """Compare a commit's files with the live records (rule 4); files at ``forced`` paths are always replaced."""
     records: dict[str, FileRecord] = {}
     doubled: set[str] = set()
     for record in live:

@@ -1,4 +1,4 @@
-"""All that the steps of one run share, and what it says at its end."""
+"""State that the steps of one run share, and the report at its end."""
 
 import time
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ NO_PLAN = TransactionPlan((), frozenset(), 0, 0, {})
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One version of one repository on its way into the index; ``dropped`` are versions that its origin lost.
+    """One run over a version of a repository; ``dropped`` are the versions that its origin no longer has.
 
-    One that ``is_first`` becomes the default branch if no other run is faster.
+    If it ``is_first``, the version becomes the default branch unless another run is faster.
     """
 
     request: IndexRequest
@@ -37,9 +37,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RunWork:
-    """What one transaction does: ``plan`` compares the version with its own timeline, or what an overlay adds to it.
+    """The work of one transaction; ``plan`` compares the version, or its overlay's files, with its own timeline.
 
-    ``before`` are the files that an interrupted run wrote for it.
+    ``before`` are the files that an interrupted run has written for it.
     """
 
     plan: TransactionPlan
@@ -48,13 +48,13 @@ class RunWork:
 
     @property
     def paths(self) -> int:
-        """In how many paths this version differs from its base, or from what was published."""
+        """The number of paths in which this version differs from its base, or from the published state."""
         return self.base.paths if self.base else self.plan.paths
 
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What a run leaves published, and what was there before it."""
+    """What a run leaves published, and what was published before it."""
 
     summary: Summary
     previous: str
@@ -74,7 +74,7 @@ def report(
     *,
     resumed: bool = False,
 ) -> IndexReport:
-    """Say what a run found and did."""
+    """Return the report of what a run found and did."""
     done = done or Written()
     return IndexReport(
         repo=run.repository.name,

@@ -1,4 +1,4 @@
-"""Writing the changed files of a transaction: batch by batch, each embedded, checked and created whole."""
+"""Writes the changed files of a transaction in batches, each embedded, checked and created as a whole."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ from codequarry.shared.model import INDEXED, ChunkRow, FileRecord, StrideInfo, T
 from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.telemetry.metrics import count_masked, count_written
 
-# A batch ends with whichever comes first, the files of the settings or so many chunks: a file may have thousands.
+# A batch ends at the configured number of files or at this many chunks: one file may have thousands.
 BATCH_CHUNKS = 2_000
 NO_TOKENS = Tokens()
 
@@ -37,7 +37,7 @@ class Written:
     secrets: SecretCounts = field(default_factory=SecretCounts)
 
     def add(self, other: "Written") -> None:
-        """Count what another process has written."""
+        """Add what another process has written."""
         for name in ("files", "rows", "chunks", "embedded", "reused", "tokens"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.verdicts.update(other.verdicts)
@@ -45,16 +45,16 @@ class Written:
 
 
 class Permit(Protocol):
-    """Says before each batch whether it may be written."""
+    """Decides before each batch whether it may be written."""
 
     def check(self) -> None:
-        """Raise LeaseHeld if another process writes to the timeline by now."""
+        """Raise LeaseHeld if another process now writes to the timeline."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StrideText:
-    """One text to embed: a piece of a file, whole or a stride of it."""
+    """One text to embed: a piece of a file or a stride of a piece."""
 
     row: ChunkRow
     text: str
@@ -70,7 +70,7 @@ class Writer:
         self.written = Written()
 
     def write(self, files: Iterable[ReadFile], watch: Watch) -> Written:
-        """Write every file; LimitExceeded, LeaseHeld or a store's error end it in between."""
+        """Write every file; raise LimitExceeded, LeaseHeld or a store's error, leaving the batches before written."""
         for batch in _batches(files, self._workshop.settings.indexing.batch_files):
             chunks = self.written.chunks
             self._write_batch(batch)
@@ -99,7 +99,7 @@ class Writer:
         count_masked(secrets.by_rule)
 
     def _embed(self, batch: list[ReadFile]) -> tuple[list[ReadFile], list[StrideText], CachedEmbeddings]:
-        """Embed a batch; a file with a text that the model refuses for good is skipped, the others go on."""
+        """Embed a batch; skip files with a text that the model refuses for good."""
         embedder, store = self._workshop.embedder, self._workshop.store
         texts = self._texts(batch)
         self._check_limits(batch, texts)
@@ -112,7 +112,7 @@ class Writer:
         left = [_refused(file, refused[at]) if at in refused else file for at, file in enumerate(batch)]
         texts = self._texts(left)
         again = embed_with_cache([text.text for text in texts], embedder, store)
-        return left, texts, _with_made(again, made, embedder)
+        return left, texts, _count_made(again, made, embedder)
 
     def _texts(self, batch: Sequence[ReadFile]) -> list[StrideText]:
         return [text for index, file in enumerate(batch) for text in self._texts_of(file, index)]
@@ -156,7 +156,7 @@ class Writer:
 
 
 def stride_rows(row: ChunkRow, text: str, embedder: Embedder) -> Iterator[tuple[ChunkRow, str]]:
-    """Yield the rows of a whole chunk with what is embedded for each: itself, or its strides where it is too long."""
+    """Yield the rows of a chunk with their texts to embed: the chunk, or its strides if it is too long."""
     windows = [] if embedder.max_tokens is None else stride_windows(text, embedder)
     if len(windows) < 2:
         yield row, text
@@ -174,8 +174,8 @@ def stride_windows(text: str, embedder: Embedder) -> list[Window]:
     return strides(rest, embedder, head + line_end)
 
 
-def _with_made(again: CachedEmbeddings, made: Sequence[str], embedder: Embedder) -> CachedEmbeddings:
-    """Count the texts that a call made before it was refused others: the next call found them in the cache."""
+def _count_made(again: CachedEmbeddings, made: Sequence[str], embedder: Embedder) -> CachedEmbeddings:
+    """Count the vectors of the refused call as embedded: the second call found them in the cache."""
     found = {vector_key(embedder.name, text) for text in made} & set(again.keys)
     return replace(
         again,

@@ -1,4 +1,4 @@
-"""The Celery application of workers and beat. Nothing else imports Celery in this room."""
+"""The Celery application of workers and beat. No other module of this room imports Celery."""
 
 import logging
 import mmap
@@ -30,37 +30,37 @@ from codequarry.shared.telemetry.metrics import counted_together, start_counting
 from codequarry.shared.telemetry.metrics_server import MetricsServer
 from codequarry.shared.telemetry.traces import start_tracing, stop_tracing
 
-# So many of beat's messages may wait; where no worker is free, more of them would only pile up.
+# At most this many of beat's messages wait; more would only pile up while no worker is free.
 MOST_REMINDERS = 10
 
 log = logger("codequarry.worker")
 
 
 class CeleryMessages:
-    """The queue behind Celery; a message waits no longer than the connection takes to fail."""
+    """The queue behind Celery; sending takes no longer than the connection takes to fail."""
 
     def __init__(self, app: Celery, settings: SettingsModel) -> None:
         self._app, self._batches = app, batch_queue(settings)
         self._probe = QueueProbe(settings.queue)
 
     def tell(self, job: Job) -> None:
-        """Tell some worker that there is a job."""
+        """Tell a worker that there is a job."""
         self._send(RUN_JOB, (job.id,), SCAN, job.priority)
 
     def call_helper(self, timeline: int, number: int, priority: int) -> None:
-        """Ask some worker to take part in writing a transaction."""
+        """Ask a worker to take part in writing a transaction."""
         self._send(WRITE_BATCH, (timeline, number, priority), self._batches, priority)
 
     def waiting_jobs(self) -> int:
-        """Return how many messages about jobs nobody has taken."""
+        """Return how many messages about jobs no worker has taken."""
         return self._waiting(SCAN)
 
     def waiting_calls(self) -> int:
-        """Return how many calls for help nobody has taken."""
+        """Return how many calls for helpers no worker has taken."""
         return self._waiting(self._batches)
 
     def waiting_reminders(self) -> int:
-        """Return how many of beat's messages nobody has taken."""
+        """Return how many of beat's messages no worker has taken."""
         return self._waiting(CONTROL)
 
     def _send(self, task: str, arguments: tuple[object, ...], queue: str, priority: int) -> None:
@@ -81,34 +81,34 @@ class CeleryMessages:
             raise QueueUnavailable(f"the queue does not answer: {error}") from error
 
 
-class _Ending:
-    """Whether a worker is to end, as its parent process tells the children that do the work."""
+class _StopFlag:
+    """A flag by which a worker's parent process tells its children to stop."""
 
     def __init__(self) -> None:
-        # Shared with the children, which are forked later; a byte that is only ever set needs no lock.
-        self._told = mmap.mmap(-1, 1)
+        # Shared with the children, which are forked later. A byte that is only ever set needs no lock.
+        self._flag = mmap.mmap(-1, 1)
 
     def __call__(self) -> bool:
-        return self._told[0] != 0
+        return self._flag[0] != 0
 
-    def tell(self, **_: object) -> None:
-        """Tell every process of the worker."""
-        self._told[0] = 1
+    def set(self, **_: object) -> None:
+        """Tell every process of the worker to stop."""
+        self._flag[0] = 1
 
 
 def _prepare_child(**_: object) -> None:
-    """Leave SIGTERM to the parent, also where a whole group of processes gets it; send traces of its own."""
+    """Leave SIGTERM to the parent, even if the whole process group gets it; send this process's traces."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     start_tracing("codequarry-worker")
 
 
-def _leave_child(worker: Worker, **_: object) -> None:
+def _close_child(worker: Worker, **_: object) -> None:
     worker.close()
     stop_tracing()
 
 
 def make_app(settings: SettingsModel, is_ending: Callable[[], bool] = lambda: False) -> tuple[Celery, Worker]:
-    """Return the application and what does its tasks; nothing is sent or opened yet."""
+    """Return the application and the worker that does its tasks; nothing is sent or opened yet."""
     check_queue(settings)
     app = Celery(APP, set_as_current=False)
     app.conf.update(celery_options(settings), broker_transport=TRANSPORT)
@@ -117,22 +117,22 @@ def make_app(settings: SettingsModel, is_ending: Callable[[], bool] = lambda: Fa
 
 
 def check_queue(settings: SettingsModel) -> None:
-    """Raise UsageError where no queue is configured."""
+    """Raise UsageError if no queue is configured."""
     if settings.queue.url is None:
         raise UsageError("no queue is configured: set [queue] url, as in redis://127.0.0.1:6379/0")
 
 
 def run_worker(settings: SettingsModel, queues: Sequence[str], concurrency: int) -> int:
-    """Run a worker until it is told to end, and return its exit code."""
-    ending = _Ending()
-    app, does = make_app(read_apart(_sharing_processors(settings, concurrency)), ending)
+    """Run a worker until it is told to stop, and return its exit code."""
+    stop_flag = _StopFlag()
+    app, tasks = make_app(read_apart(_sharing_processors(settings, concurrency)), stop_flag)
     app.set_current()
-    signals.setup_logging.connect(_keep_logs, weak=False)
-    signals.worker_shutting_down.connect(ending.tell, weak=False)
+    signals.setup_logging.connect(_keep_own_logging, weak=False)
+    signals.worker_shutting_down.connect(stop_flag.set, weak=False)
     signals.worker_process_init.connect(_prepare_child, weak=False)
-    signals.worker_process_shutdown.connect(partial(_leave_child, does), weak=False)
+    signals.worker_process_shutdown.connect(partial(_close_child, tasks), weak=False)
     for name in ("celery.worker.strategy", "celery.app.trace"):
-        logging.getLogger(name).setLevel(logging.WARNING)  # a line for each message; ours are for each job
+        logging.getLogger(name).setLevel(logging.WARNING)  # they log each message, we log each job
     options: dict[str, Any] = {
         "hostname": f"{APP}-{os.getpid()}@{socket.gethostname()}",
         "pool_cls": "prefork",
@@ -153,7 +153,7 @@ def run_worker(settings: SettingsModel, queues: Sequence[str], concurrency: int)
 
 @contextmanager
 def _metrics_served(settings: SettingsModel) -> Iterator[None]:
-    """Count what the children do, which are forked in the block, and serve it where the settings name a port."""
+    """Collect the metrics of children that are forked in the block; serve them if the settings name a port."""
     if settings.metrics.port is None:
         yield
         return
@@ -163,12 +163,12 @@ def _metrics_served(settings: SettingsModel) -> Iterator[None]:
 
 
 def run_beat(settings: SettingsModel) -> None:
-    """Send what is to be done every few seconds, until told to end; nothing is kept between two runs."""
+    """Send the periodic tasks until told to stop; nothing is kept between two runs."""
     app, _ = make_app(settings)
     messages = CeleryMessages(app, settings)
 
     class Reminders(Scheduler):  # type: ignore[misc]  # Celery has no types
-        """Sends nothing more while nobody takes what was sent: messages that expire would compare two clocks."""
+        """Sends nothing while workers take no messages: messages that expire would compare two clocks."""
 
         def apply_entry(self, entry: ScheduleEntry, producer: object = None) -> None:
             try:
@@ -184,19 +184,19 @@ def run_beat(settings: SettingsModel) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
-    logging.getLogger("celery.beat").setLevel(logging.WARNING)  # a line for every tick
+    logging.getLogger("celery.beat").setLevel(logging.WARNING)  # it logs every tick
     log.info("beat begins")
     with _metrics_served(settings):
         service.start()
 
 
 def _sharing_processors(settings: SettingsModel, concurrency: int) -> SettingsModel:
-    """Let the processes of one worker share the processors, where the settings do not say how many each has."""
+    """Divide the processors among the processes of one worker, unless the settings say how many each uses."""
     if settings.indexing.processes is not None:
         return settings
     share = max(1, processor_count() // concurrency)
     return settings.model_copy(update={"indexing": settings.indexing.model_copy(update={"processes": share})})
 
 
-def _keep_logs(**_: object) -> None:
-    """Be there: who listens to this signal keeps Celery from setting up logs of its own."""
+def _keep_own_logging(**_: object) -> None:
+    """Do nothing: a receiver of this signal keeps Celery from setting up its own logging."""

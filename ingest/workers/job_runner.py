@@ -1,4 +1,4 @@
-"""Doing one job, whoever got it: with signs of life, and a decision on what becomes of it when it fails."""
+"""Runs one job, shows that it is alive, and decides what happens to it if it fails."""
 
 import random
 import sys
@@ -39,15 +39,15 @@ from codequarry.shared.telemetry.logs import logger
 from codequarry.shared.telemetry.traces import span
 from codequarry.shared.versions.refs import Ref, is_null_commit
 
-# These may pass by themselves.
+# These may pass without a change by the operator.
 OUTAGES = (StoreUnavailable, StoreFull, EmbedderUnavailable)
 PASSING = (GitError,)
 BUSY = (LeaseHeld, IndexMoved, Conflict)
-# Who asks so follows a repository that is in the catalog; all others name one that is to be there.
+# These triggers follow a repository that is in the catalog; all others name a repository to add.
 FOLLOWING: tuple[Trigger, ...] = ("search", "webhook", "poll")
-# Nobody asks by hand: a commit that failed by its own fault is not tried again for these.
+# These are not requests by hand: they do not retry a commit that reached a limit.
 UNASKED: tuple[Trigger, ...] = ("search", "webhook", "poll", "sync")
-# Who tells of a commit has seen it at the origin.
+# These triggers name a commit that was seen at the origin.
 SEEING: tuple[Trigger, ...] = ("webhook", "poll")
 
 log = logger("codequarry.jobs")
@@ -56,21 +56,21 @@ OpenWorkshop = Callable[[], Workshop]
 
 
 class Removed(CodequarryError):
-    """The repository of a job was removed since somebody who follows it asked for that."""
+    """The repository of a job was removed after a trigger that follows it submitted the job."""
 
 
 def keep_at_it(_: Job, __: Progress) -> None:
-    """Attend to nothing else."""
+    """Do nothing between the steps of a job."""
 
 
 def run_job(job: Job, holder: str, open_workshop: OpenWorkshop, attend: Attend = keep_at_it) -> Job | None:
-    """Do a job that ``holder`` has claimed and return it as it is then; None where it was lost to somebody else.
+    """Run a job that ``holder`` has claimed; return its final state, or None if another process took it over.
 
-    StoreUnavailable where even that can't be written down: whoever looks after lost jobs will find it silent.
+    Raises StoreUnavailable if the outcome can't be written; the supervision of jobs will then find the job silent.
     """
     names = {"job_id": job.id, "repo": job.repo, "ref": job.ref}
     with (
-        # The commit is bound when it is known; here, so that it is gone after the job.
+        # A run rebinds the commit once it is known; binding it here removes it after the job.
         bound_contextvars(**names, commit=job.wanted_commit, request_id=job.request_id or None),
         span("job", job.traceparent, kind=job.kind, trigger=job.trigger, **names),
     ):
@@ -110,20 +110,19 @@ def _run_job(job: Job, holder: str, workshop: Workshop, attend: Attend) -> Job |
 
 
 def _unexpected(job: Job, error: Exception) -> str:
-    """Return what is said of an error that is none of ours; a worker's time limit is one of them, but no surprise."""
+    """Return the message for an error outside our hierarchy, including a worker's time limit."""
     limits = sys.modules.get("billiard.exceptions")
     if limits is not None and isinstance(error, limits.SoftTimeLimitExceeded):
         log.warning("job took too long, will be tried again")
-        return "it took longer than [queue] soft_limit_seconds; the next attempt goes on where it was"
+        return "it took longer than [queue] soft_limit_seconds; the next attempt continues from there"
     log.error("job failed unexpectedly", exc_info=error)
     return f"an unexpected error ({type(error).__name__}); the log has it under job {job.id}"
 
 
 def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
-    """Do what a job asks for and return the commit that is published then."""
     store, settings = workshop.store, workshop.settings
     if job.kind == "remove":
-        # What is gone already is as it was asked for.
+        # A repository that is gone already is what the job asked for.
         with suppress(NotIndexed):
             if not job.refs:
                 remove_repository(job.repo, store, settings, job.repo_id)
@@ -133,7 +132,7 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
     name = _present_name(job, store)
     refused: CodequarryError | None = None
     candidates: tuple[Ref | None, ...] = job.refs or (None,)
-    # Somebody told of a new commit: it was seen then, before any fetch.
+    # A trigger that names a new commit saw it before any fetch.
     seen_at = job.created_at if job.wanted_commit else ""
     for candidate in candidates:
         try:
@@ -158,12 +157,12 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
 
 
 def _was_seen(job: Job) -> bool:
-    """Tell whether somebody saw a version before the origin was found to have it no more: deleted, perhaps at once."""
+    """Return whether a trigger saw the version, or its deletion, at the origin, which no longer has it."""
     return is_null_commit(job.wanted_commit) or (job.trigger in SEEING and bool(job.refs and job.wanted_commit))
 
 
 def _present_name(job: Job, store: DocumentStore) -> str:
-    """Return what the repository of a job is called now; Removed where it is gone, and nobody wants it back."""
+    """Return the present name of a job's repository; raise Removed if it is gone and the job does not add it."""
     if read_repository(store, job.repo):
         return job.repo
     renamed = find_repository(store, origin_of_record(job.origin))

@@ -1,4 +1,4 @@
-"""Looking after jobs: those whose holder is lost wait again, those that nobody was told of are told again."""
+"""Supervision of jobs: requeues jobs whose holder is lost, and finds due jobs without a message."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -9,21 +9,21 @@ from codequarry.shared.jobs.job import Job
 from codequarry.shared.jobs.job_list import due_jobs
 from codequarry.shared.store.port import DocumentStore
 
-# How often an observer reads all jobs that ended, to forget the old ones.
+# How often an observer reads all finished jobs, to delete the old ones.
 FORGET_SECONDS = 900.0
 
 
 class Lookout:
-    """What one observer has seen of the jobs that run, by its own clock: clocks of two machines are never compared."""
+    """What one observer has seen of the running jobs, by its own clock: two machines' clocks are never compared."""
 
     def __init__(self, silent_seconds: float, clock: Callable[[], float] = monotonic, mine: str = "") -> None:
-        """Take a job for lost when it has shown no sign of life for ``silent_seconds``, and one that ``mine`` holds."""
+        """Count a job as lost if it has not beaten for ``silent_seconds``, or if ``mine`` is its holder."""
         self._silent_seconds, self._clock, self._mine = silent_seconds, clock, mine
         self._seen: dict[str, tuple[str, int, float]] = {}
         self._forgot = float("-inf")
 
     def look(self, store: DocumentStore) -> list[Job]:
-        """Tidy the jobs; return those that were lost and wait again, or have failed for good."""
+        """Tidy the jobs; return the lost jobs, which now wait again or have failed for good."""
         before, self._seen = self._seen, {}
 
         def is_lost(job: Job) -> bool:
@@ -40,10 +40,7 @@ class Lookout:
 
 
 def untold(store: DocumentStore, messages: int) -> list[Job]:
-    """Return the jobs for which a message is missing, where so many ``messages`` wait.
-
-    A message says only that there is work; which job goes first is decided when somebody takes it. So it is enough
-    that there are as many messages as jobs.
-    """
+    """Return the due jobs that exceed the number of waiting ``messages``."""
+    # A message only says that there is work; the worker that takes it decides which job goes first.
     due = due_jobs(store)
     return due[: max(0, len(due) - messages)]

@@ -1,4 +1,4 @@
-"""What one process of a worker works with, opened at its first use and again when the index has moved."""
+"""The index of one worker process, opened at its first use and again when the index has moved."""
 
 from codequarry.ingest.request.index_request import CallHelpers, Workshop
 from codequarry.shared.catalog.ledger import check_counter
@@ -9,7 +9,7 @@ from codequarry.shared.store.factory import editions_of
 
 
 class WorkerIndex:
-    """Opens the index that the settings name; a process must open its own, connections are not shared by a fork."""
+    """Opens the configured index; each process must open it itself, since a fork can't share connections."""
 
     def __init__(self, settings: SettingsModel) -> None:
         self.settings = settings
@@ -17,10 +17,9 @@ class WorkerIndex:
         self._index: OpenIndex | None = None
 
     def workshop(self, call_helpers: CallHelpers | None = None, *, anew: bool = True) -> Workshop:
-        """Return what a run works with, over the edition that is active now.
+        """Return a workshop over the active edition; without ``anew``, within a run, over the open edition.
 
-        Not ``anew`` within another run, which has the open one in use. ModelMismatch where the index has another
-        model than the settings, StoreUnavailable where it does not answer.
+        Raises ModelMismatch if the index has another model than the settings, StoreUnavailable if it does not answer.
         """
         if self._index is None or (anew and self._is_outdated(self._index)):
             self._open()
@@ -28,7 +27,7 @@ class WorkerIndex:
         return Workshop(self._index.store, self._index.embedder, self.settings, call_helpers)
 
     def close(self) -> None:
-        """Give back what was opened."""
+        """Close the open index and its editions."""
         for opened in (self._index, self._editions):
             if opened is not None:
                 opened.close()

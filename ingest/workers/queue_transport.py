@@ -1,7 +1,7 @@
-"""The way of messages from Redis to a worker, which what does not belong there can't end.
+"""A Celery transport that survives foreign keys and unreadable messages in Redis.
 
-Messages only say that there is work, and jobs are in the catalog (decision 0015): so a message that can't be read is
-dropped with a line in the log, and nothing is lost.
+Messages only say that there is work; the jobs are in the catalog (decision 0015). So an unreadable message is dropped
+with a line in the log, and nothing is lost.
 """
 
 import base64
@@ -19,7 +19,7 @@ from codequarry.shared.queue.messages import LOOK_AFTER_JOBS, POLL_ORIGINS, RUN_
 from codequarry.shared.telemetry.logs import logger
 
 TRANSPORT = f"{__name__}:Transport"
-# Ours carry a few ids; Celery adds some hundred bytes.
+# Our messages carry a few ids; Celery adds some hundred bytes.
 MOST_CHARACTERS = 10_000
 _ARGUMENTS: Mapping[str, tuple[type, ...]] = MappingProxyType(
     {RUN_JOB: (str,), WRITE_BATCH: (int, int, int), LOOK_AFTER_JOBS: (), POLL_ORIGINS: ()}
@@ -31,7 +31,7 @@ log = logger("codequarry.queue")
 
 
 def fault_of(message: object) -> str:
-    """Return why a message is none that anybody here sends; "" if it is one."""
+    """Return why a message is not one that Codequarry sends, "" if it is."""
     if not isinstance(message, dict) or not isinstance(message.get("body"), str):
         return "it has no body"
     if len(message["body"]) > MOST_CHARACTERS:
@@ -42,15 +42,15 @@ def fault_of(message: object) -> str:
     if message.get("content-type") != "application/json" or message.get("content-encoding") != "utf-8":
         return "it is not JSON"
     if not _is_delivered(properties):
-        return "it does not say how it was sent"
+        return "it has no delivery information"
     expected = _ARGUMENTS.get(str(headers.get("task")))
     if expected is None or not isinstance(headers.get("id"), str):
-        return "it names no task of ours"
+        return "it names an unknown task"
     if headers.get("eta") is not None or headers.get("expires") is not None:
-        return "it is for another time"
+        return "it has an eta or an expiry"
     given = _arguments(message["body"])
     is_right = given is not None and len(given) == len(expected) and all(map(_is_a, given, expected))
-    return "" if is_right else "its arguments are not those of its task"
+    return "" if is_right else "its arguments do not fit its task"
 
 
 def _is_delivered(properties: Mapping[str, Any]) -> bool:
@@ -64,7 +64,6 @@ def _is_a(value: object, kind: type) -> bool:
 
 
 def _arguments(body: str) -> list[Any] | None:
-    """Return the arguments in the body of a message; None where it is none of Celery's."""
     try:
         arguments, named, embedded = json.loads(base64.b64decode(body, validate=True))
     except (ValueError, TypeError, RecursionError):
@@ -74,26 +73,26 @@ def _arguments(body: str) -> list[Any] | None:
 
 
 class QoS(kombu_redis.QoS):
-    """Messages that were taken and not acknowledged yet."""
+    """The messages that were taken and not acknowledged yet."""
 
     def append(self, message: Any, delivery_tag: str) -> None:  # noqa: ANN401  # kombu's own signature
-        """Note that a message was taken."""
-        _mended(self.channel, lambda: super(QoS, self).append(message, delivery_tag))
+        """Record that a message was taken."""
+        _with_repair(self.channel, lambda: super(QoS, self).append(message, delivery_tag))
 
     def ack(self, delivery_tag: str) -> None:
-        """Note that what a message asked for is done."""
-        _mended(self.channel, lambda: super(QoS, self).ack(delivery_tag))
+        """Record that the work of a message is done."""
+        _with_repair(self.channel, lambda: super(QoS, self).ack(delivery_tag))
 
     def reject(self, delivery_tag: str, requeue: bool = False) -> None:
-        """Drop a message, or have it delivered again."""
-        _mended(self.channel, lambda: super(QoS, self).reject(delivery_tag, requeue))
+        """Drop a message, or requeue it."""
+        _with_repair(self.channel, lambda: super(QoS, self).reject(delivery_tag, requeue))
 
     def restore_visible(self, start: int = 0, num: int = 10, interval: int = 10) -> None:
-        """Have messages delivered again that nobody acknowledged in time."""
-        _mended(self.channel, lambda: super(QoS, self).restore_visible(start, num, interval))
+        """Redeliver messages that were not acknowledged in time."""
+        _with_repair(self.channel, lambda: super(QoS, self).restore_visible(start, num, interval))
 
     def restore_by_tag(self, tag: Any, client: Any = None, leftmost: bool = False) -> None:  # noqa: ANN401
-        """Have one message delivered again; one that can't be read is dropped."""
+        """Redeliver one message, or drop it if it can't be read."""
         try:
             super().restore_by_tag(tag, client, leftmost)
         except (ValueError, TypeError, KeyError) as error:
@@ -107,7 +106,7 @@ class Channel(kombu_redis.Channel):
     QoS = QoS
 
     def _brpop_read(self, **options: Any) -> bool:  # noqa: ANN401  # kombu's own signature
-        """Take a message; one that can't be read, or dealt with, is dropped."""
+        """Take a message; drop it if it can't be read or handled."""
         try:
             return bool(super()._brpop_read(**options))
         except (Empty, *self.connection_errors):
@@ -120,17 +119,17 @@ class Channel(kombu_redis.Channel):
             return True
 
     def _size(self, queue: str) -> int:
-        return int(_mended(self, lambda: super(Channel, self)._size(queue)))
+        return int(_with_repair(self, lambda: super(Channel, self)._size(queue)))
 
     def _put(self, queue: str, message: Any, **options: Any) -> None:  # noqa: ANN401  # kombu's own signature
-        _mended(self, lambda: super(Channel, self)._put(queue, message, **options))
+        _with_repair(self, lambda: super(Channel, self)._put(queue, message, **options))
 
     def _queue_bind(self, exchange: str, routing_key: str, pattern: str, queue: str) -> None:
-        _mended(self, lambda: super(Channel, self)._queue_bind(exchange, routing_key, pattern, queue))
+        _with_repair(self, lambda: super(Channel, self)._queue_bind(exchange, routing_key, pattern, queue))
 
     def get_table(self, exchange: str) -> list[Any]:
-        """Return the queues that are bound to an exchange."""
-        return list(_mended(self, lambda: super(Channel, self).get_table(exchange)))
+        """Return the queues bound to an exchange."""
+        return list(_with_repair(self, lambda: super(Channel, self).get_table(exchange)))
 
     def _set_aside(self, error: ResponseError) -> None:
         if WRONG_TYPE not in str(error):
@@ -140,7 +139,7 @@ class Channel(kombu_redis.Channel):
 
 
 class Transport(kombu_redis.Transport):
-    """Kombu's transport with a look at each message before anything is done with it."""
+    """Kombu's transport, which checks each message before its delivery."""
 
     Channel = Channel
 
@@ -151,8 +150,8 @@ class Transport(kombu_redis.Transport):
         super()._deliver(message, queue)
 
 
-def _mended(channel: Channel, call: Callable[[], Result]) -> Result:
-    """Do something with the queue's keys, once more where one of them had to be set aside."""
+def _with_repair(channel: Channel, call: Callable[[], Result]) -> Result:
+    """Do something with the queue's keys, and repeat it if a key had to be set aside."""
     try:
         return call()
     except ResponseError as error:

@@ -1,4 +1,4 @@
-"""The job that runs, as others see it: written every few seconds, and stopped if it was cancelled or taken over."""
+"""A running job: written to the catalog every few seconds, and stopped if it was cancelled or taken over."""
 
 import random
 import threading
@@ -11,15 +11,7 @@ from structlog.contextvars import bind_contextvars
 
 from codequarry.ingest.request.index_request import Workshop
 from codequarry.shared.catalog.repositories import Progress
-from codequarry.shared.errors import (
-    CodequarryError,
-    Conflict,
-    IndexMoved,
-    NotIndexed,
-    Stopped,
-    StoreError,
-    public,
-)
+from codequarry.shared.errors import CodequarryError, Conflict, IndexMoved, NotIndexed, Stopped, StoreError, public
 from codequarry.shared.jobs.job import Job
 from codequarry.shared.jobs.job_list import change_job, read_job
 from codequarry.shared.jobs.lifecycle import beaten, failed, put_off
@@ -27,27 +19,27 @@ from codequarry.shared.telemetry.logs import logger
 from codequarry.shared.telemetry.metrics import count_job, count_job_failure
 from codequarry.shared.telemetry.traces import Phases
 
-# A job shows that it lives much oftener than it is taken for lost.
+# Much shorter than the silence after which a job counts as lost.
 BEAT_SECONDS = 5.0
-# The first sign comes sooner: whoever asked looks at the phase.
+# The first beat comes sooner: the client that asked watches the phase.
 FIRST_BEAT_SECONDS = 0.5
-# How often a running job is read, to see whether it was cancelled: it ends within two seconds of that.
+# How often a running job is read for a cancellation: the job ends within two seconds of it.
 LOOK_SECONDS = 0.5
 # Why a run stops.
-TAKEN, CANCELLED = "somebody else took the job over", "it was cancelled"
-# What is counted for a job that somebody else had taken over when its turn here ended.
+TAKEN, CANCELLED = "another process took the job over", "it was cancelled"
+# The counted state of a job that another process had taken over when its turn here ended.
 LOST = "lost"
-# How far a run is that waits for another process, as far as that concerns its end.
+# The progress that ``check`` reports: only its phase matters.
 WAITING = Progress("", "waiting", "", 0, 0, 0, "", "")
 
 log = logger("codequarry.jobs")
 
 Attend = Callable[[Job, Progress], None]
-"""Is called at every step of a job: it may do something else first, or raise Interrupted."""
+"""Called at every step of a job: it may do something else first, or raise Interrupted."""
 
 
 class RunningJob:
-    """The job as others see it, written anew while it runs."""
+    """The record of a job while it runs, as other processes see it."""
 
     def __init__(self, workshop: Workshop, job: Job, holder: str, attend: Attend) -> None:
         self._store, self._job, self._holder, self._attend = workshop.store, job, holder, attend
@@ -58,7 +50,7 @@ class RunningJob:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Write the job every few seconds, so that nobody takes it for lost."""
+        """Write the job every few seconds, so that it does not count as lost."""
         thread = threading.Thread(target=self._run, name="job-beat", daemon=True)
         thread.start()
         try:
@@ -69,18 +61,18 @@ class RunningJob:
             thread.join()
 
     def check(self) -> None:
-        """Raise Stopped or Interrupted if the job is to end, wherever the run is waiting."""
+        """Raise Stopped or Interrupted if the job must end, wherever the run is waiting."""
         if self._stop is not None:
             raise Stopped(self._stop)
         self._attend(self._job, WAITING)
 
     def observe(self, progress: Progress) -> None:
-        """Note how far the run is, for the next beat; Stopped where the job was cancelled or taken over."""
+        """Record the progress for the next beat; raise Stopped if the job was cancelled or taken over."""
         if progress.phase != self._progress.get("phase"):
             self._look()
         if self._stop is not None:
             raise Stopped(self._stop)
-        # A phase may say for whom it waits.
+        # A phase may name the process that it waits for.
         self._phases.enter(progress.phase.partition(" ")[0])
         if progress.commit:
             bind_contextvars(commit=progress.commit)
@@ -93,8 +85,8 @@ class RunningJob:
         self._attend(self._job, progress)
 
     def _look(self) -> None:
-        """Look whether the job is still to be done; at the beginning of a phase too, above all the publishing."""
-        with suppress(StoreError):  # the next look tells
+        """Check whether the job must still run; also called at the start of a phase, above all of publishing."""
+        with suppress(StoreError):  # the next look decides
             job = read_job(self._store, self._job.id)
             if job is None or job.holder != self._holder:
                 self._stop = TAKEN
@@ -102,25 +94,25 @@ class RunningJob:
                 self._stop = CANCELLED
 
     def fail(self, error: CodequarryError) -> Job | None:
-        """Write that the job failed for good; callers of the API read that, so addresses are in the log alone."""
+        """Write that the job failed for good; API clients read the message, so only the log has addresses."""
         log.warning("job failed", detail=str(error))
         message = public(error)
         return self.close(lambda now: failed(now, self._holder, message), error)
 
     def put_off(self, error: CodequarryError, *, busy: bool = False) -> Job | None:
-        """Write that the job waits for what is down, or for somebody who is ``busy`` with the same."""
+        """Write that the job waits for a service that is down, or for a process that is ``busy`` with the same."""
         message = public(error)
         change = partial(put_off, holder=self._holder, error=message, share=random.random(), busy=busy)
         return self.close(change, None if busy else error)
 
     def close(self, change: Callable[[Job], Job], error: Exception | None = None) -> Job | None:
-        """Write how the job ended, with the ``error`` that ended it; None where somebody else has it."""
+        """Write how the job ended, with the ``error`` that ended it; return None if another process has it."""
 
         def last(job: Job) -> Job:
             return change(beaten(job, self._holder, self._progress))
 
         left: Job | None = None
-        with suppress(Conflict, NotIndexed, IndexMoved):  # with the index went the job: it waits again there
+        with suppress(Conflict, NotIndexed, IndexMoved):  # the job moved with the index and waits again there
             left = change_job(self._store, self._job.id, last)
         count_job(self._job.kind, self._job.trigger, left.state if left else LOST, monotonic() - self._began)
         if error is not None and left and left.state != "cancelled":

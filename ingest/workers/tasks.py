@@ -1,4 +1,4 @@
-"""The tasks by name: each only hands on what its message names."""
+"""The tasks by name; each only passes its message's arguments on."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from codequarry.shared.telemetry.logs import logger
 if TYPE_CHECKING:
     from celery import Celery
 
-# How soon a job that was lost, or whose pause after a failure is over, is taken up again.
+# How soon a job resumes after it was lost or its pause after a failure is over.
 LOOK_SECONDS = 2.0
 
 SCHEDULE: dict[str, dict[str, Any]] = {
@@ -35,20 +35,20 @@ log = logger("codequarry.worker")
 
 
 def register(app: "Celery", settings: SettingsModel, messages: Messages, is_ending: Callable[[], bool]) -> Worker:
-    """Give an application its tasks, and return what does them; each process opens what it needs at its first one."""
+    """Register the tasks and return the worker that does them; each process opens its index at its first task."""
     worker = Worker(WorkerIndex(settings), messages, is_ending)
 
     def run_job(_: str) -> None:
-        _told(worker.do_next)
+        _log_failure(worker.do_next)
 
     def write_batch(timeline: int, number: int, priority: int) -> None:
-        _told(lambda: worker.write_batch(timeline, number, priority))
+        _log_failure(lambda: worker.write_batch(timeline, number, priority))
 
     def look_after_jobs() -> None:
-        _told(worker.look_after_jobs)
+        _log_failure(worker.look_after_jobs)
 
     def poll_origins() -> None:
-        _told(worker.poll_origins)
+        _log_failure(worker.poll_origins)
 
     tasks = {
         RUN_JOB: run_job,
@@ -61,8 +61,8 @@ def register(app: "Celery", settings: SettingsModel, messages: Messages, is_endi
     return worker
 
 
-def _told(do: Callable[[], None]) -> None:
-    """Tell in one line what a message could not be done for: the job is in the catalog and waits."""
+def _log_failure(do: Callable[[], None]) -> None:
+    """Log in one line why a task failed: the job is in the catalog and waits."""
     try:
         do()
     except CodequarryError as error:

@@ -1,4 +1,4 @@
-"""One process of a worker: takes a job at a time, looks after those of others, and ends when it is told to."""
+"""One process of a worker: takes one job at a time, supervises the jobs of others, and stops when told to."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -21,41 +21,41 @@ from codequarry.shared.jobs.job_list import claim_next, submit_within
 from codequarry.shared.stop_request import stoppable
 from codequarry.shared.telemetry.logs import logger
 
-# A job beats so many times before it counts as lost, so that a slow store costs nothing.
+# A job misses this many beats before it counts as lost, so that a slow store costs nothing.
 BEATS_UNTIL_LOST = 6
-# So often a running job looks for one that is more urgent, however small its batches are.
+# How often a running job looks for a more urgent job, however small its batches are.
 LOOK_SECONDS = 0.5
-# A first import may take hours: within another job it would hold up whatever waits for the end of that, a push perhaps.
+# A first import may take hours; within another job it would delay everything that waits for that job, such as a push.
 NEVER_WITHIN = PRIORITIES["import"]
 
 log = logger("codequarry.worker")
 
 
 class Messages(Protocol):
-    """The queue as a worker sees it; QueueUnavailable where it does not answer."""
+    """The queue as a worker sees it; methods raise QueueUnavailable if it does not answer."""
 
     def tell(self, job: Job) -> None:
-        """Tell some worker that there is a job."""
+        """Tell a worker that there is a job."""
         ...
 
     def call_helper(self, timeline: int, number: int, priority: int) -> None:
-        """Ask some worker to take part in writing a transaction."""
+        """Ask a worker to take part in writing a transaction."""
         ...
 
     def waiting_jobs(self) -> int:
-        """Return how many messages about jobs nobody has taken."""
+        """Return how many messages about jobs no worker has taken."""
         ...
 
     def waiting_calls(self) -> int:
-        """Return how many calls for help nobody has taken."""
+        """Return how many calls for helpers no worker has taken."""
         ...
 
 
 class Worker:
-    """What the tasks of one process do; not for threads."""
+    """Does the tasks of one process; not thread-safe."""
 
     def __init__(self, workplace: WorkerIndex, messages: Messages, is_ending: Callable[[], bool]) -> None:
-        """Work at ``workplace`` until ``is_ending``: then what is under way is left for others to go on with."""
+        """Work on ``workplace`` until ``is_ending``; unfinished work is then left for other workers."""
         self._workplace, self._messages, self._is_ending = workplace, messages, is_ending
         lease_seconds = workplace.settings.indexing.lease_seconds
         self._lookout = Lookout(max(lease_seconds, BEATS_UNTIL_LOST * BEAT_SECONDS))
@@ -64,27 +64,24 @@ class Worker:
         self._looked = float("-inf")
 
     def do_next(self) -> None:
-        """Do the job that goes first, if there is one."""
+        """Run the first job of the queue, if there is one."""
         store = self._workplace.workshop().store
         if not self._is_ending():
             self._take(lambda holder: claim_next(store, holder))
             self._trim_mirrors()
 
     def write_batch(self, timeline: int, number: int, priority: int) -> None:
-        """Take part in somebody's import for a turn, and see that there is a message for the next one.
-
-        A message of its own for each turn lets a more urgent one overtake in between.
-        """
+        """Help another import for one turn; the next turn is a new message, so that urgent messages overtake."""
         if self._is_ending():
             return
-        with stoppable(self._keep_on):
-            more = self._helper.take_part(timeline, number, self._workplace.workshop(), lambda _: self._keep_on())
+        with stoppable(self._check_ending):
+            more = self._helper.take_part(timeline, number, self._workplace.workshop(), lambda _: self._check_ending())
         if more:
             self._messages.call_helper(timeline, number, priority)
         self._trim_mirrors()
 
     def look_after_jobs(self) -> None:
-        """Let lost jobs wait again, and tell of those that nobody was told of."""
+        """Requeue lost jobs, and send messages for due jobs that have none."""
         store, settings = self._workplace.workshop().store, self._workplace.settings
         repair(store, settings)
         for job in self._lookout.look(store):
@@ -93,7 +90,7 @@ class Worker:
             self._messages.tell(job)
 
     def poll_origins(self) -> None:
-        """Ask the origins that are due what has changed."""
+        """Ask the origins that are due for changes."""
         store, settings = self._workplace.workshop().store, self._workplace.settings
 
         def submit(request: JobRequest) -> None:
@@ -104,7 +101,7 @@ class Worker:
         poll_due(store, settings, submit)
 
     def close(self) -> None:
-        """Give back what is open between two messages."""
+        """Close what stays open between two messages."""
         self._helper.close()
         self._workplace.close()
 
@@ -139,20 +136,20 @@ class Worker:
         if ended is not None:
             log.info("job", **names, state=ended.state, commit=ended.commit or None)
 
-    def _keep_on(self) -> None:
+    def _check_ending(self) -> None:
         if self._is_ending():
-            raise Interrupted("the worker is to end; another one goes on with this")
+            raise Interrupted("the worker is stopping; another worker continues this")
 
     def _attend(self, job: Job, progress: Progress) -> None:
-        """Leave a job between two of its steps where the process is to end; let one that is more urgent go first."""
-        self._keep_on()
+        """Leave a job between two steps if the process is stopping; run a more urgent job first."""
+        self._check_ending()
         if progress.phase != "indexing" or not progress.files_total:
             return
         if monotonic() - self._looked < LOOK_SECONDS:
             return
         self._looked = monotonic()
         store = self._workplace.workshop(anew=False).store
-        passed_over = {one.repo for one in self._doing}
+        passed_over = {doing.repo for doing in self._doing}
         before = min(job.priority, NEVER_WITHIN)
         self._take(lambda holder: claim_next(store, holder, before, passed_over))
 

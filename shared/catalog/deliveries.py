@@ -1,4 +1,4 @@
-"""What code hosts told the service, each delivery a document of the catalog: the log, and the guard against replay."""
+"""Webhook deliveries, each a document of the catalog: the log, and the guard against replay."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -10,7 +10,7 @@ from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.timestamps import now, seconds_since
 
 DELIVERY_PREFIX = "delivery:"
-# A key is a document id, and these have a limit in bytes (512 in OpenSearch); an id is what a header held.
+# A key is a document id, and these are limited (512 bytes in OpenSearch); a delivery id comes from a header.
 MAX_ID_CHARACTERS = 100
 DAY_SECONDS = 86_400.0
 
@@ -20,11 +20,11 @@ DeliveryResult = Literal["received", "accepted", "ignored"]
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One delivery and what came of it; ``repeats`` counts how often it came again and began nothing.
+    """One delivery and its result; ``repeats`` counts how often it came again without effect.
 
-    One that stays ``received`` could not be dealt with, ``reason`` says why; the same one may come again. ``ref`` is
-    the key of a version, "" the default branch. ``digest`` is of its body, where only that was signed: whoever has seen
-    one could send it again under any id. ``repo_id`` is the id of ``repo``. Times are ISO 8601 in UTC.
+    A delivery that stays ``received`` could not be handled (``reason`` says why) and may come again. ``ref`` is the key
+    of a version, "" for the default branch. ``digest`` is the body's digest if only the body was signed, since such a
+    body could be replayed under any id. ``repo_id`` is the id of ``repo``. Times are ISO 8601 in UTC.
     """
 
     provider: ProviderName
@@ -43,17 +43,17 @@ class Delivery:
 
     @property
     def key(self) -> str:
-        """The document key: by what was signed of it."""
+        """The document key: made of the part that was signed."""
         return f"{DELIVERY_PREFIX}{self.provider}\n{self.digest or self.id}"
 
 
 def new_delivery(provider: ProviderName, delivery_id: str, digest: str = "") -> Delivery:
-    """Return a delivery that came just now."""
+    """Return a new delivery, received now."""
     return Delivery(provider, delivery_id, now(), digest=digest)
 
 
 def begin_delivery(store: DocumentStore, delivery: Delivery, is_done: Callable[[Delivery], bool]) -> Delivery | None:
-    """Write that a delivery came; return what is known of the same one that came before, if that ``is_done``."""
+    """Record a delivery; return the earlier record of the same delivery if that ``is_done``, else None."""
     while True:
         try:
             write_settled(store, delivery.key, asdict(delivery), None)
@@ -63,17 +63,15 @@ def begin_delivery(store: DocumentStore, delivery: Delivery, is_done: Callable[[
                 continue
             known = _read(document.body)
             if known.result == "received" or not is_done(known):
-                return None  # whoever had it could not finish, or it means something new
+                return None  # the first attempt did not finish, or it means something new
             return _counted(store, known, document.version)
         return None
 
 
 def is_newest(store: DocumentStore, known: Delivery) -> bool:
-    """Tell whether nothing that came later was about the same version."""
-    return not any(
-        (one.repo, one.ref) == (known.repo, known.ref) and one.received_at > known.received_at
-        for one in list_deliveries(store)
-    )
+    """Return whether no later delivery was about the same version."""
+    same = (each for each in list_deliveries(store) if (each.repo, each.ref) == (known.repo, known.ref))
+    return not any(delivery.received_at > known.received_at for delivery in same)
 
 
 def _counted(store: DocumentStore, known: Delivery, version: str) -> Delivery:
@@ -81,33 +79,33 @@ def _counted(store: DocumentStore, known: Delivery, version: str) -> Delivery:
     try:
         write_settled(store, known.key, asdict(repeated), version)
     except Conflict:
-        return known  # one repetition more or less in the log
+        return known  # the log may miss a repeat
     return repeated
 
 
 def end_delivery(store: DocumentStore, delivery: Delivery) -> None:
-    """Write what came of a delivery."""
+    """Record the result of a delivery."""
     put_document(store, delivery.key, asdict(delivery))
 
 
 def list_deliveries(store: DocumentStore) -> list[Delivery]:
-    """Return the deliveries that are kept, the latest first."""
+    """Return the kept deliveries, the latest first."""
     found = [_read(document.body) for document in store.list_documents(DELIVERY_PREFIX)]
-    return sorted(found, key=lambda one: one.received_at, reverse=True)
+    return sorted(found, key=lambda delivery: delivery.received_at, reverse=True)
 
 
 def tidy_deliveries(store: DocumentStore, most: int, days: float, least_seconds: float) -> int:
-    """Forget the deliveries beyond the ``most`` latest, and those that are older than ``days``; return how many.
+    """Delete the deliveries beyond the ``most`` latest and those older than ``days``; return how many.
 
-    However many there are, none goes before ``least_seconds``: as long as its signature is good, it may come again.
+    ``most`` spares deliveries younger than ``least_seconds``: while the signature is valid, they may be replayed.
     """
     forgotten = []
-    for position, one in enumerate(list_deliveries(store)):
-        age = seconds_since(one.received_at)
+    for position, delivery in enumerate(list_deliveries(store)):
+        age = seconds_since(delivery.received_at)
         if age > days * DAY_SECONDS or (position >= most and age > least_seconds):
-            forgotten.append(one)
-    for one in forgotten:
-        store.delete_document(one.key)
+            forgotten.append(delivery)
+    for delivery in forgotten:
+        store.delete_document(delivery.key)
     return len(forgotten)
 
 

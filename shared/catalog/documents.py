@@ -1,8 +1,7 @@
-"""Writing documents of the catalog so that no migration leaves one behind: one rule for all that no transaction holds.
+"""Writes to documents of the catalog that no migration loses; for documents outside transactions.
 
-A migration copies the catalog while it holds the head document still (rule 17). What was written before that is copied;
-so whoever has written looks at the head document afterwards, and waits where it is held. What was written into an
-edition that the index has left is to be written again in the one where it is.
+A migration copies the catalog while it holds the head document (rule 17). Earlier writes are copied. So a writer reads
+the head document after its write and waits while it is held; a write into an old edition is repeated in the new one.
 """
 
 from collections.abc import Mapping
@@ -16,9 +15,9 @@ from codequarry.shared.versions.head import HEAD_KEY, MOVE
 
 
 def write_settled(store: DocumentStore, key: str, body: Mapping[str, Any], version: str | None) -> Document:
-    """Write a document that is still at ``version`` (None: that does not exist); Conflict if not.
+    """Write a document if it is still at ``version`` (None: it does not exist); raise Conflict if not.
 
-    IndexMoved where the index went on in another edition meanwhile, which may lack this: write it there.
+    Raises IndexMoved if another edition has replaced this one, which may lack the write: repeat it there.
     """
     written = store.write_document(key, body, version)
     settle(store)
@@ -26,7 +25,7 @@ def write_settled(store: DocumentStore, key: str, body: Mapping[str, Any], versi
 
 
 def put_document(store: DocumentStore, key: str, body: Mapping[str, Any]) -> None:
-    """Write a document whatever it was before; the last writer wins. IndexMoved as above."""
+    """Write a document whatever it was before (the last writer wins); raise IndexMoved as above."""
     while True:
         document = store.read_document(key)
         try:
@@ -37,7 +36,7 @@ def put_document(store: DocumentStore, key: str, body: Mapping[str, Any]) -> Non
 
 
 def settle(store: DocumentStore) -> None:
-    """Return once it is certain that a migration has not left behind what was just written; IndexMoved if it has."""
+    """Return once no migration can lose what was just written; raise IndexMoved if the write may be lost."""
     head = store.read_document(HEAD_KEY)
     if head is not None and head.body.get(MOVE):
         change_head(store, lambda newest: (newest, None))

@@ -1,7 +1,4 @@
-"""Commits that can't be indexed by their own fault: noted, so that they are not tried at every push, poll and search.
-
-A commit is tried again when the settings that decide about it have changed, or somebody asks for it by hand.
-"""
+"""Commits that reached a limit: tried again only on request, or after a change of the settings that decide."""
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -15,7 +12,7 @@ from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import DocumentStore
 
 FAILURE_PREFIX = "failed:"
-# What says which files there are and what they may cost. How many processes read, and keys and addresses, do not.
+# The settings that decide which files count and what they may cost; not processes, keys and addresses.
 DECIDING: dict[str, Any] = {
     "indexing": {"max_paths", "listing_seconds", "process_memory_bytes"},
     "git": {"max_repository_bytes"},
@@ -25,7 +22,7 @@ FINGERPRINT_HEX = 16
 
 
 class FailedBefore(LimitExceeded):
-    """The commit failed before under the same settings, and nobody asked for it by hand."""
+    """The commit failed before under the same settings, and no person asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +38,15 @@ class FailedIndexing:
 
     @property
     def key(self) -> str:
-        """The document key: the newest failure of a version is what counts."""
+        """The document key: only the newest failure of a version is kept."""
         return _key(self.repo_id, self.ref)
 
     @property
     def explained(self) -> str:
-        """Say why the commit is left alone, and what would make a difference."""
+        """Why the commit is skipped, and what makes it be tried again."""
         return (
-            f"commit {self.commit[:12]} failed before and is not tried again until it or the settings change, or "
-            f"somebody asks for it (codequarry index, codequarry jobs retry): {self.reason}"
+            f"commit {self.commit[:12]} failed before and is not tried again unless the commit or the settings change, "
+            f"or you run codequarry index or codequarry jobs retry: {self.reason}"
         )
 
 
@@ -58,7 +55,7 @@ def _key(repo_id: str, ref: str) -> str:
 
 
 def fingerprint(settings: SettingsModel) -> str:
-    """Return a digest of the settings that decide whether a commit can be indexed, and of this program's version."""
+    """Return a digest of the settings that decide whether a commit can be indexed, and of our version."""
     text = f"{version('codequarry')} {settings.model_dump_json(include=DECIDING)}"
     return sha256(text.encode()).hexdigest()[:FINGERPRINT_HEX]
 
@@ -75,19 +72,19 @@ def note_failure(
 def known_failure(
     store: DocumentStore, repo_id: str, ref: str, commit: str, settings: SettingsModel
 ) -> FailedIndexing | None:
-    """Return the note of a commit that would fail again."""
+    """Return the failure of a commit that would fail again, None if it may succeed."""
     document = store.read_document(_key(repo_id, ref)) if repo_id and commit else None
     found = document.decode(FailedIndexing) if document else None
     return found if found and (found.commit, found.fingerprint) == (commit, fingerprint(settings)) else None
 
 
 def list_failures(store: DocumentStore, repo_id: str) -> list[FailedIndexing]:
-    """Return what is noted of a repository's versions."""
+    """Return the noted failures of a repository."""
     return [document.decode(FailedIndexing) for document in store.list_documents(_key(repo_id, ""))] if repo_id else []
 
 
 def forget_failure(store: DocumentStore, repo_id: str, ref: str) -> None:
-    """Forget what is noted of a version, which has been indexed."""
+    """Delete the failure of a version that has been indexed."""
     if document := store.read_document(_key(repo_id, ref)):
         try:
             store.delete_document(document.key, document.version)
@@ -96,6 +93,6 @@ def forget_failure(store: DocumentStore, repo_id: str, ref: str) -> None:
 
 
 def forget_failures(store: DocumentStore, repo_id: str) -> None:
-    """Forget all that is noted of a repository, which is gone."""
+    """Delete the failures of a repository that is gone."""
     for failure in list_failures(store, repo_id):
         store.delete_document(failure.key)

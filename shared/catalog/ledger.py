@@ -1,4 +1,4 @@
-"""The head document behind compare-and-set: the rim around the pure functions of ``snapshots.py``."""
+"""Reads and writes of the head document by compare-and-set, around the pure functions of ``transactions.py``."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -11,16 +11,16 @@ from codequarry.shared.store.records import Document
 from codequarry.shared.versions.head import HEAD_KEY, Head, Move
 from codequarry.shared.versions.transactions import TransactionRecord, check_here, transactions_prefix
 
-# A lost compare-and-set means that somebody else moved on; a thousand in a row mean that something is wrong.
+# A lost compare-and-set means that another process succeeded; a thousand in a row mean that something is wrong.
 MAX_ATTEMPTS = 1000
-# At its end a migration holds the head document still, for a second or so, and beats meanwhile; one that has not
-# beaten for so long has died (rule 8), and whoever waits goes on without it.
+# At its end a migration holds the head document for about a second, and beats meanwhile. A migration that has not
+# beaten for this long has died (rule 8), and the waiting writers continue.
 MOVE_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
 
 Result = TypeVar("Result")
 
-# The head that was read last, with the body it was made from: one of 2,000 timelines takes 5 ms to make.
+# The last head and the body it was made from: parsing a head of 2,000 timelines takes 5 ms.
 _newest: list[tuple[Mapping[str, Any], Head]] = []
 
 
@@ -31,7 +31,7 @@ def read_head(store: DocumentStore) -> Head:
 
 
 def _head_of(document: Document) -> Head:
-    """Return the head in a document; a store gives back the same body for as long as it does not change."""
+    """Return the head in a document; a store returns the same body object until the document changes."""
     for body, head in _newest:
         if body is document.body:
             return head
@@ -41,11 +41,8 @@ def _head_of(document: Document) -> Head:
 
 
 def check_counter(store: Store) -> None:
-    """Raise StoreError if a row is newer than the head document: the two do not belong together (rule 18).
-
-    To be asked once when a store is opened for work, not with every search.
-    """
-    # In this order: a run that takes a number meanwhile raises the counter before it writes.
+    """Raise StoreError if a row is newer than the head document (rule 18); for opening a store, not for each search."""
+    # The order matters: a run that takes a number meanwhile raises the counter before it writes.
     newest = store.newest_number()
     counter = read_head(store).counter
     if newest > counter:
@@ -56,10 +53,10 @@ def check_counter(store: Store) -> None:
 
 
 def change_head(store: DocumentStore, change: Callable[[Head], tuple[Head, Result]], mover: str = "") -> Result:
-    """Apply ``change`` to the head document by compare-and-set, again on the newest one whenever that is lost.
+    """Apply ``change`` to the head document by compare-and-set, repeated on the newest document after each conflict.
 
-    What ``change`` raises goes through: a Conflict of its own is final, since it comes from reading, not from writing.
-    Waits while a migration other than ``mover`` holds the index still; IndexMoved once it has gone on elsewhere.
+    Errors of ``change`` are raised: its own Conflict is final, since it comes from reading, not from writing. Waits
+    while a migration other than ``mover`` holds the head document; raises IndexMoved once another edition replaced it.
     """
     for _ in range(MAX_ATTEMPTS):
         document, head = _await_stillness(store, mover)
@@ -69,11 +66,11 @@ def change_head(store: DocumentStore, change: Callable[[Head], tuple[Head, Resul
         except Conflict:
             continue
         return result
-    raise Conflict(f"the head document was changed by others {MAX_ATTEMPTS} times in a row")
+    raise Conflict(f"the head document was changed by other processes {MAX_ATTEMPTS} times in a row")
 
 
 def _await_stillness(store: DocumentStore, mover: str) -> tuple[Document | None, Head]:
-    """Return the head document as soon as it may be changed; a move that shows no life is left out of it."""
+    """Return the head document as soon as it may be changed, without the move of a silent migration."""
     seen: Move | None = None
     since = 0.0
     while True:
@@ -90,23 +87,22 @@ def _await_stillness(store: DocumentStore, mover: str) -> tuple[Document | None,
 
 
 def record_transaction(store: DocumentStore, record: TransactionRecord) -> None:
-    """Store the record of a transaction; one that is there already (a resumed transaction) stays."""
+    """Store the record of a transaction; the existing record of a resumed transaction stays."""
     if store.read_document(record.key) is None:
         store.write_document(record.key, asdict(record), None)
 
 
 def read_transaction(store: DocumentStore, timeline: int, number: int) -> TransactionRecord | None:
-    """Return the record of a transaction, if it has one."""
+    """Return the record of a transaction, None if it has no record yet."""
     document = store.read_document(f"{transactions_prefix(timeline)}{number:010d}")
     return _record(document.body) if document else None
 
 
 def published_transactions(store: DocumentStore, head: Head, timeline: int) -> list[TransactionRecord]:
     """Return the transactions of a timeline that readers may ask for, oldest first."""
-    documents = store.list_documents(transactions_prefix(timeline))
-    records = [_record(document.body) for document in documents]
-    state = head.timelines[timeline]
-    return [one for one in records if state.floor <= one.number <= state.published and one.number not in head.hidden]
+    state, hidden = head.timelines[timeline], head.hidden
+    records = [_record(document.body) for document in store.list_documents(transactions_prefix(timeline))]
+    return [item for item in records if state.floor <= item.number <= state.published and item.number not in hidden]
 
 
 def _record(body: Mapping[str, Any]) -> TransactionRecord:

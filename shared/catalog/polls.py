@@ -1,4 +1,4 @@
-"""When the origin of each repository is to be asked next, each a document of the catalog."""
+"""The polling state of each repository, each a document of the catalog."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -10,7 +10,7 @@ from codequarry.shared.store.records import Document
 from codequarry.shared.timestamps import from_now, now
 
 POLL_PREFIX = "poll:"
-# A note that a webhook was heard of is written this seldom: one of a hundred pushes in a second is enough.
+# The time of the last webhook is written at most this often: one of a hundred pushes in a second is enough.
 HOOKED_MINUTES = 5.0
 
 
@@ -18,9 +18,9 @@ HOOKED_MINUTES = 5.0
 class Poll:
     """How a repository is polled; times are ISO 8601 in UTC, "" before the first.
 
-    ``asked_for`` are the commits that jobs were last asked for, by the key of their version: a job that failed is not
-    asked for again until there is something newer. ``failures`` in a row make the pauses longer. ``hooked_at`` is when
-    a webhook last spoke of the repository. ``repo_id`` is the repository's id, "" where only a webhook was noted.
+    ``asked_for`` are the commits of the last submitted jobs, by version key: a failed job is not submitted again until
+    there is a newer commit. Consecutive ``failures`` make the pauses longer. ``hooked_at`` is the time of the last
+    webhook. ``repo_id`` is the repository's id, "" if only a webhook was noted.
     """
 
     repo: str
@@ -33,18 +33,18 @@ class Poll:
 
 
 def read_poll(store: DocumentStore, repo: str) -> Poll:
-    """Return how a repository is polled."""
+    """Return the polling state of a repository."""
     return _of(store.read_document(POLL_PREFIX + repo), repo)
 
 
 def list_polls(store: DocumentStore) -> dict[str, Poll]:
-    """Return how each repository is polled, by its name."""
+    """Return the polling state of each repository, by name."""
     found = (_of(document, "") for document in store.list_documents(POLL_PREFIX))
     return {poll.repo: poll for poll in found}
 
 
 def change_poll(store: DocumentStore, repo: str, change: Callable[[Poll], Poll | None]) -> Poll | None:
-    """Change how a repository is polled and return that; None, and no change, where ``change`` says so."""
+    """Change a repository's polling state and return it; None, without a change, if ``change`` returns None."""
     while True:
         document = store.read_document(POLL_PREFIX + repo)
         changed = change(_of(document, repo))
@@ -58,13 +58,13 @@ def change_poll(store: DocumentStore, repo: str, change: Callable[[Poll], Poll |
 
 
 def note_hooked(store: DocumentStore, repo: str) -> None:
-    """Note that a webhook spoke of a repository: then it need not be polled as often."""
+    """Record that a webhook reported a repository, which then needs polling less often."""
     recent = from_now(-60 * HOOKED_MINUTES)
     change_poll(store, repo, lambda poll: None if poll.hooked_at > recent else replace(poll, hooked_at=now()))
 
 
 def forget_poll(store: DocumentStore, repo: str) -> None:
-    """Forget a repository that is gone."""
+    """Delete the polling state of a repository that is gone."""
     store.delete_document(POLL_PREFIX + repo)
 
 

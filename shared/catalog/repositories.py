@@ -1,4 +1,4 @@
-"""What the catalog knows of each repository: where it comes from, and how far a running import is."""
+"""The catalog's records of each repository: origin, newest commits, progress of imports, summaries."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -23,9 +23,9 @@ class Repository:
     """A repository in the catalog; ``origin`` never holds a credential.
 
     ``head_commit`` is the newest commit of ``branch`` that a fetch has seen; times are ISO 8601 in UTC.
-    ``follows_head`` is False where a person chose the branch; else it is the one that the origin's HEAD names. It is
-    ``guarded`` where a request named the origin: every fetch goes by the rules for these. ``id`` is made once, at
-    random, and never used again: a repository that takes the name later has another, one that is renamed keeps its own.
+    ``follows_head`` is False if a person chose the branch; otherwise the origin's HEAD names it. A repository is
+    ``guarded`` if a request named its origin; fetches then follow the address rules for requests. ``id`` is random and
+    never reused: a later repository of the same name has another id, a renamed repository keeps its id.
     """
 
     name: str
@@ -43,9 +43,9 @@ class Repository:
 class RefHead:
     """The newest commit of a version that a fetch has seen; ``ref`` is its key, empty for the default branch.
 
-    It had ``behind`` commits that ``behind_of``, the commit published then, had not; None where that is unknown.
-    ``seen_at`` is when this very commit was seen first, "" in what was written before this was noted. ``repo_id`` is
-    the repository's id: a slow run may write this after another repository took the name.
+    ``behind`` counts the commits that ``behind_of``, the commit published then, lacked; None if unknown. ``seen_at`` is
+    when this commit was first seen, "" in older records. ``repo_id`` is the repository's id: a slow run may write this
+    after another repository took the name.
     """
 
     repo: str
@@ -59,27 +59,23 @@ class RefHead:
 
     @property
     def document_key(self) -> str:
-        """The document key; a repository's name holds no line feed."""
+        """The document key; a repository's name contains no line feed."""
         return ref_head_key(self.repo, self.ref)
 
 
 def default_branch(head: Head, repository: Repository) -> str:
-    """Return what a default branch is called: as it was published, before that as the catalog expects it, or ""."""
+    """Return the default branch's published name, else the name in the catalog, else ""."""
     return head.default_branch(repository.name) or repository.branch
 
 
 def ref_head_key(repo: str, ref: str) -> str:
-    """Return the key of what is known of a version's newest commit."""
+    """Return the key of the record of a version's newest commit."""
     return f"{REF_PREFIX}{repo}\n{ref}"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the import of a version is; it is removed when the import ends well.
-
-    ``ref`` is the version's key, empty for the default branch: two versions may be on their way at once. ``repo_id`` is
-    the repository's id, as in ``RefHead``.
-    """
+    """The progress of an import, deleted when the import succeeds; ``ref`` and ``repo_id`` as in ``RefHead``."""
 
     repo: str
     phase: str
@@ -94,23 +90,23 @@ class Progress:
 
     @property
     def document_key(self) -> str:
-        """The document key; a repository's name holds no line feed."""
+        """The document key; a repository's name contains no line feed."""
         return progress_key(self.repo, self.ref)
 
     @property
     def percent(self) -> int:
-        """Whole percent of the files done, 0 before the number of files is known."""
+        """The whole percent of the files done, 0 before the number of files is known."""
         return 100 * self.files_done // self.files_total if self.files_total else 0
 
 
 def progress_key(repo: str, ref: str) -> str:
-    """Return the key of how far the import of a version is."""
+    """Return the key of a version's progress."""
     return f"{PROGRESS_PREFIX}{repo}\n{ref}" if ref else PROGRESS_PREFIX + repo
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a published transaction left live: shown with every answer as part of its freshness."""
+    """What is live after a published transaction; answers show it as part of their freshness."""
 
     timeline: int
     number: int
@@ -122,7 +118,7 @@ class Summary:
 
     @property
     def key(self) -> str:
-        """The document key, beside that of the transaction's record."""
+        """The document key."""
         return summary_key(self.timeline, self.number)
 
 
@@ -132,7 +128,7 @@ def summary_key(timeline: int, number: int) -> str:
 
 
 def read_repository(store: DocumentStore, name: str) -> Repository | None:
-    """Return a repository of the catalog, if it is there."""
+    """Return a repository of the catalog, None if it has none of this name."""
     document = store.read_document(REPOSITORY_PREFIX + name)
     return document.decode(Repository) if document else None
 
@@ -143,7 +139,7 @@ def list_repositories(store: DocumentStore) -> list[Repository]:
 
 
 def identified(repository: Repository) -> Repository:
-    """Return a repository that has an id."""
+    """Return the repository with an id, a new id if it has none."""
     return repository if repository.id else replace(repository, id=token_hex(ID_BYTES))
 
 
@@ -153,10 +149,7 @@ def save_repository(store: DocumentStore, repository: Repository) -> None:
 
 
 def update_repository(store: DocumentStore, repository: Repository, change: Callable[[Repository], Repository]) -> None:
-    """Change a repository's record as it is now.
-
-    Nothing changes where the repository was removed, or another one has its name.
-    """
+    """Change a repository's current record, unless it was removed or another repository has its name."""
     while document := store.read_document(REPOSITORY_PREFIX + repository.name):
         known = document.decode(Repository)
         body = asdict(change(known))
@@ -170,7 +163,7 @@ def update_repository(store: DocumentStore, repository: Repository, change: Call
 
 
 def count_tokens(store: DocumentStore, repository: Repository, tokens: int) -> None:
-    """Add to a repository's embedded tokens; two runs at once both count."""
+    """Add to a repository's embedded tokens; concurrent runs both count."""
     update_repository(store, repository, lambda known: replace(known, tokens_embedded=known.tokens_embedded + tokens))
 
 
@@ -184,10 +177,7 @@ def claim_repository(store: DocumentStore, repository: Repository) -> bool:
 
 
 def delete_repository(store: DocumentStore, repository: Repository) -> None:
-    """Forget a repository's progress, what is known of its versions, and its record at last: then its name is free.
-
-    Nothing is deleted where the name belongs to another repository by now.
-    """
+    """Delete a repository's progress, ref heads and last its record, unless another repository has its name."""
     name = repository.name
     if not is_in_catalog(store, repository):
         return
@@ -203,54 +193,51 @@ def delete_repository(store: DocumentStore, repository: Repository) -> None:
 
 
 def is_in_catalog(store: DocumentStore, repository: Repository) -> bool:
-    """Return whether the catalog has this very repository under its name."""
+    """Return whether the catalog has this repository, by id, under its name."""
     known = read_repository(store, repository.name)
     return known is not None and known.id == repository.id
 
 
 def read_progress(store: DocumentStore, name: str, ref: str = "", repo_id: str = "") -> Progress | None:
-    """Return how far the running (or interrupted) import of a version is, by its key.
-
-    With ``repo_id`` not what a repository has left that had this name before.
-    """
+    """Return a version's progress, by its key; with ``repo_id`` not that of an earlier repository of this name."""
     document = store.read_document(progress_key(name, ref))
     found = document.decode(Progress) if document else None
     return found if found and _may_be_of(found, repo_id) else None
 
 
 def _may_be_of(found: Progress | RefHead, repo_id: str) -> bool:
-    """Return whether something is of the repository with an id, as far as both ids are known."""
+    """Return whether a record belongs to the repository with this id, or an id is unknown."""
     return "" in (repo_id, found.repo_id) or found.repo_id == repo_id
 
 
 def list_progress(store: DocumentStore) -> list[Progress]:
-    """Return every import that runs or was interrupted, by repository and version."""
+    """Return the progress of every running or interrupted import, by repository and version."""
     return [document.decode(Progress) for document in store.list_documents(PROGRESS_PREFIX)]
 
 
 def save_progress(store: DocumentStore, progress: Progress) -> None:
-    """Write how far an import is; the last writer wins."""
+    """Write the progress of an import; the last writer wins."""
     put_document(store, progress.document_key, asdict(progress))
 
 
 def clear_progress(store: DocumentStore, name: str, ref: str = "") -> None:
-    """Remove the progress of an import that ended."""
+    """Delete the progress of an import that ended."""
     store.delete_document(progress_key(name, ref))
 
 
 def save_summary(store: DocumentStore, summary: Summary) -> None:
-    """Write what a transaction leaves live; a resumed transaction writes it again."""
+    """Write the summary of a transaction; a resumed transaction writes it again."""
     put_document(store, summary.key, asdict(summary))
 
 
 def read_summary(store: DocumentStore, timeline: int, number: int) -> Summary | None:
-    """Return what a published transaction left live."""
+    """Return the summary of a published transaction."""
     document = store.read_document(summary_key(timeline, number))
     return document.decode(Summary) if document else None
 
 
 def save_ref_head(store: DocumentStore, head: RefHead) -> None:
-    """Write what a fetch has seen of a version; the last writer wins, but when a commit was seen first stays."""
+    """Write what a fetch saw of a version; the last writer wins, but ``seen_at`` of the same commit stays."""
     known = read_ref_head(store, head.repo, head.ref, head.repo_id)
     same = known if known and known.commit == head.commit else None
     seen_at = (same.seen_at or same.fetched_at) if same else head.seen_at or _now()
@@ -262,13 +249,13 @@ def _now() -> str:
 
 
 def read_ref_head(store: DocumentStore, repo: str, ref: str, repo_id: str = "") -> RefHead | None:
-    """Return what the newest fetch has seen of a version, with ``repo_id`` as ``read_progress`` does."""
+    """Return what the newest fetch saw of a version; ``repo_id`` as in ``read_progress``."""
     document = store.read_document(ref_head_key(repo, ref))
     found = document.decode(RefHead) if document else None
     return found if found and _may_be_of(found, repo_id) else None
 
 
 def list_ref_heads(store: DocumentStore, repo: str | None = None) -> list[RefHead]:
-    """Return what is known of the versions of a repository, or of all."""
+    """Return the newest commits of a repository's versions, or of all repositories."""
     prefix = REF_PREFIX if repo is None else ref_head_key(repo, "")
     return [document.decode(RefHead) for document in store.list_documents(prefix)]

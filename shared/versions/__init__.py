@@ -1,1 +1,1 @@
-"""Which versions exist and what each means as a filter: the head document and its rules."""
+"""The versions of an index and their filters: the head document and its rules."""

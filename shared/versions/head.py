@@ -1,4 +1,4 @@
-"""The head document: the one place that says what exists and what is visible. Only shapes, no rules."""
+"""The head document: the only place that says what exists and what is visible. Data types without rules."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -7,14 +7,14 @@ from typing import Any
 from codequarry.shared.model import PathGlobs
 
 Place = tuple[int, int]
-"""A timeline and the number of one of its published transactions: one state that it was in."""
+"""A timeline and the number of one of its published transactions: one of its states."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who writes to a timeline: ``number`` is its transaction, ``beat`` counts up while the holder lives.
+    """The right to write to a timeline: ``number`` is its transaction, ``beat`` counts up while the holder lives.
 
-    ``base`` is the place that the transaction's overlay will lie on; it is kept from the collector from here on.
+    ``base`` is the place that the transaction's overlay will lie on; it is kept from the collector from now on.
     """
 
     holder: str
@@ -27,11 +27,11 @@ class Lease:
 class Timeline:
     """One line of history; ``published`` is the newest transaction that readers see, 0 before the first.
 
-    ``ref`` is the key of the version that it follows (``refs.py``), empty for the default branch of a repository and
-    what was that once, which ``branch`` names instead. ``floor`` is the oldest number that readers may still ask for.
-    ``pins`` are the bases of an overlay's retained transactions; a timeline that has no overlay's transaction pins
-    nothing. One that is ``gone`` has lost its version, and stays only until no overlay lies on it. ``repo_id`` is the
-    repository that it belongs to, whatever is called ``repo`` later; all timelines of one name have the same.
+    ``ref`` is the key of its version (``refs.py``), empty for present and former default branches, which ``branch``
+    names instead. ``floor`` is the oldest number that readers may ask for. ``pins`` are the bases of an overlay's
+    retained transactions, empty for other timelines. A ``gone`` timeline has lost its version, and stays only until no
+    overlay lies on it. ``repo_id`` is the id of its repository, whatever is called ``repo`` later; all timelines of one
+    name have the same id.
     """
 
     repo: str
@@ -46,18 +46,17 @@ class Timeline:
     repo_id: str = ""
 
 
-# Its key among the documents of the catalog.
+# The head document's key in the catalog.
 HEAD_KEY = "head"
-# Where the document has the move, for who wants to know of that alone.
+# The key of the move in the document's body, for readers that need only the move.
 MOVE = "move"
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The index is about to go on in another edition, made with ``model``; or it has, once the move is ``done``.
+    """A switch to another edition, made with ``model``: about to happen, or ``done`` at ``at`` (ISO 8601, UTC).
 
-    Until then nobody but ``holder`` changes the head document, and ``beat`` counts up while the holder lives. ``at`` is
-    when it was done (ISO 8601, UTC).
+    Until it is done only ``holder`` changes the head document, and ``beat`` counts up while the holder lives.
     """
 
     holder: str
@@ -70,11 +69,11 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The newest number given out, the numbers that nobody sees, every timeline, and each repository's default one.
+    """The newest number, the numbers that no reader sees, every timeline, and each repository's default timeline.
 
-    ``move`` is there only at the end of a migration to another model, and ever after in the edition that was left.
-    ``allowed`` is never stored: in the head document as somebody may read it (``access.permitted_head``), it has the
-    repositories of which that one sees some paths alone, with these paths as ``Layer.allowed`` wants them.
+    ``move`` is set at the end of a migration to another model, and remains in the old edition. ``allowed`` is never
+    stored: in a reader's view of the head document (``access.permitted_head``), it holds the repositories of which the
+    reader sees only some paths, with these paths as in ``Layer.allowed``.
     """
 
     counter: int = 0
@@ -99,17 +98,17 @@ class Head:
         return next((self.timelines[key].repo_id for key in self.of_repo(repo)), None)
 
     def default_branch(self, repo: str) -> str:
-        """Return what the published default branch of a repository is called, "" where nothing says so yet."""
+        """Return the name of the published default branch of a repository, "" if there is none yet."""
         default = self.defaults.get(repo)
         return "" if default is None else self.timelines[default].branch
 
     def pinned(self, timeline: int) -> frozenset[int]:
-        """Return the numbers of a timeline that overlays lie on, or will once their transaction is published."""
+        """Return the numbers of a timeline that overlays lie on, or will lie on once published."""
         places = {place for state in self.timelines.values() for place in _held_places(state)}
         return frozenset(number for owner, number in places if owner == timeline)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document as the stores keep it."""
+        """Return the document as it is stored."""
         body = {
             "counter": self.counter,
             "open": {str(number): timeline for number, timeline in self.open.items()},
@@ -121,7 +120,7 @@ class Head:
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "Head":
-        """Read what ``to_json`` wrote, also in the versions before overlays."""
+        """Read a stored document, also from versions before overlays."""
         return cls(
             counter=body["counter"],
             open={int(number): timeline for number, timeline in body["open"].items()},
@@ -138,7 +137,7 @@ def _held_places(state: Timeline) -> frozenset[Place]:
 
 
 def _timeline_to_json(timeline: Timeline) -> dict[str, Any]:
-    """Return a timeline without what is at its default: the document is read by every search."""
+    """Return a timeline's body without default values, since every search reads the document."""
     body: dict[str, Any] = {"repo": timeline.repo, "published": timeline.published, "commit": timeline.commit}
     if timeline.lease:
         body["lease"] = _lease_to_json(timeline.lease)

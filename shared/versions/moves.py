@@ -1,4 +1,4 @@
-"""Going on in another edition of the index, as pure functions over the head document (rule 17)."""
+"""The switch to another edition of the index, as pure functions over the head document (rule 17)."""
 
 from dataclasses import replace
 
@@ -7,16 +7,16 @@ from codequarry.shared.versions.head import Head, Move, Timeline
 
 
 def hold_still(head: Head, holder: str, edition: int, model: str) -> Head:
-    """Let nobody but ``holder`` change the head document from here on; LeaseHeld if another migration does that."""
+    """Let only ``holder`` change the head document from now on; raise LeaseHeld if another migration holds it."""
     if head.move is not None and head.move.holder != holder:
-        raise LeaseHeld("another migration is about to end; wait for it")
+        raise LeaseHeld("another migration is about to finish; wait for it")
     return replace(head, move=Move(holder, edition, model))
 
 
 def still_held(head: Head, holder: str) -> Move:
-    """Return the move of ``holder``; Conflict where somebody took it for dead, and writers went on."""
+    """Return the move of ``holder``; raise Conflict if writers took it for dead and continued."""
     if head.move is None or head.move.holder != holder:
-        raise Conflict("the migration was held up for too long, and others went on writing")
+        raise Conflict("the migration paused for too long, and other processes resumed writing")
     return head.move
 
 
@@ -27,15 +27,12 @@ def beat(head: Head, holder: str) -> Head:
 
 
 def let_go(head: Head, holder: str) -> Head:
-    """Let others write again, in this edition; nothing changes where that is so already."""
+    """Let other processes write to this edition again; nothing changes if ``holder`` does not hold it."""
     return replace(head, move=None) if head.move and head.move.holder == holder else head
 
 
 def leave(head: Head, holder: str, copied: Head, at: str) -> Head:
-    """Say for good that the index has gone on in the other edition: the one write that switches.
-
-    Conflict if the document is not the ``copied`` one any more.
-    """
+    """Switch readers and writers to the other edition for good; raise Conflict if ``copied`` is out of date."""
     move = still_held(head, holder)
     if replace(head, move=None) != replace(copied, move=None):
         raise Conflict("the index changed after it was copied")
@@ -43,11 +40,7 @@ def leave(head: Head, holder: str, copied: Head, at: str) -> Head:
 
 
 def successor(head: Head) -> Head:
-    """Return the head document that the other edition begins with: all that is published, and nothing else.
-
-    Open transactions are not carried over, so their numbers are aborted there; nor are timelines that were never
-    published.
-    """
+    """Return the first head document of the other edition: only published timelines; open numbers become aborted."""
     return replace(
         head,
         open={},

@@ -1,4 +1,4 @@
-"""What a version means as a filter. Pure functions; the rules are in docs/versioned-index.md."""
+"""Snapshots: versions as filters. Pure functions; the rules are in docs/versioned-index.md."""
 
 from collections.abc import Iterable
 
@@ -8,13 +8,13 @@ from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.transactions import TransactionRecord
 
 OPEN = 2**31 - 1
-"""The ``died`` of a row that lives: the largest 32-bit integer, so that any transaction number is below it."""
+"""The ``died`` of a live row: the largest 32-bit integer, above any transaction number."""
 
 
 def head_snapshot(head: Head, repos: Iterable[str] | None = None) -> Snapshot:
-    """Return what readers of head see of ``repos`` (all of them if None): one layer, whatever their number (rule 11).
+    """Return what readers of head see of ``repos`` (None: all): one layer for any number of repositories (rule 11).
 
-    Repositories that the index does not have are left out; a snapshot without timelines is empty.
+    Repositories that the index lacks are left out; a snapshot without timelines is empty.
     """
     wanted = head.defaults if repos is None else {name: head.defaults[name] for name in repos if name in head.defaults}
     timelines = tuple(sorted(key for key in wanted.values() if head.timelines[key].published))
@@ -22,15 +22,12 @@ def head_snapshot(head: Head, repos: Iterable[str] | None = None) -> Snapshot:
 
 
 def snapshot_at(head: Head, timeline: int, number: int) -> Snapshot:
-    """Return what ``timeline`` itself held right after transaction ``number`` (rule 10), without any base."""
+    """Return what ``timeline`` itself held right after transaction ``number`` (rule 10), without a base."""
     return Snapshot((Layer((timeline,), number, head.hidden),))
 
 
 def version_layers(record: TransactionRecord, hidden: frozenset[int]) -> tuple[Layer, ...]:
-    """Return the layers of the version that a transaction published: one, or an overlay and its base (rule 12).
-
-    The mask belongs to the base's layer, whose paths the overlay replaces.
-    """
+    """Return a published version's layers: one, or an overlay and its base, which has the mask (rule 12)."""
     own = Layer((record.timeline,), record.number, hidden)
     if record.base is None:
         return (own,)
@@ -49,7 +46,7 @@ def draft_snapshot(head: Head, record: TransactionRecord) -> Snapshot:
 
 
 def is_live(layer: Layer, timeline: int, born: int, died: int, path: str) -> bool:
-    """Tell whether a row is in ``layer``: the one definition that both stores' filters are tested against."""
+    """Return whether a row is in ``layer``: the definition that both stores' filters are tested against."""
     return (
         timeline in layer.timelines
         and path not in layer.mask

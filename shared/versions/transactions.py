@@ -1,7 +1,7 @@
 """Timelines, transactions and leases as pure functions over the head document.
 
-The rules behind every function here are in docs/versioned-index.md. Nothing in this file does any input or output:
-``ledger.py`` reads the head document, applies one of these functions and writes the result by compare-and-set.
+The rules are in docs/versioned-index.md. This file does no input or output: ``ledger.py`` reads the head document,
+applies one of these functions and writes the result by compare-and-set.
 """
 
 from collections.abc import Collection, Mapping
@@ -10,27 +10,26 @@ from dataclasses import dataclass, replace
 from codequarry.shared.errors import Conflict, IndexMoved, LeaseHeld
 from codequarry.shared.versions.head import Head, Lease, Place, Timeline
 
-# The rules of a transaction begin with this where its files' secrets were masked: rows of one without it, which an
-# older version wrote or [secrets] action = "off", hold secrets as they are.
+# A transaction's rules begin with this if its secrets were masked. Otherwise its rows hold secrets unmasked: an older
+# version wrote them, or [secrets] action was "off".
 MASKED = "m1."
-
 
 TRANSACTION_PREFIX = "transaction:"
 
 
 def transactions_prefix(timeline: int) -> str:
-    """Return what the document keys of a timeline's records begin with."""
+    """Return the key prefix of a timeline's records."""
     return f"{TRANSACTION_PREFIX}{timeline:010d}:"
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionRecord:
-    """What a transaction is for; stored before it is published and never changed (rules 6 and 7).
+    """The target of a transaction; stored before it is published and never changed (rules 6 and 7).
 
-    ``ref`` is the version in words (``refs.Ref.name``). An overlay has a base and its ``mask``, the paths of the base
-    that it replaces. ``commits`` are those that ``commit`` has and the timeline's commit before it had not, newest
-    first and at most ``MAX_COMMITS`` of them; ``commit_count`` is how many they are in truth. ``lost`` are those that
-    the one before had and ``commit`` has not, as after a force-push; None where they are more or unknown.
+    ``ref`` is the version's name (``refs.Ref.name``). An overlay has a base and a ``mask``, the paths of the base that
+    it replaces. ``commits`` are the commits that ``commit`` has and the timeline's previous commit lacked, newest first
+    and at most ``MAX_COMMITS``; ``commit_count`` is their real number. ``lost`` are the commits that only the previous
+    commit has, as after a force-push; None if they are too many or unknown.
     """
 
     timeline: int
@@ -66,7 +65,7 @@ class TransactionRecord:
         return self.base_timeline, self.base_number
 
 
-# A record is read by searches that name a commit: this many ids are 40 kB.
+# Searches that name a commit read the record: this many ids are 40 kB.
 MAX_COMMITS = 1_000
 
 
@@ -75,10 +74,7 @@ def _with_timeline(head: Head, timeline: int, state: Timeline) -> Head:
 
 
 def check_held(head: Head, timeline: int, holder: str, number: int) -> Timeline:
-    """Return the timeline if ``holder`` still holds its lease with ``number`` open; raise Conflict if not.
-
-    IndexMoved where the index has gone on in another edition.
-    """
+    """Return the timeline if ``holder`` has its lease and ``number`` is open; else raise Conflict or IndexMoved."""
     check_here(head)
     state = head.timelines.get(timeline)
     lease = state.lease if state else None
@@ -88,27 +84,24 @@ def check_held(head: Head, timeline: int, holder: str, number: int) -> Timeline:
 
 
 def check_here(head: Head) -> None:
-    """Raise IndexMoved if this is the head document of an edition that was left."""
+    """Raise IndexMoved if another edition has replaced the edition of this head document."""
     if head.move and head.move.done:
         raise IndexMoved(f"the index was moved to model '{head.move.model}' meanwhile; run the command again")
 
 
 def new_timeline(head: Head, repo: str, ref: str = "", repo_id: str = "") -> tuple[Head, int]:
-    """Add an empty timeline; its id comes from the counter, so that a recreated branch is a new timeline (rule 11).
-
-    Conflict if the name has timelines of another repository.
-    """
+    """Add an empty timeline with an id from the counter (rule 11); raise Conflict if the name is not ``repo_id``'s."""
     if head.id_of_repo(repo) not in (None, repo_id):
-        raise Conflict(f"'{repo}' is the name of another repository by now")
+        raise Conflict(f"'{repo}' is now the name of another repository")
     timeline = head.counter + 1
     added = _with_timeline(head, timeline, Timeline(repo, ref=ref, repo_id=repo_id))
     return replace(added, counter=timeline), timeline
 
 
 def begin(head: Head, timeline: int, holder: str, base: Place | None = None) -> tuple[Head, int]:
-    """Take a number and the timeline's lease in one write (rule 6); LeaseHeld if another holder has it.
+    """Take a number and the timeline's lease in one write (rule 6); raise LeaseHeld if another holder has it.
 
-    An overlay's ``base`` is pinned by the same write. Conflict if it is not there any more, or is an overlay (rule 12).
+    The same write pins an overlay's ``base``; raises Conflict if the base is gone or is an overlay (rule 12).
     """
     state = head.timelines[timeline]
     if state.lease is not None:
@@ -130,16 +123,16 @@ def _check_base(head: Head, base: Place) -> None:
 
 
 def beat(head: Head, timeline: int, holder: str, number: int) -> Head:
-    """Show that the holder lives; Conflict if the lease was lost."""
+    """Show that the holder lives; raise Conflict if the lease was lost."""
     state = check_held(head, timeline, holder, number)
     assert state.lease is not None
     return _with_timeline(head, timeline, replace(state, lease=replace(state.lease, beat=state.lease.beat + 1)))
 
 
 def take_over(head: Head, timeline: int, seen: Lease, holder: str) -> Head:
-    """Take the lease of a holder that died, as last ``seen``; its transaction stays open, to be resumed or aborted.
+    """Take the lease of a dead holder, as last ``seen``; its transaction stays open, to be resumed or aborted.
 
-    Conflict if the lease changed since: then its holder lives, or someone else was first.
+    Raises Conflict if the lease changed since: its holder lives, or another process was first.
     """
     state = head.timelines.get(timeline)
     if state is None or state.lease != seen:
@@ -158,10 +151,10 @@ def publish(
     default: bool = False,
     replaces: int | None = None,
 ) -> Head:
-    """Make ``number`` visible and give back the lease, in one write (rule 6).
+    """Make ``number`` visible and release the lease, in one write (rule 6).
 
-    ``branch`` is the name of a default branch, which only that write changes. ``default`` also makes the timeline the
-    one that readers of head see, and ``replaces`` drops another one that followed the same version, in the same write.
+    ``branch`` names the default branch. ``default`` makes the timeline the default timeline of its repository.
+    ``replaces`` drops another timeline of the same version.
     """
     state = check_held(head, timeline, holder, number)
     assert state.lease is not None
@@ -178,7 +171,7 @@ def publish(
 
 
 def abort(head: Head, timeline: int, holder: str, number: int) -> Head:
-    """Give up an open number for good (rule 9): it stays hidden for the life of the index; the lease is given back."""
+    """Abort an open number (rule 9), which stays hidden for the life of the index, and release the lease."""
     state = check_held(head, timeline, holder, number)
     still_open = {key: value for key, value in head.open.items() if key != number}
     changed = _with_timeline(head, timeline, replace(state, lease=None))
@@ -186,13 +179,13 @@ def abort(head: Head, timeline: int, holder: str, number: int) -> Head:
 
 
 def forget(head: Head, repo: str) -> Head:
-    """Drop a repository's timelines; numbers still open become aborted, so that a late writer stays hidden."""
+    """Drop a repository's timelines, and abort their open numbers so that a late writer stays hidden."""
     without = replace(head, defaults={name: key for name, key in head.defaults.items() if name != repo})
     return _without(without, set(head.of_repo(repo)))
 
 
 def identify(head: Head, ids: Mapping[str, str]) -> Head:
-    """Return the head with the ids of repositories in timelines of an older version, which have none."""
+    """Return the head with repository ids in timelines of an older version, which have none."""
     known = {key: state for key, state in head.timelines.items() if not state.repo_id and state.repo in ids}
     if not known:
         return head
@@ -201,22 +194,22 @@ def identify(head: Head, ids: Mapping[str, str]) -> Head:
 
 
 def drop_timeline(head: Head, timeline: int) -> Head:
-    """Drop one timeline; Conflict where it is the default of its repository or an overlay lies on it."""
+    """Drop one timeline; raise Conflict if it is the default of its repository or an overlay lies on it."""
     if timeline in head.defaults.values():
-        raise Conflict(f"timeline {timeline} is the default one of its repository")
+        raise Conflict(f"timeline {timeline} is the default timeline of its repository")
     if head.pinned(timeline):
         raise Conflict(f"an overlay lies on timeline {timeline}")
     return _without(head, {timeline})
 
 
 def drop_name(head: Head, timeline: int) -> Head:
-    """Take a timeline's version from it, and its lease: only the overlays that lie on it read it from here on."""
+    """Take a timeline's version and lease: from now on only the overlays that lie on it read it."""
     ended = _ended(head, {timeline})
     return _with_timeline(ended, timeline, replace(head.timelines[timeline], ref="", lease=None, gone=True))
 
 
 def rename_default(head: Head, repo: str, branch: str) -> Head:
-    """Give the default branch of a repository another name, where its commit is published already."""
+    """Rename the default branch of a repository whose commit is already published."""
     default = head.defaults.get(repo)
     if default is None or head.timelines[default].branch == branch:
         return head
@@ -229,17 +222,15 @@ def _without(head: Head, gone: Collection[int]) -> Head:
 
 
 def _ended(head: Head, timelines: Collection[int]) -> Head:
-    """Abort the numbers that are open on some timelines, so that a late writer stays hidden."""
     orphaned = {number for number, timeline in head.open.items() if timeline in timelines}
     still_open = {number: timeline for number, timeline in head.open.items() if number not in orphaned}
     return replace(head, open=still_open, aborted=head.aborted | orphaned)
 
 
 def raise_floor(head: Head, timeline: int, published: int, floor: int, pins: Collection[Place]) -> Head:
-    """Let readers and new overlays ask for nothing of a timeline below ``floor`` any more (rule 16).
+    """Raise a timeline's floor: readers and new overlays can't ask for anything below it (rule 16).
 
-    ``pins`` are the bases of its transactions from there on. Conflict if it has moved on from ``published``, since
-    then these may lack one.
+    Raises Conflict if ``published`` is out of date: ``pins``, the bases of its kept transactions, may then lack one.
     """
     state = head.timelines.get(timeline)
     if state is None or state.published != published:

@@ -1,4 +1,4 @@
-"""Reading the pages of a code host's API: the token to that host alone, its limits kept, its faults said in a line."""
+"""A client of a code host's API: sends the token only to that host, respects rate limits, reports errors in a line."""
 
 import http.client
 import json
@@ -21,14 +21,14 @@ from codequarry.shared.settings.git import GitSettings
 ANSWER_SECONDS = 60.0
 # An answer of a hundred repositories takes half a megabyte.
 MAX_BYTES = 20_000_000
-# A host that asks for a longer pause than this is asked again by hand.
+# If a host asks for a longer pause than this, the request fails.
 MAX_PAUSE_SECONDS = 300.0
 MAX_ATTEMPTS = 5
-# Of a server that fails without saying for how long.
+# The first pause after a server error without Retry-After.
 PAUSE_SECONDS = 2.0
-# More pages of a hundred than any organisation has; a server that goes in circles ends here.
+# More pages of a hundred than any organisation has; ends a server's endless list.
 MAX_PAGES = 1_000
-# Rate limits: GitHub says 403 or 429, GitLab 429.
+# Rate limits: GitHub answers 403 or 429, GitLab 429.
 LIMITED = (403, 429)
 BROKEN = (500, 502, 503, 504)
 _NEXT = re.compile(r'<([^<>]+)>\s*;[^,]*\brel="?next"?')
@@ -37,15 +37,15 @@ WaitFor = Callable[[float], None]
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows no redirection: the token is for the host that it was given for."""
+    """Follows no redirects: the token is only for its own host."""
 
     def redirect_request(self, *_: object) -> None:
-        """Refuse."""
+        """Refuse every redirect."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiClient:
-    """Asks one API; ``pause`` waits for so many seconds."""
+    """A client of one API; ``pause`` waits for a number of seconds."""
 
     url: str
     git: GitSettings
@@ -53,7 +53,7 @@ class ApiClient:
     pause: WaitFor = time.sleep
 
     def pages(self, path: str) -> Iterator[list[Mapping[str, object]]]:
-        """Yield the objects of every page of a list; NotAtOrigin where there is no such thing, GitError otherwise."""
+        """Yield the objects of every page of a list; raise NotAtOrigin if it does not exist, else GitError."""
         url: str | None = f"{self.url.rstrip('/')}/{path}"
         for _ in range(MAX_PAGES):
             if url is None:
@@ -61,7 +61,7 @@ class ApiClient:
             body, headers = self._read(url)
             if not isinstance(body, list):
                 raise GitError(f"{self._host} did not answer with a list: is {self.url} the address of its API?")
-            yield [one for one in body if isinstance(one, dict)]
+            yield [item for item in body if isinstance(item, dict)]
             url = self._next(url, headers)
         raise GitError(f"{self._host} lists more than {MAX_PAGES:,} pages")
 
@@ -70,13 +70,13 @@ class ApiClient:
         return urlsplit(self.url).netloc
 
     def _next(self, url: str, headers: Message) -> str | None:
-        """Return the address of the next page; one on another host is not followed."""
+        """Return the address of the next page; raise GitError if it is on another host."""
         found = _NEXT.search(headers.get("Link", ""))
         if not found:
             return None
         following = urljoin(url, str(found[1]))
         if urlsplit(following)[:2] != urlsplit(self.url)[:2]:
-            raise GitError(f"{self._host} names {urlsplit(following).netloc} for its next page; that is not followed")
+            raise GitError(f"{self._host} names {urlsplit(following).netloc} for its next page, which is not followed")
         return following
 
     def _read(self, url: str) -> tuple[object, Message]:
@@ -94,7 +94,7 @@ class ApiClient:
         raise GitError(f"{self._host} did not answer after {MAX_ATTEMPTS} attempts; try again later")
 
     def _pause_after(self, error: urllib.error.HTTPError, attempt: int) -> float:
-        """Return how long to wait after a refusal; GitError where waiting does not help."""
+        """Return the seconds to wait after a refusal; raise GitError if waiting does not help."""
         asked = _asked_pause(error.headers, time.time())
         if error.code in BROKEN or (error.code in LIMITED and (asked is not None or error.code != 403)):
             seconds = PAUSE_SECONDS * 2**attempt if asked is None else asked
@@ -134,7 +134,6 @@ def _parsed(data: bytes, host: str) -> object:
 
 
 def _asked_pause(headers: Message, now: float) -> float | None:
-    """Return the pause that a host asks for in seconds, if it does."""
     after = headers.get("Retry-After", "")
     if after.isdigit():
         return float(after)
@@ -145,6 +144,6 @@ def _asked_pause(headers: Message, now: float) -> float | None:
 
 
 def _is_private(url: str) -> bool:
-    """Tell whether nobody can listen: a token goes over TLS, or stays on this machine."""
+    """Return whether a token can be sent privately: over TLS or on this machine."""
     parts = urlsplit(url)
     return parts.scheme == "https" or is_loopback(parts.hostname or "")

@@ -1,4 +1,4 @@
-"""All repositories of a GitHub organisation or GitLab group, as the settings and flags want them."""
+"""Lists the repositories of a GitHub organisation or GitLab group that the settings want."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ PAGE = "per_page=100"
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """A repository as its code host lists it; ``path`` is what the host calls it in full."""
+    """A repository as its code host lists it; ``path`` is its full name there."""
 
     path: str
     origin: str
@@ -27,33 +27,32 @@ class Hosted:
 
 
 def list_group(group: RepositoryGroup, settings: SettingsModel, pause: WaitFor = time.sleep) -> list[Hosted]:
-    """Return the repositories of a group that its settings want, by their path.
+    """Return the repositories of a group that its settings want, sorted by path.
 
-    NotAtOrigin where there is no such group, GitError where its host does not answer, UsageError where the token that
-    the settings refer to is not there.
+    Raises NotAtOrigin for an unknown group, GitError if its host does not answer, UsageError if its token is missing.
     """
     host = host_of_group(group)
     token = read_token(group) or settings.git.tokens.get(host) or settings.git.token
     api = group.api_url or (GITHUB_API if group.github_org else GITLAB_API)
     client = ApiClient(api, settings.git, token, pause)
     listed = _github(client, group.github_org) if group.github_org else _gitlab(client, group.gitlab_group or "")
-    wanted = {one.path: one for one in listed if _is_wanted(one, group)}
+    wanted = {hosted.path: hosted for hosted in listed if _is_wanted(hosted, group)}
     return [wanted[path] for path in sorted(wanted)]
 
 
-def _is_wanted(one: Hosted, group: RepositoryGroup) -> bool:
-    if one.empty or (one.archived and not group.archived) or (one.fork and not group.forks):
+def _is_wanted(hosted: Hosted, group: RepositoryGroup) -> bool:
+    if hosted.empty or (hosted.archived and not group.archived) or (hosted.fork and not group.forks):
         return False
-    return in_group(one.path, group)
+    return in_group(hosted.path, group)
 
 
 def _github(client: ApiClient, name: str) -> Iterator[Hosted]:
-    """Yield what an organisation has; a user's account has its list elsewhere."""
+    """Yield the repositories of an organisation, else of a user's account, which has another path."""
     quoted = quote(name, safe="")
     try:
-        listed = [one for page in client.pages(f"orgs/{quoted}/repos?{PAGE}&type=all") for one in page]
+        listed = [body for page in client.pages(f"orgs/{quoted}/repos?{PAGE}&type=all") for body in page]
     except NotAtOrigin:
-        listed = [one for page in client.pages(f"users/{quoted}/repos?{PAGE}&type=owner") for one in page]
+        listed = [body for page in client.pages(f"users/{quoted}/repos?{PAGE}&type=owner") for body in page]
     return map(_of_github, listed)
 
 
@@ -74,5 +73,5 @@ def _of_gitlab(body: Mapping[str, object]) -> Hosted:
 
 def _hosted(body: Mapping[str, object], path: str, origin: str, *, fork: bool, empty: bool) -> Hosted:
     named, url = str(body.get(path) or ""), str(body.get(origin) or "")
-    # Without an address it can't be cloned, as with a repository that was taken down.
+    # Without an address it can't be cloned, for example if the repository was taken down.
     return Hosted(named, url, bool(body.get("archived")), fork, empty or not url)

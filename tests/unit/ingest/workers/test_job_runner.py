@@ -168,7 +168,7 @@ def test_a_job_that_takes_too_long_is_tried_again_and_says_so(do, workshop, monk
     monkeypatch.setattr(pipeline, "transact", take_long)
     job = do()
     assert (job.state, job.attempts) == ("queued", 1)
-    assert job.error == "it took longer than [queue] soft_limit_seconds; the next attempt goes on where it was"
+    assert job.error == "it took longer than [queue] soft_limit_seconds; the next attempt continues from there"
     assert len(read_head(workshop.store).open) == 1
 
 

@@ -23,7 +23,7 @@ def test_a_version_has_a_key_for_the_index_and_a_name_for_people(ref, key, name)
 
 
 def test_a_key_of_no_kind_is_refused():
-    with pytest.raises(ValueError, match="no key of a version"):
+    with pytest.raises(ValueError, match="is not the key of a version"):
         Ref.of_key("main")
 
 

@@ -134,7 +134,7 @@ def test_forgetting_a_repository_hides_what_is_still_being_written_for_it():
 
 def test_the_default_timeline_of_a_repository_is_not_dropped():
     head, timeline, _ = published()
-    with pytest.raises(Conflict, match="is the default one"):
+    with pytest.raises(Conflict, match="is the default timeline"):
         drop_timeline(head, timeline)
     head, rebuilt = new_timeline(head, "r")
     head, number = begin(head, rebuilt, "me")
