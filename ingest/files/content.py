@@ -97,7 +97,6 @@ def _is_damaged_utf8(data: bytes) -> bool:
 
 
 def _detect(data: bytes) -> str | None:
-    """Guess the encoding from the lines that are not ASCII."""
     sample = b""
     for line in data.split(b"\n"):
         if line.isascii():

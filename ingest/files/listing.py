@@ -21,11 +21,8 @@ _spare: ContextVar["_Lister | None"] = ContextVar("lister_ahead", default=None)
 
 
 def list_files(order: ListingOrder, settings: IndexingSettings) -> list[FileTask]:
-    """Return the files of a version with what their paths decide; raise LimitExceeded at a limit of the settings.
-
-    If the settings allow no processes, as for debuggers, this process lists the files itself.
-    """
-    if settings.processes == 0:
+    """Return the files of a version with what their paths decide; raise LimitExceeded at a limit of the settings."""
+    if settings.processes == 0:  # for debuggers
         return _once(decided_files(order))
     with closing(_spare.get() or _Lister(settings)) as lister:
         _spare.set(None)
@@ -54,8 +51,6 @@ def lister_ahead(settings: IndexingSettings) -> Iterator[None]:
 
 
 class _Lister:
-    """A listing process for one order."""
-
     def __init__(self, settings: IndexingSettings) -> None:
         self._seconds = settings.listing_seconds
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 -- closed with the process
@@ -79,7 +74,6 @@ class _Lister:
         self._orders, self._answers = Connection(ours_out, readable=False), Connection(ours_in, writable=False)
 
     def files(self, order: ListingOrder) -> Iterator[FileTask]:
-        """Yield the files as they arrive."""
         with suppress(BrokenPipeError):  # the missing answer leads to an error that says why it ended
             self._orders.send(order)
         deadline = time.monotonic() + self._seconds
@@ -114,7 +108,6 @@ class _Lister:
             raise EOFError from error
 
     def _failure(self) -> CodequarryError:
-        """Return the error that says why the process ended."""
         code = self._process.wait()
         if code == -signal.SIGXCPU:
             return LimitExceeded(self._too_long("s of processor time"))

@@ -48,9 +48,8 @@ class ReadFile:
 
 @dataclass(frozen=True, slots=True)
 class ReadingRules:
-    """The rules by which a file's content is judged and chunked.
+    """The rules by which a file's content is judged and chunked, without settings classes, which are slow to load.
 
-    They hold no settings classes, because the process that reads files gets them and loads little else.
     ``language_map`` and ``languages_on`` are ``[languages] map`` and ``only``.
     """
 
@@ -117,7 +116,6 @@ def _find_secrets(text: str, task: FileTask, rules: SecretRules) -> MaskedText:
 
 
 def _marked(chunk: Chunk, found: MaskedText) -> Chunk:
-    """Mark a chunk that holds a masked character."""
     return replace(chunk, masked=True) if found.touches(chunk.start_char, chunk.end_char) else chunk
 
 

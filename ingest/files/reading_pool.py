@@ -244,7 +244,6 @@ class WorkerProcesses:
             batch = batch[done:]
 
     def _replace(self, slot: int) -> str:
-        """Replace a process that ended, and return how it ended."""
         how = self._workers[slot].close()
         self._workers[slot] = WorkerProcess(self._assignment)
         return how

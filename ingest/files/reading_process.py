@@ -17,8 +17,7 @@ from codequarry.ingest.files.reader import FileReader, ReadingRules
 from codequarry.ingest.git.objects import Mirror
 from codequarry.shared.errors import CodequarryError
 
-# In seconds of processor time, so that a busy machine changes no verdict. The slowest real file of the largest allowed
-# size takes one second.
+# Seconds of processor time, so that a busy machine changes no verdict. The slowest real file of allowed size takes one.
 FILE_SECONDS = 30.0
 # The limit by the clock, for a process that only waits: even a busy machine gives it more than a tenth of a processor.
 CLOCK_FACTOR = 10

@@ -73,18 +73,12 @@ class FileTask:
 
 
 class PathRules:
-    """The settings and a commit's ignore file as one decision for each path.
-
-    They hold no settings classes, because the process that lists a tree gets them and loads little else.
-    """
+    """The settings and a commit's ignore file as rules for paths, without settings classes, which are slow to load."""
 
     def __init__(
         self, settings: "SettingsModel", ignore_lines: Sequence[str] = (), allow_lines: Sequence[str] = ()
     ) -> None:
-        """Take the settings and the lines of the ignore file and of the allow file.
-
-        Raise UsageError for an invalid pattern in the settings, LimitExceeded for an ignore file that is too large.
-        """
+        """Take the rules; raise UsageError for a bad pattern of the settings, LimitExceeded for a huge ignore file."""
         scan = settings.scan
         self._max_file_bytes = scan.max_file_bytes
         self._language_map = dict(settings.languages.map)
@@ -127,10 +121,8 @@ class PathRules:
         )
 
     def _asked(self, path: str) -> tuple[bool, str]:
-        """Return whether a pattern with ``!`` wants the path, and the pattern that excludes it, if any.
-
-        The settings come first: a repository can't bring back what the operator excluded.
-        """
+        """Return whether a pattern with ``!`` wants the path, and the pattern that excludes it, if any."""
+        # The settings come first: a repository can't bring back what the operator excluded.
         for globs in (self._exclude, self._ignore):
             verdict = globs.verdict(path)
             if verdict:
@@ -185,7 +177,6 @@ def _names_skipped(scan: "ScanSettings") -> frozenset[str]:
 
 
 def _rules_digest(settings: "SettingsModel", content_rules: str, ignore_lines: Sequence[str]) -> str:
-    """Return the hash of everything that decides about any file."""
     path_rules = [rule.model_dump_json() for rule in settings.path_rules]
     sections = (settings.scan.model_dump_json(), settings.languages.model_dump_json())
     return _digest(GLOBS_VERSION, content_rules, *sections, *path_rules, *ignore_lines)

@@ -25,7 +25,6 @@ from codequarry.shared.versions.refs import Ref, check_ref, commit_digits
 
 # Where the mirror keeps fetched versions. The names are flat: the origin may replace a branch `a` by a branch `a/b`.
 VERSIONS = "refs/codequarry/versions/"
-# Where the mirror keeps a detached HEAD.
 DETACHED_REF = "refs/codequarry/head"
 # All branches and tags, fetched to find a commit that the mirror lacks.
 ALL_REFSPECS = ("+refs/heads/*:refs/codequarry/all/heads/*", "+refs/tags/*:refs/codequarry/all/tags/*")
@@ -41,10 +40,7 @@ FETCH_OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A mirror that has a commit of a version; a branch named HEAD means that the origin's HEAD is detached.
-
-    ``listing`` is the origin's answer about this version and the others that it was asked for.
-    """
+    """A mirror that has a commit of a version, and the origin's answer; a branch named HEAD means a detached HEAD."""
 
     mirror: Mirror
     ref: Ref
@@ -88,10 +84,8 @@ def fetch(access: RemoteAccess, ref: Ref | None) -> Fetched:
 
 
 def keep_head(access: RemoteAccess, lock: int, checkout: LocalRepository, ref: Ref) -> None:
-    """Fetch the commit of a checkout into the mirror, so that its history can be compared.
-
-    A failure is ignored. It is expected for a shallow clone, because the mirror must not become shallow.
-    """
+    """Fetch the commit of a checkout into the mirror, so that its history can be compared; ignore failures."""
+    # A shallow clone can't be fetched, because the mirror must not become shallow.
     timeout, what = access.settings.clone_timeout_seconds, f"cannot read {checkout.shown}"
     command = (f"--git-dir={access.mirror.folder}", "fetch", *FETCH_OPTIONS, "--end-of-options")
     with suppress(GitError), served_view(checkout, access.settings.alternates) as view:
@@ -127,7 +121,6 @@ def _fetch(access: RemoteAccess, lock: int, *arguments: str) -> None:
 
 
 def _fetch_commit(access: RemoteAccess, digits: str) -> str:
-    """Return the full commit that begins with ``digits``, fetching it if the mirror lacks it."""
     with access.locked() as lock:
         commit = _find(access.mirror, digits)
         if commit is None and len(digits) in (SHA1_HEX, SHA256_HEX):

@@ -1,7 +1,4 @@
-"""The current files of a working tree, read through handles of its folders.
-
-No path is looked up twice, so a folder that is replaced by a link meanwhile is harmless.
-"""
+"""The current files of a working tree, read through folder handles: a folder replaced by a link does no harm."""
 
 import os
 import stat
@@ -63,10 +60,7 @@ class FileTree:
         return data if data is not None and len(data) <= most_bytes else None
 
     def blob(self, path: bytes, mode: str, like: str) -> tuple[str, int] | None:
-        """Return git's name, in the object format of ``like``, and the size of a file, or of a link by its target.
-
-        Return None if the path no longer has that kind.
-        """
+        """Return git's name, in the format of ``like``, and size of a file or a link's target; None if it is gone."""
         if mode == SYMLINK:
             folder, name = self._parent(path)
             try:

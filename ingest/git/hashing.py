@@ -18,11 +18,7 @@ def blob_of(data: bytes, like: str) -> str:
 
 
 def blob_of_file(file: BinaryIO, like: str) -> tuple[str, int]:
-    """Return git's name of an open file as a blob, and its size.
-
-    The hash begins with the size. So bytes that are appended meanwhile are not read, and a file that shrinks meanwhile
-    is hashed again.
-    """
+    """Return git's name of an open file as a blob, and its size; ignore appended bytes, start again if it shrinks."""
     while True:
         size = left = os.fstat(file.fileno()).st_size
         digest = _begun(size, like)

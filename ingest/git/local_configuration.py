@@ -110,7 +110,6 @@ def _read(path: Path, environment: Mapping[str, str]) -> Configuration:
 
 
 def _check_format(configuration: Configuration, common: Path) -> None:
-    """Raise GitError for a format that we would misread."""
     version = configuration.text("core.repositoryformatversion") or "0"
     if version not in ("0", "1"):
         raise GitError(f"{common} has repository format {version}, which is too new for Codequarry: index its origin")

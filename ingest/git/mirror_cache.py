@@ -10,8 +10,7 @@ from pathlib import Path
 from codequarry.ingest.git.mirrors import ENTRY, mirrors_folder
 from codequarry.shared.data_folder import private_folder
 
-# Suffix of a file beside each mirror. Readers share a lock on it, a removal needs the exclusive lock. Its modification
-# time is the time when the mirror was last used.
+# Suffix of a file beside each mirror: readers share its lock, a removal locks it exclusively; mtime is the last use.
 USED = ".used"
 
 
@@ -29,10 +28,7 @@ def mirror_in_use(folder: Path) -> Iterator[None]:
 
 
 def trim_mirrors(home: Path, budget: int) -> list[str]:
-    """Remove the least recently used mirrors until the others fit into ``budget`` bytes, and return the removed names.
-
-    Mirrors that a run reads or fetches into stay, so the total may be larger while many are in use.
-    """
+    """Remove the least recently used mirrors, but none in use, to fit ``budget`` bytes; return the removed names."""
     folders = [folder for folder in mirrors_folder(home).glob("*.git") if folder.is_dir()]
     sizes = {folder: _size(folder) for folder in folders}
     total = sum(sizes.values())
@@ -73,10 +69,7 @@ def _exclusive(path: Path) -> Iterator[bool]:
 
 
 def _locked(path: Path, how: int) -> int | None:
-    """Return the locked file, None if ``how`` does not wait and another process holds the lock.
-
-    If the file was removed during the wait, the new file in its place is locked instead.
-    """
+    """Return the locked file, made again if it was removed meanwhile; None if it is held and ``how`` does not wait."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:

@@ -23,7 +23,6 @@ from codequarry.shared.settings.git import GitSettings
 from codequarry.shared.stop_request import check_stop
 
 SHA256_HEX = 64
-# What ``say`` reports while git talks to an origin.
 FETCHING = "fetching"
 # Seconds between attempts to take a lock that another fetch holds.
 LOCK_LOOK_SECONDS = 0.1
@@ -58,15 +57,12 @@ class RemoteAccess:
             yield str(view)
 
     def git(self, *arguments: str, what: str, timeout: float, keep_open: tuple[int, ...] = ()) -> bytes:
-        """Run a git command that talks to the origin; raise LimitExceeded if the mirror grows too large.
-
-        ``say`` is called again and again and may end the command by raising: a clone may take an hour.
-        """
+        """Run a git command that talks to the origin; raise LimitExceeded if the mirror grows too large."""
         most = self.settings.max_repository_bytes
         limit = SizeLimit(self.mirror.folder, most) if most else None
 
         def attend() -> None:
-            self.say(FETCHING)
+            self.say(FETCHING)  # may raise, to end a clone that may take an hour
             if limit:
                 limit.check()
 
@@ -79,8 +75,7 @@ class RemoteAccess:
     def locked(self) -> Iterator[int]:
         """Hold the mirror's lock file, and delete what a killed fetch left behind.
 
-        The system releases the lock when the last process that inherited it ends. So this also waits for a fetch that
-        outlived its killed parent.
+        The lock lasts until the last process that inherited it ends, such as a fetch that outlived its killed parent.
         """
         folder = self.mirror.folder
         descriptor = self._lock()

@@ -81,10 +81,8 @@ def run_git(
     """Run git, with ``data`` as its input, and return its output; raise GitError with ``what`` failed and what to do.
 
     Unless there are data, ``attend`` is called every ``LOOK_SECONDS`` while git runs. An exception that it raises ends
-    the process, and so does a request to stop the run.
-
-    The process has its own process group, so that a timeout or Ctrl-C also ends the helpers it started. ``keep_open``
-    are file descriptors that it inherits: a lock on one of them lasts until the last process that has it ends.
+    git, and so does a request to stop the run. git has its own process group, so that a timeout or Ctrl-C also ends the
+    helpers it started. It inherits the descriptors ``keep_open``: a lock lasts until the last process that has it ends.
     """
     command = ("git", *arguments)
     try:
@@ -122,7 +120,6 @@ def run_git(
 
 
 def _begin(process: subprocess.Popen[bytes]) -> None:
-    """Send the line that starts git, and end its input."""
     assert process.stdin is not None, "it was started with a pipe"
     stdin, process.stdin = process.stdin, None
     with suppress(BrokenPipeError), stdin:

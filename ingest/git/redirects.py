@@ -1,7 +1,4 @@
-"""Redirects of an origin: followed on the same host, only reported if they lead to another host.
-
-Git itself would follow the first redirect to any host.
-"""
+"""Follows an origin's redirects on the same host and reports others; git would follow the first one to any host."""
 
 import ssl
 from contextlib import suppress

@@ -103,7 +103,6 @@ def pulls_at(access: RemoteAccess, digits: str) -> dict[str, str]:
 
 
 def _without_branches(access: RemoteAccess) -> str:
-    """Return what an origin without branches has, and what to do about it."""
     tips = _read(_list(access)).tips
     if HEAD in tips:
         head = tips[HEAD][:SHOWN_DIGITS]

@@ -61,7 +61,6 @@ def _new_view(repository: LocalRepository) -> Iterator[Path]:
 
 
 def _begin(repository: LocalRepository, view: Path) -> None:
-    """Write what every view has, except the objects."""
     (view / "info").mkdir()
     (view / "config").write_text(repository.configuration.carried(), errors="surrogateescape")
     _copy(repository.folder / "HEAD", view / "HEAD", REFS_BYTES)
@@ -109,7 +108,6 @@ def _quoted(path: bytes) -> bytes:
 
 
 def _copy(source: Path, target: Path, most_bytes: int) -> None:
-    """Copy a regular file if it exists."""
     with open_plain(source, most_bytes) as file:
         if file:
             with target.open("wb") as copy:

@@ -107,8 +107,8 @@ def lacks_default(wanted: Wanted) -> bool:
 def check_overtaken(wanted: Wanted, repo: str, head: Head) -> None:
     """Check that a version still means the same and that no other run has published it since the fetch.
 
-    Raise Overtaken if another run has published it, perhaps at a newer commit than this run fetched, or if another
-    branch or timeline is the default now. Raise RemovedMeanwhile if the repository has no default branch any more.
+    Raise Overtaken if another run has published it or another default branch, perhaps at a newer commit than this run
+    fetched. Raise RemovedMeanwhile if the repository has no default branch any more.
     """
     default = (head.defaults[repo], head.default_branch(repo)) if repo in head.defaults else None
     if default is None and (wanted.default is not None or not wanted.is_default):

@@ -40,9 +40,8 @@ REGULAR_MODES = ("100644", "100755")
 class FileSource:
     """A commit on this machine, and the rules for its paths from the settings and its own ignore file.
 
-    ``key`` is the version's key in timelines. ``listing`` is the origin's answer about it and other indexed versions. A
-    working tree has ``entries`` instead of the commit's, and their hash as ``state``. ``forced`` paths are rewritten
-    even if unchanged.
+    ``key`` is the version's key in timelines, ``listing`` the origin's answer about it and other indexed versions. A
+    working tree has its own ``entries``, and their hash as ``state``. ``forced`` paths are rewritten even if unchanged.
     """
 
     origin: Origin
@@ -90,10 +89,9 @@ def fetch_source(
     say: Callable[[str], None] = say_nothing,
     found: NoteFound = take_any,
 ) -> FileSource | None:
-    """Fetch what is wanted, without writing to the store. ``say`` reports what the run waits for.
+    """Fetch what is wanted, without writing to the store; ``say`` reports what the run waits for.
 
-    ``found`` may refuse what was fetched. Return None if the origin no longer has the version but the index does; raise
-    GitError if neither has it.
+    Return None if the origin no longer has the version but the index does; raise GitError if neither has it.
     """
     settings = settings_for(settings, wanted.origin.url, wanted.origin.host)
     head = read_head(store)

@@ -8,8 +8,7 @@ class IndexTarget:
     """A commit of a version under the rules of the settings.
 
     ``ref`` is the version's name for people, ``key`` its key in timelines, empty for the default branch. ``rules`` is
-    the hash of everything that decides verdicts and, for a working tree, of its files. ``repo_id`` is the repository's
-    id in the catalog.
+    the hash of everything that decides verdicts and, for a working tree, of its files.
     """
 
     repo: str

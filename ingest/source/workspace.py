@@ -34,10 +34,7 @@ def obtain(
     say: Callable[[str], None],
     found: NoteFound = take_any,
 ) -> FileSource | None:
-    """Fetch or read what is wanted; return None if its origin no longer has it but the index does.
-
-    ``say`` and ``found`` are as in ``fetch_source``.
-    """
+    """Fetch, as ``fetch_source`` does, or read what is wanted; return None if the origin no longer has it."""
     if wanted.ref and wanted.ref.kind == "workspace":
         return read_workspace(wanted.origin, wanted.ref, settings, say)
     return fetch_source(wanted, settings, store, say, found)
@@ -97,7 +94,6 @@ def _entries(
 
 
 def _counted(entries: Iterable[TreeEntry], most_paths: int) -> list[TreeEntry]:
-    """Return the entries; raise LimitExceeded as soon as there are too many."""
     found = []
     for entry in entries:
         check_stop()
@@ -128,7 +124,6 @@ def _kept(mirror: Mirror, tree: FileTree, entries: list[TreeEntry], most_bytes: 
 
 
 def _import(mirror: Mirror, contents: Iterable[bytes]) -> None:
-    """Write blobs into the mirror."""
     stream = b"".join(b"blob\ndata %d\n%s\n" % (len(data), data) for data in contents)
     if stream:
         command = (f"--git-dir={mirror.folder}", "fast-import", "--quiet")
@@ -136,7 +131,6 @@ def _import(mirror: Mirror, contents: Iterable[bytes]) -> None:
 
 
 def _sizes(mirror: Mirror, blobs: Iterable[str]) -> dict[str, int]:
-    """Return the sizes of the blobs that the mirror has."""
     asked = "".join(f"{blob}\n" for blob in blobs).encode()
     if not asked:
         return {}
