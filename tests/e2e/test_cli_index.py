@@ -189,7 +189,7 @@ def test_a_branch_that_is_gone_is_dropped_and_said(workspace: Any, branched: Any
     assert outcome.out == "project: the origin has no branch next any more; dropped from the index\n"
     outcome = workspace.run("index", branched.folder, "--branch", "next")
     assert outcome.code == 1
-    assert "has no branch next; there is main" in outcome.err
+    assert "has no branch next; it has main" in outcome.err
 
 
 def test_a_run_of_another_version_says_what_it_dropped(workspace: Any, branched: Any) -> None:

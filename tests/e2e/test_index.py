@@ -170,7 +170,7 @@ def test_removing_while_a_run_is_open_stops_that_run(make_repository, make_works
         if state.files_done == 20:
             remove_repository("project", workshop.store, workshop.settings)
 
-    with pytest.raises(Conflict, match="'project' was removed or changed meanwhile; run again"):
+    with pytest.raises(Conflict, match="'project' was removed or changed during this run; run again"):
         index_repository(IndexRequest(repository.origin), workshop, remove_in_the_middle)
     assert list_repositories(workshop.store) == []
     assert live(workshop) == set()

@@ -115,7 +115,7 @@ def test_a_repository_that_is_removed_during_a_run_is_there_whole_or_not_at_all(
         try:
             world.index(meddled)
         except Conflict as error:
-            assert str(error) == "'project' was removed or changed meanwhile; run again"
+            assert str(error) == "'project' was removed or changed during this run; run again"
         outcomes.add(world.check())
         if meddled.writes < turn:
             break

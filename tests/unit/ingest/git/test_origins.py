@@ -69,7 +69,7 @@ def test_a_folder_that_is_no_repository_says_so(tmp_path):
 
 def test_a_folder_inside_a_repository_names_the_repository(make_repository):
     repository = make_repository(files={"src/a.txt": "a"})
-    with pytest.raises(GitError, match=f"it lies in the repository {repository.folder}, index that"):
+    with pytest.raises(GitError, match=f"it is inside the repository {repository.folder}: index that"):
         parse_origin(str(repository.folder / "src"))
 
 
@@ -86,7 +86,7 @@ def test_a_folder_inside_a_repository_names_the_repository(make_repository):
         ("https://host/", "no repository"),
         ("https:///a/b", "names no host"),
         ("ssh://-oProxyCommand=evil/a", "names no host"),
-        ("-oProxyCommand=evil:a", "is no repository"),
+        ("-oProxyCommand=evil:a", "is not a repository"),
         ("git@-oProxyCommand=evil:a", "does not begin with '-'"),
         ("https://host/a?private_token=secret", "CODEQUARRY_GIT__TOKEN"),
         ("https://user:sec:ret@host:port/a", "malformed"),
