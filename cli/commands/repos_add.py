@@ -144,7 +144,7 @@ def _listed(group: "RepositoryGroup", settings: "SettingsModel") -> list[str]:
 
     found = [listed.origin for listed in list_group(group, settings)]
     if not found:
-        note("no repository matches; empty ones are left out, archived ones without --archived, forks without --forks")
+        note("no repository matches; archived ones need --archived, forks need --forks, empty ones are left out")
     return found
 
 
