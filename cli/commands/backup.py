@@ -16,15 +16,11 @@ from codequarry.cli.terminal.progress import SECONDS_BETWEEN_LINES
 if TYPE_CHECKING:
     from codequarry.shared.store.backups import Manifest, Step
 
-
 BackupTarget = Annotated[Path, typer.Argument(metavar="TARGET", help="Folder of the backup.")]
 
 
 def backup(context: typer.Context, target: BackupTarget, as_json: Json = False) -> None:
-    """Copy the index to a new folder while everything runs.
-
-    Keys, grants and jobs are part of the index. Mirrors are not: they are fetched again.
-    """
+    """Copy the index, with keys, grants and jobs, to a new folder while everything runs. Mirrors are not copied."""
     from codequarry.shared.store.embedded import backup as embedded
     from codequarry.shared.store.embedded.editions import EmbeddedEditions
 

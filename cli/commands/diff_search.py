@@ -37,9 +37,7 @@ def diff_search(
     max_per_file: Annotated[int | None, typer.Option(metavar="N", help="At most N results from one file.")] = None,
     no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave out test code.")] = False,
     show_all: Annotated[bool, typer.Option("--all", help="Also show what is the same in both.")] = False,
-    lines: Annotated[
-        int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code to show for each result.")
-    ] = DEFAULT_LINES,
+    lines: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code per result.")] = DEFAULT_LINES,
     as_json: Json = False,
 ) -> None:
     """Compare the hits of a query in two indexed versions: what was added, removed, moved or changed."""

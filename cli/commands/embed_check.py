@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from codequarry.shared.embedding.port import Embedder
     from codequarry.shared.settings.config import SettingsModel
 
-
 DEFAULT_TOP_K, MAX_TOP_K = 10, 200
 # Two texts may fill a screen; ten chunks get four lines each.
 PAIRS_OF_TWO_TEXTS, PAIRS_OF_A_CHUNK = 8, 4
@@ -37,12 +36,8 @@ PAIRS_OF_TWO_TEXTS, PAIRS_OF_A_CHUNK = 8, 4
 def embed_check(
     context: typer.Context,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A text, or a file: PATH, @PATH, - for stdin.")],
-    document: Annotated[
-        str | None, typer.Argument(metavar="DOCUMENT", help="What to compare it with: a text or a file, as above.")
-    ] = None,
-    nearest: Annotated[
-        bool, typer.Option("--nearest", help="Show the nearest chunks of the index, instead of DOCUMENT.")
-    ] = False,
+    document: Annotated[str | None, typer.Argument(metavar="DOCUMENT", help="Text or file to compare with.")] = None,
+    nearest: Annotated[bool, typer.Option("--nearest", help="Show the nearest chunks of the index instead.")] = False,
     top_k: Annotated[
         int | None,
         typer.Option("--top-k", "--topk", "-k", min=1, max=MAX_TOP_K, metavar="N", help="Number of chunks; 10."),
@@ -142,10 +137,7 @@ def _show_nearest(
 
 
 def check_files_may_leave(settings: "SettingsModel", embedder: "Embedder", paths: Iterable[str]) -> None:
-    """Raise UsageError if a file is in a checkout of a repository whose code must stay here, and the model is remote.
-
-    git runs only if the settings name such a repository.
-    """
+    """Raise UsageError if a file is in a repository whose code must stay here, and the model is on another machine."""
     rules = (*settings.repositories, *settings.repository_groups)
     if not embedder.leaves_machine or all(rule.external_models for rule in rules):
         return

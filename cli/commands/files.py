@@ -27,9 +27,7 @@ def files(
     commit: Commit = None,
     pull: Pull = None,
     workspace: Workspace = None,
-    masked: Annotated[
-        bool, typer.Option("--masked", help="Only files with masked secrets, and their number by rule.")
-    ] = False,
+    masked: Annotated[bool, typer.Option("--masked", help="Only files with masked secrets, counted by rule.")] = False,
     as_json: Json = False,
 ) -> None:
     """List indexed files, and skipped files with the reason, of the default branch or the version that is named."""
@@ -160,7 +158,6 @@ def _skipped_to_json(record: "FileRecord") -> dict[str, Any]:
 
 
 def _summary(text: str) -> str:
-    """Return the first line that is not blank, shortened."""
     return _shortened(next((line.strip() for line in text.splitlines() if line.strip()), ""))
 
 

@@ -48,9 +48,7 @@ def fsck(
     commit: Commit = None,
     pull: Pull = None,
     workspace: Workspace = None,
-    full_text: Annotated[
-        bool, typer.Option("--full-text", help="Compare the text of every file instead of 200 random files.")
-    ] = False,
+    full_text: Annotated[bool, typer.Option("--full-text", help="Compare the text of all files, not of 200.")] = False,
     repair: Annotated[bool, typer.Option("--repair", help="Repair the newest commit, and a damaged store.")] = False,
     as_json: Json = False,
 ) -> None:

@@ -18,26 +18,18 @@ if TYPE_CHECKING:
 
 def index(
     context: typer.Context,
-    origin: Annotated[
-        str | None, typer.Argument(metavar="[PATH_OR_URL]", help="A folder, or a URL that git can clone.")
-    ] = None,
+    origin: Annotated[str | None, typer.Argument(metavar="[PATH_OR_URL]", help="A folder or a git URL.")] = None,
     branch: Annotated[str | None, typer.Option(metavar="B", help="A branch, as a layer over a commit.")] = None,
     tag: Annotated[str | None, typer.Option(metavar="T", help="A tag.")] = None,
     commit: Annotated[str | None, typer.Option(metavar="SHA", help="A commit, in full or abbreviated.")] = None,
     pull: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pull or merge request.")] = None,
-    workspace: Annotated[
-        str | None, typer.Option(metavar="PATH", help="A working tree, with uncommitted changes.")
-    ] = None,
-    default: Annotated[
-        bool, typer.Option("--default", help="Make the branch the default branch, which is searched.")
-    ] = False,
+    workspace: Annotated[str | None, typer.Option(metavar="PATH", help="A working tree with local changes.")] = None,
+    default: Annotated[bool, typer.Option("--default", help="Make it the default branch, which is searched.")] = False,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name in the index; default: the origin's.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Start over instead of indexing only what changed.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate the cost, and change nothing.")] = False,
     max_chunks: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop if there are more chunks.")] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Stop if more tokens must be embedded.")
-    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop if it embeds more tokens.")] = None,
     as_json: Json = False,
 ) -> None:
     """Index a repository or one version of it, or bring it up to date.

@@ -123,9 +123,7 @@ def grant(
     repos: GrantRepos = None,
     paths: GrantPaths = None,
     not_paths: NotPaths = None,
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Remove every grant of exactly these names or patterns.")
-    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove all grants of these names or patterns.")] = False,
     as_json: Json = False,
 ) -> None:
     """Grant a key more repositories or paths, or remove grants. The service follows within seconds."""

@@ -28,9 +28,7 @@ def migrate(
         typer.Option(metavar="MODEL", help="Model to move to (codequarry models); from the settings by default."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate the cost, and change nothing.")] = False,
-    schema: Annotated[
-        bool, typer.Option("--schema", help="Upgrade an index that an older version made, instead.")
-    ] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Upgrade an index of an older version, instead.")] = False,
     as_json: Json = False,
 ) -> None:
     """Move the index to another embedding model.

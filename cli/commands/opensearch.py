@@ -40,9 +40,7 @@ def start(
         typer.Option(min=0, max=65535, help="9200 if it is free, else any; 0 means any.", show_default=False),
     ] = None,
     heap: Annotated[str, typer.Option(help="Heap of the server, for example 512m or 2g.")] = "1g",
-    repository: Annotated[
-        str | None, typer.Option(metavar="URL", help="Maven mirror to download from.", show_default=False)
-    ] = None,
+    repository: Annotated[str | None, typer.Option(metavar="URL", help="Maven mirror.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
     """Start a node on this machine, without Docker.
@@ -108,9 +106,7 @@ def status(context: typer.Context, folder: Folder = None, as_json: Json = False)
 @app.command(epilog=examples("opensearch init --print", "opensearch init"))
 def init(
     context: typer.Context,
-    only_print: Annotated[
-        bool, typer.Option("--print", help="Print the index bodies as JSON; create nothing.")
-    ] = False,
+    only_print: Annotated[bool, typer.Option("--print", help="Print the index bodies as JSON; make nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Create the index that the settings describe, or print what would be created. The first import creates it too."""

@@ -24,9 +24,7 @@ Patterns = list[str] | None
 
 def add(
     context: typer.Context,
-    origin: Annotated[
-        str | None, typer.Argument(metavar="[PATH_OR_URL]", help="A folder, or a URL that git can clone.")
-    ] = None,
+    origin: Annotated[str | None, typer.Argument(metavar="[PATH_OR_URL]", help="A folder or a git URL.")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name in the index; default: the origin's.")] = None,
     branch: Annotated[str | None, typer.Option(metavar="B", help="Also index this branch.")] = None,
     tag: Annotated[str | None, typer.Option(metavar="T", help="Also index this tag.")] = None,

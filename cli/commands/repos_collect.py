@@ -20,9 +20,7 @@ def collect(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A repository; all by default.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would expire, and change nothing.")] = False,
-    gone: Annotated[
-        bool, typer.Option("--gone", help="Also drop working trees whose folders this machine does not have.")
-    ] = False,
+    gone: Annotated[bool, typer.Option("--gone", help="Drop working trees whose folders are missing here.")] = False,
     as_json: Json = False,
 ) -> None:
     """Expire commits beyond the retention limits, and delete their rows.

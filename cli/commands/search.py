@@ -60,9 +60,7 @@ def search(  # one parameter a flag: the signature is the documentation
         bool | None,
         typer.Option("--rerank/--no-rerank", help="Score the best candidates again with the [reranking] model."),
     ] = None,
-    lines: Annotated[
-        int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code to show for each result.")
-    ] = DEFAULT_LINES,
+    lines: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code per result.")] = DEFAULT_LINES,
     as_json: Json = False,
 ) -> None:
     """Search the indexed repositories, at the default branch of each or the version that is named."""

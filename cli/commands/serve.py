@@ -29,8 +29,7 @@ def serve(
 ) -> None:
     """Serve the HTTP API.
 
-    Offers searches, repositories, jobs, webhooks, probes, metrics and /openapi.json (docs/api.md, docs/webhooks.md).
-    Also runs jobs and polls origins, unless [queue] url leaves that to workers.
+    Also runs jobs and polls origins, unless [queue] url leaves that to workers. See docs/api.md and docs/webhooks.md.
     """
     flags = {"api.host": host, "api.port": port, "api.socket": socket, "api.trust_loopback": trust_loopback}
     settings = load(context, flags).settings

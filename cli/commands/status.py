@@ -91,7 +91,6 @@ def _migrations(settings: "SettingsModel") -> list[dict[str, Any]]:
 
 
 def _existing(folder: Path) -> Path:
-    """Return a folder, or its nearest parent that exists."""
     return next(place for place in (folder, *folder.parents) if place.exists())
 
 

@@ -21,9 +21,7 @@ Detach = Annotated[
 def sync(
     context: typer.Context,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")] = False,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Remove repositories and versions that the settings do not name.")
-    ] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove what the settings do not name.")] = False,
     detach: Detach = False,
     as_json: Json = False,
 ) -> None:

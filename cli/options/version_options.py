@@ -19,10 +19,7 @@ def asked_ref(
     pull: int | None = None,
     workspace: str | None = None,
 ) -> "Ref | None":
-    """Return the version that the options name, or None; UsageError if they name several.
-
-    ``workspace`` may be any folder of a working tree, or the former path of a deleted tree.
-    """
+    """Return the version that the options name, or None; UsageError if they name several."""
     from codequarry.shared.versions.refs import Ref, commit_digits
 
     given = {"--branch": branch, "--tag": tag, "--commit": commit, "--pull": pull, "--workspace": workspace}
@@ -47,7 +44,7 @@ def _top_folder(named: str) -> str:
     from pathlib import Path
 
     folder = Path(named).expanduser().resolve()
-    if not folder.exists():
+    if not folder.exists():  # a deleted working tree is named by its former path
         return str(folder)
     return str(next((place for place in (folder, *folder.parents) if _is_top(place)), folder))
 

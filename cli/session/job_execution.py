@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> tuple[list["Job"], bool]:
     """Run jobs one after the other; return their new state, and whether all that ran here succeeded.
 
-    With ``detach``, or if a queue wakes workers, the jobs are left to the service or the workers. A job that a running
-    service has already claimed is left to it.
+    With ``detach`` or a queue, all jobs are left to the service or the workers; so is a job that they already claimed.
     """
     if detach or place.settings.queue.url:
         tell_workers(jobs, place.settings)

@@ -18,7 +18,7 @@ INTERRUPTED = 130
 def report(error: BaseException) -> int:
     """Print an error as one line and return the exit code; ``CODEQUARRY_DEBUG=1`` adds the traceback."""
     if isinstance(error, BrokenPipeError | ReaderGone):
-        return _reader_gone()
+        return _discard_output()
     if os.environ.get("CODEQUARRY_DEBUG"):
         traceback.print_exception(error)
     if isinstance(error, KeyboardInterrupt | typer.Abort):
@@ -51,7 +51,6 @@ def _wrong_use(error: typer.TyperException) -> str:
     return error.format_message().rstrip(".") + hint
 
 
-def _reader_gone() -> int:
-    """Discard what is still buffered and return success."""
+def _discard_output() -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from codequarry.search_api.answers.freshness import Freshness
     from codequarry.search_api.answers.hits import CodeChunk, Hit, SearchAnswer
 
-
 SHORT_COMMIT = 12
 # Language ids that pygments knows by another name.
 LEXERS = {"csharp": "c#", "shell": "bash", "config": "ini"}

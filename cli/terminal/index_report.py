@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from codequarry.ingest.request.index_request import IndexReport
     from codequarry.ingest.run.estimate import Estimate
 
-
 SHORT_COMMIT = 12
 
 
@@ -44,7 +43,6 @@ def _show(report: "IndexReport") -> None:
 
 
 def _masked(report: "IndexReport") -> list[str]:
-    """Return lines about masked secrets, and about versions from before they were masked."""
     lines = []
     if report.masked:
         rules = ", ".join(f"{safe_line(rule)} {number:,}" for rule, number in report.masked.items())

@@ -24,7 +24,6 @@ JsonBody = dict[str, Any]
 DIGITS = 6
 # Rounding error of a similarity. If an explanation differs by more, the chunk was embedded from other text.
 ROUNDING = 1e-3
-
 # Kinds of pair contributions, which sum to the similarity: their titles in a table, and their words in a line.
 PAIRS: Mapping[str, tuple[str, str]] = {
     "shared": ("tokens of both", "both"),

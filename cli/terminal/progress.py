@@ -16,7 +16,6 @@ from codequarry.shared.errors import UsageError
 if TYPE_CHECKING:
     from codequarry.shared.catalog.repositories import Progress
 
-
 # Often enough to show that a run is alive, rarely enough not to flood a log.
 SECONDS_BETWEEN_LINES = 5.0
 # The first files say little about the rate.

@@ -21,7 +21,6 @@ from codequarry.shared.maven import (
 
 # Registries answer from a nearby cache: more connections gain nothing and look like an attack.
 PARALLEL_DOWNLOADS = 4
-
 INSTALL_HINT = "the local OpenSearch node needs two more packages: pip install 'codequarry[node]'"
 
 

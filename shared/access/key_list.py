@@ -48,10 +48,7 @@ def grant_to_key(store: DocumentStore, key_id: str, grants: Sequence[Grant]) -> 
 
 
 def _settled(store: DocumentStore, key: ApiKey) -> ApiKey:
-    """Bind grants that were pending when the key was written, because a repository may have taken the name meanwhile.
-
-    A new repository is written first and then looks for pending grants, so at least one side sees the other.
-    """
+    """Bind grants that are still pending: their repository may have been added before it could find them."""
     if not any(grant.repo_id == PENDING for grant in key.grants):
         return key
     ids = ids_by_name(store)
@@ -84,18 +81,12 @@ def _bind(store: DocumentStore, ids: Mapping[str, str], otherwise: str) -> None:
 
 
 def change_key(store: DocumentStore, key_id: str, change: Callable[[ApiKey], ApiKey]) -> ApiKey:
-    """Apply a rule of ``keys.py`` and return the key; NotIndexed if there is none, and what ``change`` raises.
-
-    IndexMoved if the index has moved to another edition, which may lack the change: apply it again.
-    """
+    """Apply a rule of ``keys.py`` and return the key; NotIndexed if none, IndexMoved if it must be applied again."""
     return _write(store, key_id, change)
 
 
 def dangling_grants(store: DocumentStore) -> list[tuple[ApiKey, Grant]]:
-    """Return the grants that never show anything, with their keys, because their repositories no longer exist.
-
-    They are harmless, because ids are never reused, but a user may believe that they still show something.
-    """
+    """Return lost grants and grants of removed repositories, with their keys; they can never show anything again."""
     ids = {*ids_by_name(store).values(), *(state.repo_id for state in read_head(store).timelines.values())}
     return [
         (key, grant)
@@ -123,10 +114,7 @@ def forget_in_grants(store: DocumentStore, repo: str, repo_id: str) -> None:
 
 
 def rename_in_grants(store: DocumentStore, repo_id: str, new: Repository) -> None:
-    """Change the name in the grants of a renamed repository.
-
-    Its id stays, unless an older version began the rename and gave the new name a separate id.
-    """
+    """Change the name in the grants of a renamed repository, and its id if an older version began the rename."""
     for key in list_keys(store):
         if renamed(key, repo_id, new.name, new.id) != key:
             _write(store, key.id, lambda known: renamed(known, repo_id, new.name, new.id))

@@ -185,10 +185,7 @@ def check_grants(grants: Sequence[Grant]) -> None:
 
 
 def rotated(key: ApiKey, keep: timedelta, expires_at: str = "") -> tuple[ApiKey, str]:
-    """Return a key with a new secret, and its token; the previous secret stays valid for ``keep``.
-
-    UsageError if the key is revoked or expired.
-    """
+    """Return a key with a new secret, and its token; the old secret is valid for ``keep``. UsageError if not active."""
     now, over = moment(), moment(keep)
     lives_until = expires_at or key.expires_at
     if key.revoked_at or _is_over(lives_until, now):

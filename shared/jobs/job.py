@@ -122,10 +122,7 @@ class Job:
         return tuple(map(Ref.of_key, self.candidates))
 
     def is_due(self, moment: str) -> bool:
-        """Return whether the job waits for a worker and its pause after a failure is over.
-
-        A pause longer than MAX_RETRY_SECONDS was written by a wrong clock and is ignored.
-        """
+        """Return whether the job waits and its pause is over; an impossibly long pause, by a wrong clock, is none."""
         pauses = moment < self.not_before <= later(moment, MAX_RETRY_SECONDS)
         return self.state == "queued" and not pauses
 

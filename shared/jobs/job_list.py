@@ -81,7 +81,6 @@ def _check_quota(waiting: Collection[Job], request: JobRequest, most: int | None
 
 
 def _withdrawn(store: DocumentStore, job_id: str) -> bool:
-    """Remove a job that has not begun yet; False if it has begun."""
     try:
         change_job(store, job_id, lambda job: cancelled(_waiting(job)))
     except Conflict:
@@ -159,11 +158,9 @@ def _find(store: DocumentStore, job_id: str) -> Document | None:
 
 
 def list_jobs(store: DocumentStore, states: Collection[JobState] | None = None) -> list[Job]:
-    """Return all jobs, or those in some states: running jobs first, then waiting jobs in their order.
-
-    Nearly all of many jobs have ended; they are read only if ``states`` asks for them.
-    """
+    """Return all jobs, or the jobs in some states: running jobs, then waiting jobs in their order, then ended jobs."""
     documents = store.list_documents(JOB_PREFIX)
+    # Nearly all jobs have ended, so ended jobs are read only if they are wanted.
     if states is None or not set(states).issubset(UNFINISHED):
         documents = [*store.list_documents(ENDED_PREFIX), *documents]
     # If a job has two documents, the document under JOB_PREFIX is read last and counts.
@@ -184,10 +181,7 @@ def shown_jobs(store: DocumentStore, states: Collection[JobState] | None = None,
 
 
 def change_job(store: DocumentStore, job_id: str, change: Callable[[Job], Job]) -> Job:
-    """Apply a transition of ``lifecycle.py`` and return the changed job.
-
-    NotIndexed if there is no such job, IndexMoved if the index moved to another edition, and what ``change`` raises.
-    """
+    """Apply a transition of ``lifecycle.py`` and return the job; NotIndexed if none, IndexMoved if the index moved."""
     while True:
         document = _find(store, job_id)
         known = job_in(document) if document else None

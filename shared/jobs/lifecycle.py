@@ -86,10 +86,7 @@ def put_off(job: Job, holder: str, error: str, share: float, *, busy: bool = Fal
 
 
 def given_back(job: Job, holder: str) -> Job:
-    """Return a job whose holder stops without a failure: it waits again, or is cancelled if it was stopping.
-
-    Here too, an attempt that got further restarts the count.
-    """
+    """Return a job whose holder stops without a failure: it waits again, or is cancelled if it was stopping."""
     _check_holder(job, holder)
     if job.stopping:
         return replace(job, state="cancelled", holder="", stopping=False)

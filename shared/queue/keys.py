@@ -1,7 +1,4 @@
-"""The keys of the queue in Redis. A key of the wrong type, made by an operator's mistake, is set aside.
-
-Otherwise every worker would fail at its first command to that key, and so would every later start.
-"""
+"""The keys of the queue in Redis. A key of the wrong type, which would stop every worker at its start, is set aside."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

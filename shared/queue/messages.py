@@ -1,7 +1,4 @@
-"""The queue: its queues and tasks by name, and the configuration of both ends. Messages carry only ids.
-
-There are only names and options here, so that the service can request work without importing the code that does it.
-"""
+"""The names of queues and tasks and the options of both ends, without the tasks' code. Messages carry only ids."""
 
 import ssl
 from typing import Any

@@ -1,7 +1,6 @@
 """A quick check whether the queue answers.
 
-Celery's client tries four times with pauses, which takes about six seconds. That is too long for a request, or for an
-import that merely looks for help.
+Celery's client takes about six seconds for its four tries, too long for a request or for an import that wants help.
 """
 
 from typing import TYPE_CHECKING
