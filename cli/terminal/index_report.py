@@ -1,4 +1,4 @@
-"""What `codequarry index` says when it is done."""
+"""The reports of `codequarry index`."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -10,24 +10,23 @@ if TYPE_CHECKING:
     from codequarry.ingest.request.index_request import IndexReport
     from codequarry.ingest.run.estimate import Estimate
 
-
 SHORT_COMMIT = 12
 
 
 def show_report(report: "IndexReport") -> None:
-    """Write what a run did for a person; first what it had to do before that."""
+    """Write what a run did as text, after the run of the default branch that it needed, if any."""
     if report.default_branch:
         show_report(report.default_branch)
     if report.kind == "gone":
-        write(f"{safe_line(report.repo)}: the origin has no {_spoken(report)} any more; dropped from the index")
+        write(f"{safe_line(report.repo)}: the origin no longer has {_version(report)}; dropped from the index")
         return
     _show(report)
     for name in report.dropped:
-        write(f"  dropped     {safe_line(name)}, which the origin has no more")
+        write(f"  dropped     {safe_line(name)}, which the origin no longer has")
 
 
 def _show(report: "IndexReport") -> None:
-    where = f"{safe_line(report.repo)}: {_spoken(report)} at {report.commit[:SHORT_COMMIT]}"
+    where = f"{safe_line(report.repo)}: {_version(report)} at {report.commit[:SHORT_COMMIT]}"
     if not report.changed:
         write(f"{where}, nothing new ({duration(report.seconds)})")
         return
@@ -44,7 +43,6 @@ def _show(report: "IndexReport") -> None:
 
 
 def _masked(report: "IndexReport") -> list[str]:
-    """Say how many secrets were masked, and what became of what was there before they were."""
     lines = []
     if report.masked:
         rules = ", ".join(f"{safe_line(rule)} {number:,}" for rule, number in report.masked.items())
@@ -52,16 +50,14 @@ def _masked(report: "IndexReport") -> list[str]:
             f"  secrets     {sum(report.masked.values()):,} masked in {count(report.masked_files, 'file')}: {rules}"
         )
     if report.given_up or report.masked_anew:
-        others = f"{count(len(report.masked_anew), 'other version')} indexed anew"
-        lines.append(
-            f"  from before {others}, {count(report.given_up, 'older commit')} given up: secrets were not masked"
-        )
-    lines += [f"  unmasked    {safe_line(one)}: index it again, or drop it" for one in report.unmasked]
+        others = f"{count(len(report.masked_anew), 'other version')} indexed again"
+        expired = f"{count(report.given_up, 'older commit')} dropped"
+        lines.append(f"  remasked    {others}, {expired}: secrets were not masked")
+    lines += [f"  unmasked    {safe_line(version)}: index it again, or remove it" for version in report.unmasked]
     return lines
 
 
 def _since(report: "IndexReport") -> list[str]:
-    """Say what the run compared with."""
     if report.kind == "overlay":
         over = f"{safe_line(report.base_ref)} at {report.base_commit[:SHORT_COMMIT]}"
         return [f"  layer       {count(report.base_paths, 'changed path')} over {over}"]
@@ -70,11 +66,11 @@ def _since(report: "IndexReport") -> list[str]:
         removed = f", {report.files_removed:,} of them removed" if report.files_removed else ""
         return [f"  since {report.previous_commit[:SHORT_COMMIT]}: only {changed}{removed}"]
     if report.kind == "full":
-        return ["  whole       it differs in too much for a layer over what is indexed"]
+        return ["  whole       too many paths differ for a layer over an indexed commit"]
     return []
 
 
-def _spoken(report: "IndexReport") -> str:
+def _version(report: "IndexReport") -> str:
     ref = Ref.of_key(report.key) if report.key else None
     if ref and ref.kind == "commit":
         return f"commit {ref.value[:SHORT_COMMIT]}"
@@ -82,7 +78,7 @@ def _spoken(report: "IndexReport") -> str:
 
 
 def estimate_to_json(found: "Estimate") -> dict[str, Any]:
-    """Return an estimate with names instead of places in its lists."""
+    """Return an estimate as JSON, with named fields instead of tuples."""
     return asdict(found) | {
         "largest_files": [
             {"path": path, "size": number_of_bytes, "chunks": chunks}
@@ -95,11 +91,11 @@ def estimate_to_json(found: "Estimate") -> dict[str, Any]:
 
 
 def show_estimate(found: "Estimate") -> None:
-    """Write an estimate for a person."""
+    """Write an estimate as text."""
     where = f"{safe_line(found.repo)}: {safe_line(found.ref)} at {found.commit[:12]}"
     to_index = found.files - sum(found.skipped.values())
     if not found.files:
-        write(f"{where}, nothing to do: it is indexed already")
+        write(f"{where}, nothing to do: it is already indexed")
         return
     write(f"{where}, would take about {duration(found.seconds)}")
     if found.base_commit:
@@ -107,7 +103,7 @@ def show_estimate(found: "Estimate") -> None:
         write(f"  layer       {count(found.base_paths, 'changed path')} over {over}")
     write(f"  files       {to_index:,} to index, {skips(found.skipped)}")
     write(f"  chunks      about {found.chunks:,}")
-    cost = "" if found.cost is None else f", about {found.cost:.2f} at the price that is set"
+    cost = "" if found.cost is None else f", about {found.cost:.2f} at the configured price"
     write(f"  tokens      about {found.tokens:,} to embed{cost}")
     if found.largest_files:
         write("largest files:")

@@ -135,7 +135,7 @@ def test_a_backup_beside_an_import_is_one_state(workspace, cluster):
         checked = workspace.run("fsck", "project", "--full-text")
         problems = [line for line in checked.out.splitlines() if line.startswith("  ")]
         assert all(line.split()[0] in ("open", "clean") for line in problems), checked.out + checked.err
-        assert "down to the text" in checked.out
+        assert "with their text" in checked.out
     assert workspace.run("index", repository.folder).code == 0
     assert workspace.run("fsck", "project", "--full-text").code == 0
 

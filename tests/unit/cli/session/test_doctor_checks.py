@@ -49,7 +49,7 @@ def test_the_data_folder_is_made_and_left_clean(tmp_path: Path) -> None:
 def test_a_data_folder_that_is_a_file_fails(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("")
     check = doctor_checks.check_home(tmp_path / "home")
-    assert (check.state, check.remedy) == ("fail", "set CODEQUARRY_HOME to a folder you may write to")
+    assert (check.state, check.remedy) == ("fail", "set CODEQUARRY_HOME to a folder you can write to")
 
 
 def test_the_room_is_looked_at_where_the_data_will_lie(tmp_path: Path) -> None:

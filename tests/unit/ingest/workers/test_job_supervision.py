@@ -74,7 +74,7 @@ def test_a_job_that_kills_whoever_takes_it_fails_for_good(store):
         lookout.look(store)
     left = read_job(store, job.id)
     assert (left.state, len(left.failures)) == ("failed", MAX_ATTEMPTS)
-    assert left.error == "whoever ran it ended without a word"
+    assert left.error == "the process that ran the job was lost"
 
 
 def test_so_many_messages_are_sent_as_are_missing_the_most_urgent_first(store):

@@ -97,7 +97,7 @@ def test_another_set_of_artifacts_has_another_home(tmp_path: Path) -> None:
 
 
 def test_a_wrong_heap_size_is_refused_before_anything_is_fetched(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="'lots' is no heap size"):
+    with pytest.raises(UsageError, match="'lots' is not a heap size"):
         start(NodePlan(tmp_path / "node", heap="lots"), lambda _: None)
     assert not (tmp_path / "node").exists()
 
