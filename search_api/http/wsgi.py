@@ -1,7 +1,7 @@
 """The application for any WSGI server: ``gunicorn codequarry.search_api.http.wsgi:app``.
 
-Settings come from the file and the environment, as for the command line, and are read at the first use of ``app``, so
-that importing this module does nothing.
+Settings come from the file and the environment, as for the command line. They are read at the first use of ``app``, so
+importing this module does nothing.
 """
 
 from typing import TYPE_CHECKING

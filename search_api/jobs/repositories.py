@@ -23,7 +23,7 @@ _MAY_ADD_NONE = "this key sees some repositories alone: it may have these indexe
 
 
 class RepositoryToAdd(RequestBody):
-    """What `POST /repos` asks."""
+    """The body of `POST /repos`."""
 
     examples: ClassVar[Sequence[Mapping[str, Any]]] = [
         {"origin": "https://git.example/owner/core.git"},
@@ -31,7 +31,7 @@ class RepositoryToAdd(RequestBody):
     ]
 
     origin: Line = Field(description="https, ssh or git URL; a path only below api.local_roots")
-    name: Line | None = Field(None, description="its name in the index; the origin's if not given")
+    name: Line | None = Field(None, description="its name in the index; taken from the origin if not given")
     ref: Line = Field("", description="a branch, a tag, pull/12 or a commit; the default branch if not given")
 
 

@@ -39,18 +39,18 @@ def _checked_commit(commit: str) -> str:
 
 
 class GenericDelivery(RequestBody):
-    """What `POST /webhooks/generic` takes; signed as docs/webhooks.md says."""
+    """The body of `POST /webhooks/generic`; docs/webhooks.md describes its signature."""
 
     examples: ClassVar[Sequence[Mapping[str, Any]]] = [
         {"repo": "core", "ref": "main", "commit": "1f2e3d4c5b6a79881f2e3d4c5b6a79881f2e3d4c"}
     ]
 
-    repo: Line = Field("", description="its name in the index; or originUri")
-    originUri: Line = Field("", description="where it comes from; scheme, user, case and .git don't count")
+    repo: Line = Field("", description="the repository's name in the index; or give originUri")
+    originUri: Line = Field("", description="the repository's URL; scheme, user, case and .git are ignored")
     ref: Line = Field("", description="a branch, a tag or pull/12; the default branch if not given")
     commit: Annotated[Line, AfterValidator(_checked_commit)] = Field(
         "",
-        description="its newest commit in full, if known; zeros: deleted",
+        description="the full newest commit, if known; only zeros if the ref was deleted",
         json_schema_extra={"pattern": r"^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$"},
     )
 
