@@ -34,18 +34,12 @@ WITHOUT_KEYS = (
     "create a key with codequarry keys create NAME --repo '*' and send it as 'Authorization: Bearer KEY'; on a machine "
     "that only you use, serve with --socket PATH or --trust-loopback instead"
 )
-"""What to do if no key is configured."""
-
 _SEND_KEY = "send a key as 'Authorization: Bearer KEY'; create one with codequarry keys create"
 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """The credentials and origin of a request: its token, the client's address, and the ``Host`` header.
-
-    ``is_forwarded`` if a proxy marked the request. ``on_socket`` if it came over the Unix socket of ``[api] socket``,
-    which only its owner can open.
-    """
+    """A request's token, client address and ``Host``; whether a proxy marked it, or it came over ``[api] socket``."""
 
     token: str | None = field(repr=False)
     address: str
@@ -181,6 +175,5 @@ def check_admin_key(key: SecretStr | None) -> None:
 
 
 def _without_port(host: str) -> str:
-    """Return the name or address of a ``Host`` header."""
     name, _, port = host.rpartition(":")
     return name if name and port.isdigit() and (":" not in name or name.endswith("]")) else host

@@ -1,14 +1,12 @@
 """What each route needs, and the check that every request passes before its route runs.
 
-To add a route, add its line to ``NEEDS``. Without it the service does not start. A test (tests/e2e/api/leaks) also
-needs an example request. A route reads the index through ``request_context.engine()``, never through the backend, and
+To add a route, add its line to ``NEEDS``, without which the service does not start, and an example request to the test
+in tests/e2e/api/leaks. A route reads the index through ``request_context.engine()``, never through the backend, and
 gets the principal from ``request_context.caller()``. Needs:
 
-- ``search``, ``index``, ``admin``: the scope that the key must have. A route that needs another scope for some
-  requests checks it itself: ``caller().require("index")``.
+- ``search``, ``index``, ``admin``: the scope that the key must have. A route can require more: ``caller().require()``.
 - ``open``: no key, for probes and descriptions. The caller is NOBODY and sees nothing of the index.
-- ``signed``: no key. The route verifies a signature, as webhooks do, and names the sender with ``admit_signed``; each
-  sender has its own limits.
+- ``signed``: no key. The route verifies a signature and names the sender, who has its own limits, by ``admit_signed``.
 """
 
 from collections.abc import Mapping
@@ -53,10 +51,9 @@ NEEDS: Mapping[str, Need] = MappingProxyType(
 )
 UNVERIFIED = Principal("unverified sender", frozenset(), ())
 """The principal of a ``signed`` route until the signature is verified."""
+# Keys of the application's extensions.
 LIMITS = "codequarry.limits"
-"""The extension key of the application's rate limits."""
 SETTINGS = "codequarry.api-settings"
-"""The extension key of the application's ``[api]`` settings."""
 
 _SCOPES: Mapping[Need, KeyScope] = MappingProxyType({"search": "search", "index": "index", "admin": "admin"})
 # Headers in which a proxy names its client. Any client can send them, so their values are not trusted. Only limits by

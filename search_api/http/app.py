@@ -102,7 +102,6 @@ def warm_up(app: APIFlask) -> None:
 
 
 def _trace(app: APIFlask) -> None:
-    """Count running requests, and record each request as a span."""
     answer = app.wsgi_app
 
     def traced(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:

@@ -73,11 +73,7 @@ _OTHERS = RefusedRequests("nobody", "", 0, "others")
 
 
 class AuditLog:
-    """A file to which any number of processes append lines.
-
-    For each line the file is opened, written by one call in append mode, and closed. So lines of several processes
-    never mix, and after a rotation (by renaming or truncating) the next line goes to the new file.
-    """
+    """A file to which several processes append; each line is one open, write and close, so rotation needs no signal."""
 
     def __init__(self, file: Path, with_queries: bool) -> None:
         """Append to ``file``; UsageError if it can't be written."""

@@ -27,7 +27,6 @@ from codequarry.shared.versions.head import Head
 if TYPE_CHECKING:
     from prometheus_client.core import Metric as Family
 
-
 # The catalog is read at most this often, whatever the number of scrapes.
 KEPT_SECONDS = 5.0
 # Ended jobs may be many and are only counted, so they are read less often.
@@ -120,7 +119,6 @@ def behind(head: Head, seen: Iterable[RefHead], moment: datetime) -> list[tuple[
 
 
 def _published_commits(head: Head) -> Mapping[tuple[str, str], str]:
-    """Return the published commit of each version, by repository and ref key."""
     commits = {(repo, ""): head.timelines[timeline].commit for repo, timeline in head.defaults.items()}
     # If a version has two timelines, the newer transaction counts.
     for state in sorted(head.timelines.values(), key=lambda state: state.published):

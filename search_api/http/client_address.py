@@ -11,8 +11,8 @@ IPV6_PREFIX_BITS = 64
 def client_address(peer: str, forwarded_for: Sequence[str], trusted: Sequence[Network]) -> str:
     """Return the address of the client: the last address that is not a trusted proxy.
 
-    ``forwarded_for`` has the values of ``X-Forwarded-For``. Each proxy appends the address of its peer, so an entry is
-    reliable only if every address after it is trusted. A client can forge all other entries.
+    Each proxy appends the address of its peer to ``X-Forwarded-For`` (``forwarded_for``), so an entry is only reliable
+    if every address after it is trusted. A client can forge all other entries.
     """
     address = peer
     hops = [hop.strip() for value in forwarded_for for hop in value.split(",")]

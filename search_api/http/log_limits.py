@@ -1,8 +1,4 @@
-"""A rate limit for log lines that unknown clients can cause.
-
-The first lines of a minute are written, the others counted, so that refused clients can't fill a disk. The counts are
-written at the end of the minute and when the process ends.
-"""
+"""Keeps unknown clients from filling the disk with log lines: each minute the first are written, the others counted."""
 
 import atexit
 from collections import Counter
@@ -68,7 +64,6 @@ class Bounded(Generic[Kind]):
             self._begin_timer()
 
     def _begin_timer(self) -> None:
-        """Flush in a minute and at exit, even if no further line comes."""
         self._timer = Timer(MINUTE_SECONDS, self.flush)
         self._timer.daemon = True
         self._timer.start()

@@ -54,7 +54,6 @@ _PROBLEMS = {
     504: "The index did not reach min_commit within wait_ms; freshness has its state",
 }
 
-
 Responses = dict[int | str, dict[str, str | dict[str, dict[str, Any]]]]
 """The responses of an operation, in the form that the OpenAPI extension takes."""
 

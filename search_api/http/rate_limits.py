@@ -29,7 +29,6 @@ class RateLimits:
     """Admits requests within the limits of the settings; shared by all threads of a process."""
 
     def __init__(self, settings: LimitSettings, clock: Callable[[], float] = monotonic) -> None:
-        """Measure time by ``clock``."""
         self._settings = settings
         self._clock = clock
         self._lock = Lock()
@@ -65,12 +64,10 @@ class RateLimits:
 class Strangers:
     """Refuses addresses that were refused too often, before any key is looked up; one for a whole process.
 
-    A key that was admitted stays welcome, so a client is not locked out if another client guesses keys from the same
-    address. Clients of a Unix socket have no address and are never refused here.
+    An admitted key stays welcome even if others guess keys from its address. Clients of a Unix socket have no address.
     """
 
     def __init__(self, settings: LimitSettings, clock: Callable[[], float] = monotonic) -> None:
-        """Measure time by ``clock``."""
         self._rate = settings.refused_per_minute
         self._clock = clock
         self._lock = Lock()

@@ -15,14 +15,11 @@ from codequarry.shared.access.grants import Principal
 from codequarry.shared.errors import IndexMoved
 from codequarry.shared.liveness.deadline import Deadline
 
+# Keys of the application's extensions: a Backend, CatalogMetrics, Indexer (None if it does not index) and Receiver.
 EXTENSION = "codequarry"
-"""The extension key of the application's Backend."""
 CATALOG_METRICS = "codequarry.catalog_metrics"
-"""The extension key of its CatalogMetrics."""
 INDEXER = "codequarry.indexer"
-"""The extension key of its Indexer; None if it does not index."""
 RECEIVER = "codequarry.receiver"
-"""The extension key of its webhook Receiver."""
 
 # When a migration ends, the pointer to the new edition follows within milliseconds.
 FOLLOW_SECONDS = 2.0

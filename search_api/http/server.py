@@ -34,7 +34,6 @@ from codequarry.shared.telemetry.traces import start_tracing, stop_tracing
 if TYPE_CHECKING:
     from codequarry.search_api.jobs.queue import Indexer, MakeIndexer
 
-
 # When the service stops, running requests have this long to finish.
 GRACEFUL_SECONDS = 30
 # A worker that does not answer its master for this long is replaced; the first search loads the model.
@@ -49,9 +48,8 @@ Announce = Callable[[str], None]
 def serve(settings: SettingsModel, announce: Announce | None = None, make_indexer: "MakeIndexer | None" = None) -> None:
     """Run the service until it is told to stop; running requests are finished first.
 
-    ``announce`` gets the address when it is open. ``make_indexer`` is called in each worker process. UsageError if the
-    service would be open to the network without any key, or the address can't be used. StoreError if the head document
-    and the rows do not belong together (rule 18).
+    ``announce`` gets the address when it is open. ``make_indexer`` is called in each worker process. UsageError for an
+    address that is open to the network without a key, or unusable; StoreError if head and rows don't match (rule 18).
     """
     check_admin_key(settings.auth.admin_key)
     check_host(settings, lambda: has_keys(settings))
@@ -135,7 +133,6 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
 
     @property
     def most_body_bytes(self) -> int:
-        """The largest request body in bytes."""
         return self._settings.api.max_body_bytes
 
     def most_connections_of(self, address: str) -> int | None:
@@ -152,7 +149,6 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             )
 
     def load_config(self) -> None:
-        """Give gunicorn its settings."""
         for name, value in gunicorn_options(self._settings).items():
             self.cfg.set(name, value)
         self.cfg.set("when_ready", self._ready)
@@ -161,7 +157,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         self.cfg.set("child_exit", _child_exit)
 
     def load(self) -> Any:  # noqa: ANN401  # gunicorn's own signature
-        """Return the application; called in each worker process, so that no connection survives a fork."""
+        """Return the application; called in each worker process, so that no connection is shared across a fork."""
         from codequarry.search_api.http.app import create_app, warm_up
         from codequarry.search_api.http.catalog_metrics import serve_metrics
         from codequarry.search_api.http.request_context import INDEXER
@@ -230,18 +226,15 @@ def _child_exit(_: Arbiter, worker: Worker) -> None:
 # glibc gives every thread its own arena, up to eight per processor, and each keeps its peak memory. Two are enough,
 # since only one thread runs Python code at a time.
 _ARENAS = 2
-# Larger blocks are mapped, and return to the system when they are freed. By default glibc raises this threshold up to
-# 32 MB as such blocks are freed. From then on, freed arrays of rows leave holes that larger arrays can't use.
+# Larger blocks are mapped, and return to the system when freed. By default glibc raises this threshold to up to 32 MB;
+# from then on, freed arrays of rows leave holes that larger arrays can't use.
 _MAPPED_FROM = 256 * 1024
 # mallopt(3)
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 
 
 def keep_memory_flat() -> bool:
-    """Make freed arrays return to the system; call it before threads start. Return False if this is not glibc.
-
-    Measured with fifty clients for five minutes while rows are added: docs/measurements.md.
-    """
+    """Make freed arrays return to the system, before threads start; False without glibc. See docs/measurements.md."""
     if not sys.platform.startswith("linux"):
         return False
     library = ctypes.CDLL(None)

@@ -30,8 +30,8 @@ def search_or_index(
 ) -> SearchAnswer | PendingSearch:
     """Answer a search, and first index the versions that it names and the index lacks, within ``wait_ms``.
 
-    Raise what ``SearchEngine.search`` raises, NotIndexed if the indexing failed, IndexingOff if this service does not
-    index, UsageError if the repository of a version is not clear.
+    Raise what ``SearchEngine.search`` raises, IndexingOff, NotIndexed if the indexing failed, and UsageError if the
+    repository of a version is not clear.
     """
     deadline = monotonic() + request.wait_ms / 1000
     jobs: dict[tuple[str, VersionSpecifier | None], Job] = {}
@@ -53,10 +53,8 @@ def search_or_index(
 
 
 def _pending(jobs: Iterable[Job]) -> PendingSearch:
-    """Return the 202 answer: the last job, which is waited for, and all jobs."""
     statuses = tuple(map(job_status, jobs))
-    waited_for = {item.name: getattr(statuses[-1], item.name) for item in fields(JobStatus)}
-    return PendingSearch(**waited_for, jobs=statuses)
+    return PendingSearch(**{item.name: getattr(statuses[-1], item.name) for item in fields(JobStatus)}, jobs=statuses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,6 @@ class _Absent:
 
 
 def _first_absent(engine: SearchEngine, request: SearchRequest) -> _Absent | None:
-    """Return the first version that a search names and the index lacks."""
     plan = make_plan(request)
     try:
         scope = engine.locate(plan).scope

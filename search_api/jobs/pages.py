@@ -31,10 +31,7 @@ class _Seen:
 
 
 def page_of(jobs: Sequence[Job], limit: int, cursor: str | None, query: str, seal: Seal) -> JobPage:
-    """Return a page of ``jobs``, as ``shown_jobs`` orders them; UsageError for a cursor of another list.
-
-    ``query`` is a digest of what the caller asked for.
-    """
+    """Return a page of jobs in the order of ``shown_jobs``; UsageError for a cursor with another digest ``query``."""
     start = _position(jobs, _opened(cursor, query, seal)) if cursor is not None else 0
     page = jobs[start : start + limit]
     end = start + len(page)
@@ -48,8 +45,8 @@ def page_of(jobs: Sequence[Job], limit: int, cursor: str | None, query: str, sea
 def _position(jobs: Sequence[Job], seen: _Seen) -> int:
     """Return the position after the last job that was seen.
 
-    Ended jobs are sorted by time, so its position follows from the time, whatever has ended since. If the job had not
-    ended and has changed since, its position has changed too: then as many jobs are skipped as were seen.
+    Ended jobs are sorted by time, whatever has ended since. If the job had not ended and has changed since, it has
+    moved: then as many jobs are skipped as were seen.
     """
     if seen.is_finished:
         last_ended = (seen.updated_at, seen.job_id)

@@ -16,10 +16,7 @@ class Indexer(Protocol):
     """Runs jobs: in a thread of this process, or in workers that a queue wakes."""
 
     def submit(self, request: JobRequest, deadline: Deadline | None = None) -> Job:
-        """Return the job of a request at once: a new job, or the queued job for the same version.
-
-        StoreUnavailable if too many jobs wait, or the store does not answer by ``deadline``.
-        """
+        """Return a new job, or the queued job for the version; StoreUnavailable if too many wait or at ``deadline``."""
         ...
 
     def wake(self, job: Job) -> None:

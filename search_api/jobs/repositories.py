@@ -82,17 +82,14 @@ def _check_adding(engine: SearchEngine, asked: str) -> None:
 
 
 def remove_repository(engine: SearchEngine, indexer: Indexer | None, name: str) -> Job:
-    """Request the removal of a repository and cancel its other jobs; NotIndexed if the caller does not see it.
-
-    Forbidden if the caller sees only some of its paths.
-    """
+    """Request a removal and cancel other jobs; NotIndexed, or Forbidden if the caller sees only some of the paths."""
     if indexer is None:
         raise IndexingOff("this service does not index; run codequarry repos rm")
     head, principal = engine.head(), engine.catalog.principal
     known = engine.catalog.repositories(head, [name])
     repository = known.get(name)
     if repository is None and name not in head.defaults:
-        raise NotIndexed(f"'{name}' is not indexed; known repositories: {', '.join(known) or 'none'}")
+        raise NotIndexed(f"'{name}' is not indexed; indexed repositories: {', '.join(known) or 'none'}")
     repo_id = repository.id if repository else head.id_of_repo(name) or ""
     check_removing(name, repo_id, principal)
     cancel_jobs_of(engine.store, name)

@@ -83,10 +83,7 @@ class CodePlaces:
 
 
 def create_server(backend: Backend) -> MCPServer[Any]:
-    """Return the server with its tools; the first call opens store and model, so the server itself starts at once.
-
-    Each call sees what ``[mcp] key`` may see, or the whole index if no key is set.
-    """
+    """Return the server, limited to what ``[mcp] key`` may see, if set; its first call opens store and model."""
     caller = McpCaller(backend.settings, lambda: backend.engine().store)
     server: MCPServer[Any] = MCPServer(
         "codequarry", version=version("codequarry"), instructions=INSTRUCTIONS, log_level="WARNING"
@@ -209,10 +206,7 @@ def render_file(file: FileText) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text as git counts them: only a line feed ends a line, no form feed or Unicode separator.
-
-    The carriage return of a Windows line end is dropped.
-    """
+    """Return the lines of a text as git counts them, split only at line feeds, without the CR of Windows line ends."""
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
 
 

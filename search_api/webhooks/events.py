@@ -14,10 +14,7 @@ MAX_TEXT_CHARACTERS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class NamedRepository:
-    """The repository of a delivery: every spelling of its origin, and its default branch, if given.
-
-    ``name`` is its name in the index, if the sender knows it.
-    """
+    """The repository of a delivery: spellings of its origin, default branch and name in the index, as far as given."""
 
     origins: tuple[str, ...] = ()
     default_branch: str = ""
@@ -26,10 +23,7 @@ class NamedRepository:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A version that changed: ``ref``, None for the default branch, or one of ``alternatives``.
-
-    With ``asked``, the sender wants it indexed even if the settings do not name it.
-    """
+    """A change of ``ref`` (None: default branch) or one of ``alternatives``; ``asked`` if no setting must name it."""
 
     name: str
     place: NamedRepository

@@ -15,10 +15,7 @@ from codequarry.shared.settings.triggers import WebhookSettings
 
 @dataclass(frozen=True, slots=True)
 class SignedDelivery:
-    """A received delivery and the secrets to check it against; ``now`` is in seconds since 1970.
-
-    A signed time may differ from ``now`` by ``tolerance`` seconds.
-    """
+    """A received delivery; its signed time may differ from ``now`` (seconds since 1970) by ``tolerance`` seconds."""
 
     headers: Headers
     body: bytes

@@ -147,9 +147,8 @@ class Known:
 def decide(event: Event, known: Known, by: str) -> JobRequest | str:
     """Return the job to request for an event, or the reason for ignoring it.
 
-    A deleted version is requested like a moved version, since deliveries come late and in any order: when the job runs,
-    it asks the origin whether the version is still gone. Only a closed pull request is removed without asking, since
-    code hosts keep its commits.
+    Deliveries come late and in any order, so a deleted version is requested like a moved one, and the job asks the
+    origin whether it is still gone. A closed pull request is removed without asking: code hosts keep its commits.
     """
     repository = known.repository
     default = default_branch(known.head, repository) or event.place.default_branch
@@ -157,13 +156,11 @@ def decide(event: Event, known: Known, by: str) -> JobRequest | str:
     if event.ref is None or event.ref in (Ref("branch", default), Ref("branch", new_default)):
         return _decide_default(event, known, default, by)
     is_indexed = not indexed_refs(known.head, repository.name).isdisjoint((event.ref, *event.alternatives))
-    version = f"{KIND_NAMES[event.ref.kind]} {event.ref.value}"
+    name = f"{KIND_NAMES[event.ref.kind]} {event.ref.value}"
     if event.change in ("deleted", "closed") and not is_indexed:
-        return f"{version} is not indexed"
+        return f"{name} is not indexed"
     if not (event.asked or is_indexed or is_named(known.rules, event.ref)):
-        return (
-            f"{version} is neither the default branch nor indexed, and the settings of {repository.name} do not name it"
-        )
+        return f"{name} is neither the default branch nor indexed, and the settings of {repository.name} do not name it"
     request = version_request(repository, event.ref, "webhook", PRIORITIES["change"], event.commit, by)
     if event.change == "closed":
         return replace(request, kind="remove")
@@ -172,7 +169,7 @@ def decide(event: Event, known: Known, by: str) -> JobRequest | str:
 
 def _decide_default(event: Event, known: Known, default: str, by: str) -> JobRequest | str:
     repository = known.repository
-    # The host may already name another default branch than the one that is published.
+    # The host may already name another default branch than the published default branch.
     has_changed = repository.follows_head and event.place.default_branch not in ("", default)
     if event.change == "deleted" and not (has_changed and event.ref == Ref("branch", default)):
         return f"{default or 'this'} is the default branch, which can be removed only with its repository"

@@ -137,7 +137,6 @@ class Pulse:
             sleep(min(due - now, PATIENCE_SECONDS))
 
     def _due(self) -> float:
-        """Return when the next probe is due."""
         began = min((began for began, _ in self._calls.values()), default=float("inf"))
         wanted = float("-inf") if self._is_silent else began + PATIENCE_SECONDS
         return max(wanted, self._asked_at + AGAIN_SECONDS)

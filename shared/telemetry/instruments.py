@@ -1,7 +1,6 @@
-"""Every exported metric: its name, meaning and labels. A test compares them with docs/operators/monitoring.md.
+"""Every exported metric: its name, meaning and labels, as listed in docs/operators/monitoring.md.
 
-Labels are bounded: never a query, path, commit or person. Only one gauge names repositories: the few that are furthest
-behind, and only if the settings ask for it.
+Labels are bounded: never a query, path, commit or person. Only one gauge names repositories, if the settings allow it.
 """
 
 from dataclasses import dataclass
@@ -39,14 +38,14 @@ REQUESTS = Metric(
     "codequarry_http_requests", "counter", "Requests by route, method and status.", ("route", "method", "status")
 )
 REQUEST_SECONDS = Metric(
-    "codequarry_http_request_seconds", "histogram", "Time of one request by route.", ("route",), REQUEST_BUCKETS
+    "codequarry_http_request_seconds", "histogram", "Time of a request by route.", ("route",), REQUEST_BUCKETS
 )
 REQUESTS_RUNNING = Metric("codequarry_http_requests_running", "gauge", "Requests that are being answered now.")
 REQUESTS_WAITING = Metric("codequarry_http_requests_waiting", "gauge", "Requests that wait for a thread now.")
 SEARCHES = Metric("codequarry_searches", "counter", "Searches by outcome.", ("outcome",))
 DEGRADED = Metric("codequarry_degraded_searches", "counter", "Searches answered without a stage.", ("stage",))
 STAGE_SECONDS = Metric(
-    "codequarry_search_stage_seconds", "histogram", "Time of one stage of a search.", ("stage",), STAGE_BUCKETS
+    "codequarry_search_stage_seconds", "histogram", "Time of a stage of a search.", ("stage",), STAGE_BUCKETS
 )
 
 LAG_SECONDS = Metric(
@@ -68,7 +67,7 @@ EMBEDDINGS = Metric("codequarry_embeddings", "counter", "Chunk texts that a mode
 CACHE_HITS = Metric("codequarry_embedding_cache_hits", "counter", "Chunk texts whose vectors were in the cache.")
 TOKENS = Metric("codequarry_embedding_tokens", "counter", "Tokens of chunk texts that a model embedded, estimated.")
 EMBED_SECONDS = Metric(
-    "codequarry_embed_seconds", "histogram", "Time of one model call, for chunks or a query.", ("of",), EMBED_BUCKETS
+    "codequarry_embed_seconds", "histogram", "Time of a model call, for chunks or a query.", ("of",), EMBED_BUCKETS
 )
 
 JOBS_ENDED = Metric(
@@ -78,13 +77,13 @@ JOBS_ENDED = Metric(
     ("kind", "trigger", "state"),
 )
 JOB_SECONDS = Metric(
-    "codequarry_job_seconds", "histogram", "Time of one attempt of a job.", ("kind", "trigger"), RUN_BUCKETS
+    "codequarry_job_seconds", "histogram", "Time of an attempt of a job.", ("kind", "trigger"), RUN_BUCKETS
 )
 JOB_FAILURES = Metric("codequarry_job_failures", "counter", "Failed attempts of jobs by error.", ("reason",))
 STORE_ERRORS = Metric("codequarry_store_errors", "counter", "Errors of the store by kind.", ("error",))
 
 CATALOG_UP = Metric("codequarry_catalog_up", "gauge", "1 if the catalog could be read for this scrape.")
-JOBS = Metric("codequarry_jobs", "gauge", "Jobs in the catalog by state; ended ones are kept for a while.", ("state",))
+JOBS = Metric("codequarry_jobs", "gauge", "Jobs in the catalog by state; ended jobs are kept for a while.", ("state",))
 QUEUE_JOBS = Metric("codequarry_queue_jobs", "gauge", "Waiting jobs by priority.", ("priority",))
 QUEUE_OLDEST_SECONDS = Metric(
     "codequarry_queue_oldest_seconds", "gauge", "Age of the oldest waiting job by priority.", ("priority",)

@@ -1,8 +1,8 @@
 """Counts events for Prometheus; ``instruments.py`` lists the metrics.
 
-Nothing is counted before ``start_counting``, since a short command is never scraped. Each of several processes writes
-its own files below ``PROMETHEUS_MULTIPROC_DIR``, and the process that is scraped adds them up. The library reads that
-variable when it is first imported, so it is imported at the first count, after the parent process could set it.
+Nothing is counted before ``start_counting``: a short command is never scraped. Several processes write files below
+``PROMETHEUS_MULTIPROC_DIR``, and the scraped process adds them up. The library reads that variable when it is imported,
+so it is imported at the first count, after the parent process could set it.
 """
 
 import os

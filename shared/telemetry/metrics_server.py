@@ -20,10 +20,7 @@ class MetricsServer:
     """Serves metrics in its own thread until it is closed."""
 
     def __init__(self, host: str, port: int, *collectors: "Collector", shared: bool = False) -> None:
-        """Listen; UsageError if that is not possible.
-
-        Processes that count together can share the port with ``shared``: each of them answers for all.
-        """
+        """Listen; UsageError if that fails. Processes that count together may share the port (``shared``)."""
         self._server = _Server(host, port, shared, collectors)
         self._thread = threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True)
         self._thread.start()

@@ -1,7 +1,6 @@
-"""OpenTelemetry spans of requests, search stages and jobs, if an endpoint is set.
+"""OpenTelemetry spans of requests, search stages and jobs, with the extra ``otel`` and an OTEL_EXPORTER_OTLP_ENDPOINT.
 
-Needs the extra ``otel`` and ``OTEL_EXPORTER_OTLP_ENDPOINT``; OpenTelemetry's other variables (headers, sampling,
-service name) apply too. A span has ids and names of versions and the kind of an error, never a query, path or code.
+A span has ids and names of versions and the kind of an error, never a query, path or code.
 """
 
 import logging

@@ -35,7 +35,6 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
     """A client connection; its phase began at ``since``, and it is closed at ``due`` unless the phase changes."""
 
     def __init__(self, config: Config, sock: Outgoing, client: Any, server: Any, most_body: int) -> None:  # noqa: ANN401
-        """Begin with a connection that has received nothing."""
         super().__init__(config, sock, client, server)
         self.incoming = Incoming(config, client, most_body)
         self.address = address_of(client)
@@ -62,10 +61,9 @@ def address_of(client: object) -> str:
 
 
 def first_to_go(connections: Collection[Connection], address: str | None = None) -> Connection | None:
-    """Return the connection to close to make room for another: it has waited for its client longest.
+    """Return the connection to close to make room: the oldest of ``address``, or of the address with the most.
 
-    A request that is nearly complete has waited less than a client that only holds a connection. Without ``address``,
-    the connection is one of the address with the most connections.
+    The oldest has waited for its client longest; a request that is nearly complete has waited less.
     """
     waiting = [conn for conn in connections if conn.can_be_ended and address in (None, conn.address)]
     if not waiting:

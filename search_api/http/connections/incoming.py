@@ -1,7 +1,4 @@
-"""Splits the bytes of a connection into requests. No IO.
-
-A request is returned only when it is complete, so the thread that answers it never waits for the client.
-"""
+"""Splits the bytes of a connection into complete requests, so that no thread waits for a client. No IO."""
 
 from dataclasses import dataclass
 
@@ -41,7 +38,6 @@ class Incoming:
     """The bytes of a connection that were received and not yet returned as a request."""
 
     def __init__(self, config: Config, peer: object, most_body: int) -> None:
-        """Read requests of ``peer`` with bodies of at most ``most_body`` bytes."""
         self._config, self._peer, self._most_body = config, peer, most_body
         self._data = bytearray()
         self._searched = 0
@@ -51,7 +47,6 @@ class Incoming:
         self._begun = 0
 
     def __len__(self) -> int:
-        """Return how many bytes are held."""
         return len(self._data)
 
     @property
@@ -72,10 +67,7 @@ class Incoming:
         return len(self._data) == self._begun
 
     def take(self) -> Request | None:
-        """Return the next request if it is complete, else None; Refused if it is not a valid request.
-
-        A request with a too large body is returned with only its length: the application authenticates and refuses it.
-        """
+        """Return the next request if it is complete, a too large body only as its length; Refused if it is invalid."""
         if self._request is None and not self._read_head():
             return None
         end = self._end()
@@ -144,7 +136,7 @@ class Incoming:
         return found
 
     def _cut_off(self, length: int) -> int:
-        """Replace a too large body by its length and drop all data; nothing after it can be read."""
+        """Replace a too large body by its length, so that the application refuses it, and drop all data after it."""
         request = self._request
         assert request is not None
         request.force_close()
@@ -172,10 +164,7 @@ class MalformedChunks(ValueError):
 
 @dataclass(slots=True)
 class ChunkedBody:
-    """The parse state of a chunked body: the next chunk, or line of the trailer, begins at ``position``.
-
-    ``length`` counts the received bytes of the body without the framing.
-    """
+    """How far a chunked body is parsed: ``position`` of the next chunk or trailer line, ``length`` without framing."""
 
     position: int
     length: int = 0

@@ -11,13 +11,11 @@ class Outgoing:
     """Accepts an answer of any size at once, and sends it as the client reads."""
 
     def __init__(self, sock: socket.socket) -> None:
-        """Send over ``sock``, and make it non-blocking."""
         sock.setblocking(False)
         self._socket = sock
         self._left = bytearray()
 
     def __len__(self) -> int:
-        """Return how many bytes are still to be sent."""
         return len(self._left)
 
     def sendall(self, data: bytes) -> None:

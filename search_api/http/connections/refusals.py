@@ -50,7 +50,6 @@ class Refused(Exception):  # the client's error, not a CodequarryError
     """A request that is refused before the application sees it."""
 
     def __init__(self, refusal: Refusal) -> None:
-        """Carry the response to the client."""
         super().__init__(refusal.detail)
         self.refusal = refusal
 
@@ -77,7 +76,6 @@ CUT_SHORT = Refusal(HTTPStatus.BAD_REQUEST, "the connection ended before the req
 LARGE_HEAD = Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the head of the request is too long")
 CROWDED_ADDRESS = Refusal(
     HTTPStatus.TOO_MANY_REQUESTS,
-    "this address has more open connections than [limits] connections_per_address allows, so the one that waited "
-    "longest for its client was closed",
+    "this address has more open connections than [limits] connections_per_address allows, so this one was closed",
 )
 NO_ROOM = Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many clients send or read slowly; retry later")

@@ -43,8 +43,7 @@ RECEIVE_BYTES = 65_536
 HELD_BYTES = 64 * 1024 * 1024
 # A client that does not read its answer is disconnected after this.
 SEND_SECONDS = 60.0
-# After the last answer, further data is read and dropped for this long: if the connection were closed at once, the
-# client might lose the end of the answer.
+# After the last answer, data is read and dropped for this long, as an immediate close might lose the answer's end.
 LINGER_SECONDS = 0.5
 # When the service stops, clients have this long for the rest of a request.
 STOPPING_SECONDS = 2.0
@@ -58,21 +57,16 @@ log = logger("codequarry.intake")
 
 
 class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
-    """Reads requests, passes them to threads, and sends the answers.
-
-    ``app`` is the gunicorn application of ``server.py``: it has the limits on the time and body of a request and on the
-    connections of an address, and logs refusals.
-    """
+    """Reads requests, passes them to threads, and sends the answers; ``app`` (server.py) has the limits."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:  # noqa: ANN401  # gunicorn's own signature
-        """Begin without connections."""
         super().__init__(*arguments, **named)
         self._connections: set[Connection] = set()
         self._looked = 0.0
         self._most = min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 
     def accept(self, listener: Any) -> None:  # noqa: ANN401  # gunicorn's own signature
-        """Accept a connection; if there are too many, close the one that has waited for its client longest."""
+        """Accept a connection; if there are too many, close the connection that waited for its client longest."""
         try:
             sock, client = listener.accept()
         except OSError as error:
@@ -139,7 +133,6 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
                 conn.due = min(conn.due, deadline)
 
     def _on_readable(self, conn: Connection) -> None:
-        """Read the available bytes."""
         try:
             data = conn.sock.recv(RECEIVE_BYTES)
         except BlockingIOError:
@@ -212,7 +205,6 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         self._watch(conn, EVENT_READ)
 
     def _refuse(self, conn: Connection, refusal: Refusal) -> None:
-        """Send an error and end the connection, without waiting for the client to read it."""
         self._answer(conn, refusal)
         self._end(conn)
 

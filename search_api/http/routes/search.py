@@ -35,7 +35,6 @@ _DESCRIPTION = """Hybrid search by the meaning of the query, its words, and the 
 query. `next_cursor` returns the next page, from the same state of the index as the first page. Pages end with the
 candidates of the first search (a few hundred, more for a larger `top_k`)."""
 
-
 _INDEX = {
     "name": "index",
     "in": "query",
@@ -89,7 +88,6 @@ def _pending(pending: PendingSearch) -> Response:
 
 
 def _flag(name: str) -> bool:
-    """Return a boolean query parameter."""
     value = request.args.get(name, "false")
     if value not in BOOLEANS:
         raise UsageError(f"?{name} must be true or false, not '{value}'")

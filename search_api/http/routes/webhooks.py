@@ -50,7 +50,6 @@ _GENERIC_BODY = {"required": True, "content": {JSON: {"schema": reference(Generi
 
 
 def _receive(provider: WebhookProvider) -> Response:
-    """Verify, read and handle a delivery."""
     settings = backend().settings.webhooks
     request.max_content_length = settings.max_body_bytes
     secrets = provider.secrets(settings)
@@ -61,7 +60,7 @@ def _receive(provider: WebhookProvider) -> Response:
     parsed = provider.read(request.headers, _body(raw))
     indexer: Indexer | None = current_app.extensions[INDEXER]
     if indexer is None:
-        raise IndexingOff("this service does not index; send deliveries to one that runs codequarry serve")
+        raise IndexingOff("this service does not index; send deliveries to a codequarry serve process")
     receiver: Receiver = current_app.extensions[RECEIVER]
     digest = "" if provider.signs_id(request.headers) else sha256(raw).hexdigest()
     delivery = new_delivery(provider.name, provider.delivery_id(request.headers), digest)
@@ -88,9 +87,9 @@ def _payload(form: bytes) -> bytes:
 
 
 def _answer(received: Received) -> Response:
-    told = asdict(delivery_status(received.delivery))
+    status = asdict(delivery_status(received.delivery))
     note_access(filter(None, [received.delivery.repo]), 1)
-    response = json_response(ReceivedDelivery(**told, repeated=received.repeated), HTTPStatus.ACCEPTED)
+    response = json_response(ReceivedDelivery(**status, repeated=received.repeated), HTTPStatus.ACCEPTED)
     if received.delivery.job:
         response.headers["Location"] = f"/jobs/{received.delivery.job}"
     return response
@@ -115,7 +114,6 @@ for _provider in (GITHUB, GITLAB, GITEA, GENERIC):
         extensions={"requestBody": _GENERIC_BODY if _provider is GENERIC else _PROVIDER_BODY},
     )
     blueprint.post(f"/webhooks/{_provider.name}")(_documented(_view(_provider)))
-
 
 _LIMIT = {
     "name": "limit",
