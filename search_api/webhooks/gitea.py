@@ -10,7 +10,7 @@ from codequarry.shared.errors import Unauthorized
 
 
 def check_gitea(delivery: SignedDelivery) -> int:
-    """Check ``X-Gitea-Signature`` or, of Forgejo, ``X-Forgejo-Signature``."""
+    """Check ``X-Gitea-Signature`` or Forgejo's ``X-Forgejo-Signature``."""
     given = delivery.headers.get("X-Gitea-Signature") or delivery.headers.get("X-Forgejo-Signature") or ""
     if not given:
         raise Unauthorized("the header X-Gitea-Signature is missing: give the hook a secret")
@@ -18,7 +18,7 @@ def check_gitea(delivery: SignedDelivery) -> int:
 
 
 def read_gitea(headers: Headers, body: Payload) -> Parsed:
-    """Read a delivery by the name in ``X-Gitea-Event`` or ``X-Forgejo-Event``."""
+    """Return the event of a delivery, named in ``X-Gitea-Event`` or ``X-Forgejo-Event``."""
     return read_hub_event(headers.get("X-Gitea-Event") or headers.get("X-Forgejo-Event") or "", body)
 
 

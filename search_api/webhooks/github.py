@@ -10,7 +10,7 @@ from codequarry.shared.errors import Unauthorized
 
 
 def check_github(delivery: SignedDelivery) -> int:
-    """Check ``X-Hub-Signature-256`` and return which secret it fits; Unauthorized if it fits none."""
+    """Check ``X-Hub-Signature-256`` and return the index of its secret; Unauthorized if it matches none."""
     given = delivery.headers.get("X-Hub-Signature-256", "")
     if not given.startswith(HUB_PREFIX):
         raise Unauthorized("the header X-Hub-Signature-256 is missing: give the hook a secret")
@@ -18,7 +18,7 @@ def check_github(delivery: SignedDelivery) -> int:
 
 
 def read_github(headers: Headers, body: Payload) -> Parsed:
-    """Read a delivery by the name in ``X-GitHub-Event``."""
+    """Return the event of a delivery, named in ``X-GitHub-Event``."""
     return read_hub_event(headers.get("X-GitHub-Event", ""), body)
 
 

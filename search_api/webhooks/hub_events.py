@@ -1,4 +1,4 @@
-"""Deliveries of GitHub, and of Gitea and Forgejo, which speak the same language with an accent."""
+"""Events of GitHub, and of Gitea and Forgejo, whose payloads are nearly the same."""
 
 from codequarry.search_api.webhooks.events import (
     Event,
@@ -18,12 +18,12 @@ from codequarry.search_api.webhooks.events import (
 
 # `synchronize` is GitHub's word, `synchronized` Gitea's.
 MOVING = frozenset({"opened", "reopened", "synchronize", "synchronized"})
-# A commit that does not exist, as pushes write it.
+# The commit of a deleted ref in a push.
 NOTHING = "0" * 40
 
 
 def read_hub_event(event: str, body: Payload) -> Parsed:
-    """Read a delivery by the name in ``X-GitHub-Event`` or ``X-Gitea-Event``; UsageError where something is missing."""
+    """Return the event of a delivery, named in ``X-GitHub-Event`` or ``X-Gitea-Event``; may raise UsageError."""
     if event == "ping":
         return Unconcerned(event, "the hook works")
     if event == "push":
@@ -46,7 +46,7 @@ def _place(body: Payload) -> NamedRepository:
 def _created_or_deleted(event: str, body: Payload) -> Parsed:
     ref = named_ref(text(body, "ref_type"), required(body, "ref"))
     if ref is None:
-        return Unconcerned(event, "it is about no branch and no tag")
+        return Unconcerned(event, "it concerns neither a branch nor a tag")
     if event == "create":
         return Event(event, _place(body), ref, "moved", commit_of(text(body, "sha")))
     return Event(event, _place(body), ref, "deleted", NOTHING)

@@ -70,7 +70,7 @@ def test_a_branch_that_a_person_chose_stays_the_default_one_whatever_the_host_sa
     chosen = replace(CORE, follows_head=False)
     assert "neither the default branch nor indexed" in decide(event, Known(chosen, HEAD, None), "")
     deleted = Event("delete", NamedRepository(default_branch="trunk"), branch("main"), "deleted")
-    assert "goes only with its repository" in decide(deleted, Known(chosen, HEAD, None), "")
+    assert "can be removed only with its repository" in decide(deleted, Known(chosen, HEAD, None), "")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_deleted_version_is_looked_for_at_the_origin_and_a_closed_pull_request
 def test_what_is_not_there_is_not_removed():
     assert told(branch("feature"), "deleted", rules=RULES) == "branch feature is not indexed"
     assert told(Ref("pull", "9"), "closed", rules=RULES) == "pull request 9 is not indexed"
-    assert "goes only with its repository" in told(branch("main"), "deleted")
+    assert "can be removed only with its repository" in told(branch("main"), "deleted")
 
 
 @pytest.mark.parametrize(
