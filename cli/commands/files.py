@@ -6,7 +6,7 @@ import typer
 
 from codequarry.cli.options.search_options import Branch, Commit, Pull, Tag, Workspace, version_query
 from codequarry.cli.session.session import Json, load, workplace
-from codequarry.cli.terminal.console import count, note, safe_line, size, write, write_json, write_table
+from codequarry.cli.terminal.console import count, note, safe_line, short, size, write, write_json, write_table
 
 if TYPE_CHECKING:
     from codequarry.search_api.versions.resolution import OneVersion
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 # Longest text beside a path or place; --json has all of it.
 MOST_CHARACTERS = 60
-SHORT_COMMIT = 12
 
 Repo = Annotated[str, typer.Argument(metavar="REPO", help="Name of an indexed repository (codequarry repos list).")]
 
@@ -130,7 +129,7 @@ def _version_to_json(seen: "OneVersion") -> dict[str, Any]:
 
 
 def _at(seen: "OneVersion") -> str:
-    return f"{safe_line(seen.view.repo)} {safe_line(seen.view.ref.name)} at {seen.view.commit[:SHORT_COMMIT]}"
+    return f"{safe_line(seen.view.repo)} {safe_line(seen.view.ref.name)} at {short(seen.view.commit)}"
 
 
 def _indexed_to_json(record: "FileRecord") -> dict[str, Any]:

@@ -9,7 +9,7 @@ import typer
 from codequarry.cli.options.search_options import Branch, Commit, Pull, Tag, Workspace, version_query
 from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal import progress, repair_report
-from codequarry.cli.terminal.console import count, note, safe_line, write, write_json, write_table
+from codequarry.cli.terminal.console import count, note, safe_line, short, write, write_json, write_table
 from codequarry.cli.terminal.failures import FAILED
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 
-SHORT_COMMIT = 12
 # At most this many problems are printed; --json has all.
 MOST_SHOWN = 50
 
@@ -191,7 +190,7 @@ def _show(found: "FsckReport", left: "FsckReport", repo: str, *, repair: bool) -
     if repair and found.problems:
         write(f"{safe_line(repo)}: {count(len(found.problems), 'problem')} found, repair attempted")
     compared = f"{count(left.files, 'file')} compared, {left.texts:,} of them with their text"
-    write(f"{safe_line(repo)}: {safe_line(record.ref)} at {record.commit[:SHORT_COMMIT]}, {compared}")
+    write(f"{safe_line(repo)}: {safe_line(record.ref)} at {short(record.commit)}, {compared}")
     if not left.same_rules:
         note("note: the settings have changed since these files were judged, so verdicts were not compared")
     if not left.problems:

@@ -9,7 +9,7 @@ import typer
 from codequarry.cli.commands import repos_add, repos_collect
 from codequarry.cli.options.version_options import asked_ref
 from codequarry.cli.session.session import Json, examples, load, workplace
-from codequarry.cli.terminal.console import count, note, write_answer, write_json, write_table
+from codequarry.cli.terminal.console import count, note, short, write_answer, write_json, write_table
 from codequarry.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _gone(version: "IndexedVersion") -> str:
 
 def _extent(shown: "IndexedRepository | IndexedVersion") -> tuple[str, str, str]:
     # The command line acts as the owner, who sees all counts.
-    return (shown.indexed_commit or "-")[:12], count(shown.files or 0, "file"), count(shown.chunks or 0, "chunk")
+    return short(shown.indexed_commit or "-"), count(shown.files or 0, "file"), count(shown.chunks or 0, "chunk")
 
 
 def _behind(shown: "IndexedRepository | IndexedVersion") -> str:

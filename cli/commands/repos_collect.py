@@ -5,15 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from codequarry.cli.session.session import Json, load, workplace
-from codequarry.cli.terminal.console import count, note, safe_line, size, write_json, write_table
+from codequarry.cli.terminal.console import count, note, safe_line, short, size, write_json, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from codequarry.ingest.transaction.retention import HistoryCut
     from codequarry.shared.store.port import DocumentStore, Store
-
-SHORT_COMMIT = 12
 
 
 def collect(
@@ -56,7 +54,7 @@ def collect(
     if as_json:
         write_json({"dry_run": dry_run, **body, "gone": trees, "dropped": gone and not dry_run})
         return
-    write_table([(cut["repo"], cut["ref"], cut["commit"][:SHORT_COMMIT], cut["indexed_at"]) for cut in body["commits"]])
+    write_table([(cut["repo"], cut["ref"], short(cut["commit"]), cut["indexed_at"]) for cut in body["commits"]])
     verb = "would expire" if dry_run else "expired"
     note(f"{count(len(body['commits']), 'commit')} {verb}; {said}")
     advice = "--gone would drop it" if not gone else "it would be dropped" if dry_run else "dropped"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from codequarry.cli.session.session import Json, load, workplace
-from codequarry.cli.terminal.console import count, note, write, write_json, write_table
+from codequarry.cli.terminal.console import count, note, short, write, write_json, write_table
 from codequarry.cli.terminal.failures import FAILED
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _body(plan: "SyncPlan", jobs: "dict[Action, Job]", dry_run: bool) -> dict[st
 
 def _show(plan: "SyncPlan", dry_run: bool) -> None:
     if dry_run:
-        write_table([(step.action, step.repo, step.new_name or step.ref, step.commit[:12]) for step in plan.actions])
+        write_table([(step.action, step.repo, step.new_name or step.ref, short(step.commit)) for step in plan.actions])
     for problem in plan.problems:
         note(f"{problem.where}: {problem.detail}")
     if not plan.actions and not plan.problems:

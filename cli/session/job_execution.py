@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from codequarry.cli.terminal import progress
-from codequarry.cli.terminal.console import count, note, safe_line
+from codequarry.cli.terminal.console import count, note, safe_line, short
 from codequarry.shared.errors import QueueUnavailable
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _do(job: "Job", place: "Workplace", attend: "Callable[..., None]") -> "Job":
 def _tell(job: "Job") -> None:
     what = safe_line(f"{job.repo} {job.ref}".rstrip())
     if job.state == "done":
-        note(f"{what}: {'removed' if job.kind == 'remove' else f'indexed at {job.commit[:12]}'}")
+        note(f"{what}: {'removed' if job.kind == 'remove' else f'indexed at {short(job.commit)}'}")
     else:
         why = f": {safe_line(job.error)}" if job.error else ""
         later = "; codequarry serve or a worker will retry it" if job.state == "queued" else ""

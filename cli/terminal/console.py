@@ -7,6 +7,9 @@ from typing import Any
 
 from codequarry.shared.control_characters import visible, visible_json
 
+# Enough digits to be unique in large repositories.
+SHORT_COMMIT = 12
+
 
 class ReaderGone(Exception):
     """The reader of our output closed the pipe, as `head` does. This is not a failure."""
@@ -63,6 +66,11 @@ def safe_line(text: str) -> str:
 def count(number: int, noun: str, plural: str = "") -> str:
     """Return ``1 file`` or ``2,000 files``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def short(commit: str) -> str:
+    """Return the first digits of a commit, which people read and git accepts."""
+    return commit[:SHORT_COMMIT]
 
 
 def skips(reasons: Mapping[str, int]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codequarry.cli.terminal.console import count, safe_line, write
+from codequarry.cli.terminal.console import count, safe_line, short, write
 from codequarry.shared.control_characters import visible
 from codequarry.shared.identifiers import iter_tokens
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from codequarry.search_api.answers.freshness import Freshness
     from codequarry.search_api.answers.hits import CodeChunk, Hit, SearchAnswer
 
-SHORT_COMMIT = 12
 # Language ids that pygments knows by another name.
 LEXERS = {"csharp": "c#", "shell": "bash", "config": "ini"}
 # Shorter words occur in almost every line, so they do not help to choose an excerpt.
@@ -59,7 +58,7 @@ def stale(shown: set[str], freshness: "Iterable[Freshness]") -> Iterator[str]:
     for entry in freshness:
         if entry.repo in shown and entry.commits_behind and entry.indexed_commit:
             behind = count(entry.commits_behind, "commit")
-            place = f"{safe_line(entry.repo)} {safe_line(entry.ref)} at {entry.indexed_commit[:SHORT_COMMIT]}"
+            place = f"{safe_line(entry.repo)} {safe_line(entry.ref)} at {short(entry.indexed_commit)}"
             yield f"note: {place} is {behind} behind"
 
 

@@ -3,14 +3,12 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from codequarry.cli.terminal.console import count, duration, safe_line, size, skips, write, write_table
+from codequarry.cli.terminal.console import count, duration, safe_line, short, size, skips, write, write_table
 from codequarry.shared.versions.refs import Ref
 
 if TYPE_CHECKING:
     from codequarry.ingest.request.index_request import IndexReport
     from codequarry.ingest.run.estimate import Estimate
-
-SHORT_COMMIT = 12
 
 
 def show_report(report: "IndexReport") -> None:
@@ -26,7 +24,7 @@ def show_report(report: "IndexReport") -> None:
 
 
 def _show(report: "IndexReport") -> None:
-    where = f"{safe_line(report.repo)}: {_version(report)} at {report.commit[:SHORT_COMMIT]}"
+    where = f"{safe_line(report.repo)}: {_version(report)} at {short(report.commit)}"
     if not report.changed:
         write(f"{where}, nothing new ({duration(report.seconds)})")
         return
@@ -36,8 +34,7 @@ def _show(report: "IndexReport") -> None:
         write(line)
     for line in _masked(report):
         write(line)
-    skipped = skips(report.skipped)
-    write(f"  files       {report.files_indexed:,} indexed{f', {skipped}' if skipped else ', none skipped'}")
+    write(f"  files       {report.files_indexed:,} indexed, {skips(report.skipped)}")
     write(f"  chunks      {report.chunks_live:,}, {report.chunks_written:,} of them new")
     write(f"  embeddings  {report.embedded:,} made, {report.reused_embeddings:,} reused")
 
@@ -59,12 +56,12 @@ def _masked(report: "IndexReport") -> list[str]:
 
 def _since(report: "IndexReport") -> list[str]:
     if report.kind == "overlay":
-        over = f"{safe_line(report.base_ref)} at {report.base_commit[:SHORT_COMMIT]}"
+        over = f"{safe_line(report.base_ref)} at {short(report.base_commit)}"
         return [f"  layer       {count(report.base_paths, 'changed path')} over {over}"]
     if report.previous_commit and not report.full:
         changed = count(report.files_changed + report.files_removed, "changed path")
         removed = f", {report.files_removed:,} of them removed" if report.files_removed else ""
-        return [f"  since {report.previous_commit[:SHORT_COMMIT]}: only {changed}{removed}"]
+        return [f"  since {short(report.previous_commit)}: only {changed}{removed}"]
     if report.kind == "full":
         return ["  whole       too many paths differ for a layer over an indexed commit"]
     return []
@@ -73,7 +70,7 @@ def _since(report: "IndexReport") -> list[str]:
 def _version(report: "IndexReport") -> str:
     ref = Ref.of_key(report.key) if report.key else None
     if ref and ref.kind == "commit":
-        return f"commit {ref.value[:SHORT_COMMIT]}"
+        return f"commit {short(ref.value)}"
     return f"{ref.kind} {safe_line(ref.value)}" if ref else safe_line(report.ref)
 
 
@@ -92,14 +89,14 @@ def estimate_to_json(found: "Estimate") -> dict[str, Any]:
 
 def show_estimate(found: "Estimate") -> None:
     """Write an estimate as text."""
-    where = f"{safe_line(found.repo)}: {safe_line(found.ref)} at {found.commit[:12]}"
+    where = f"{safe_line(found.repo)}: {safe_line(found.ref)} at {short(found.commit)}"
     to_index = found.files - sum(found.skipped.values())
     if not found.files:
         write(f"{where}, nothing to do: it is already indexed")
         return
     write(f"{where}, would take about {duration(found.seconds)}")
     if found.base_commit:
-        over = f"{safe_line(found.base_ref)} at {found.base_commit[:12]}"
+        over = f"{safe_line(found.base_ref)} at {short(found.base_commit)}"
         write(f"  layer       {count(found.base_paths, 'changed path')} over {over}")
     write(f"  files       {to_index:,} to index, {skips(found.skipped)}")
     write(f"  chunks      about {found.chunks:,}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from codequarry.ingest.files.scan import FileTask
-from codequarry.shared.model import INDEXED, FileRecord
+from codequarry.shared.model import FileRecord
 
 InconsistencyKind = Literal[
     "missing", "extra", "blob", "verdict", "doubled", "rows", "text",
@@ -101,9 +101,4 @@ def _check_rows(found: Mapping[str, Sequence[FileRecord]], counts: Counts) -> It
 
 def is_readable(record: FileRecord, task: FileTask | None) -> bool:
     """Return whether reading the blob can check more of a record: it was read for the verdict, and is the same."""
-    return (
-        task is not None
-        and task.blob == record.blob
-        and task.skip is None
-        and (record.verdict == INDEXED or record.verdict not in NOT_OF_THE_FILE)
-    )
+    return task is not None and task.blob == record.blob and task.skip is None and record.verdict not in NOT_OF_THE_FILE

@@ -37,7 +37,7 @@ class LocalRepository:
 
 def repository_at(place: Path, environment: Mapping[str, str]) -> LocalRepository:
     """Return the repository of a folder, bare or with a working tree; raise GitError if none can be used."""
-    with _readable(place):
+    with readable(place):
         return _with_tree(place, environment) if os.path.lexists(place / DOT_GIT) else _bare(place, environment)
 
 
@@ -51,7 +51,7 @@ def _bare(place: Path, environment: Mapping[str, str]) -> LocalRepository:
 
 def repository_around(place: Path, environment: Mapping[str, str]) -> LocalRepository | None:
     """Return the repository whose working tree contains a folder, None if there is none."""
-    with _readable(place):
+    with readable(place):
         return _around(place, environment)
 
 
@@ -67,7 +67,8 @@ def _around(place: Path, environment: Mapping[str, str]) -> LocalRepository | No
 
 
 @contextmanager
-def _readable(place: Path) -> Iterator[None]:
+def readable(place: Path | str) -> Iterator[None]:
+    """Raise GitError instead of OSError for what can't be read of the repository at ``place``."""
     try:
         yield
     except OSError as error:

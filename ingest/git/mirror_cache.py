@@ -2,16 +2,13 @@
 
 import fcntl
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from codequarry.ingest.git.mirrors import ENTRY, mirrors_folder
+from codequarry.ingest.git.mirrors import USED, mirrors_folder, remove_mirror
+from codequarry.ingest.git.process import folder_bytes
 from codequarry.shared.data_folder import private_folder
-
-# Suffix of a file beside each mirror: readers share its lock, a removal locks it exclusively; mtime is the last use.
-USED = ".used"
 
 
 @contextmanager
@@ -30,7 +27,7 @@ def mirror_in_use(folder: Path) -> Iterator[None]:
 def trim_mirrors(home: Path, budget: int) -> list[str]:
     """Remove the least recently used mirrors, but none in use, to fit ``budget`` bytes; return the removed names."""
     folders = [folder for folder in mirrors_folder(home).glob("*.git") if folder.is_dir()]
-    sizes = {folder: _size(folder) for folder in folders}
+    sizes = {folder: folder_bytes(folder) for folder in folders}
     total = sum(sizes.values())
     removed = []
     for folder in sorted(folders, key=_last_used):
@@ -47,13 +44,7 @@ def remove_unused(folder: Path) -> bool:
     with _exclusive(folder.with_suffix(USED)) as unread, _exclusive(folder.with_suffix(".lock")) as unfetched:
         if not (unread and unfetched):
             return False
-        leaving = folder.with_suffix(".removed")
-        shutil.rmtree(leaving, ignore_errors=True)
-        with suppress(OSError):
-            folder.rename(leaving)
-        shutil.rmtree(leaving, ignore_errors=True)
-        for kept in (USED, ".lock", ENTRY):
-            folder.with_suffix(kept).unlink(missing_ok=True)
+        remove_mirror(folder)
         return True
 
 
@@ -91,12 +82,3 @@ def _last_used(folder: Path) -> float:
         with suppress(OSError):
             return path.stat().st_mtime
     return 0.0
-
-
-def _size(folder: Path) -> int:
-    total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                total += os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118 - thousands of files
-    return total

@@ -28,6 +28,8 @@ FETCHING = "fetching"
 LOCK_LOOK_SECONDS = 0.1
 # Suffix of the file beside each mirror with the catalog's record of the repository (``ingest/run/mirror_entry.py``).
 ENTRY = ".entry"
+# Suffix of a file beside each mirror: readers share its lock, a removal locks it exclusively; mtime is the last use.
+USED = ".used"
 # No process id has more digits.
 PID_BYTES = 20
 
@@ -188,5 +190,5 @@ def remove_mirror(folder: Path) -> None:
     with suppress(OSError):  # it does not exist, or another process is removing it
         folder.rename(leaving)
     shutil.rmtree(leaving, ignore_errors=True)
-    for kept in (".lock", ".used", ENTRY):
+    for kept in (".lock", USED, ENTRY):
         folder.with_suffix(kept).unlink(missing_ok=True)

@@ -9,7 +9,7 @@ import git as gitpython
 from codequarry.ingest.git.process import run_git
 from codequarry.shared.errors import GitError
 
-SHA1_DIGITS = 40
+SHA1_HEX = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class BlobReader:
 
     def read(self, blob: str) -> bytes:
         """Return a blob's bytes; the caller has checked its size."""
-        if len(blob) != SHA1_DIGITS:
+        if len(blob) != SHA1_HEX:
             # GitPython reads only SHA-1 names. Other repositories are so rare that a process for each blob will do.
             what = f"blob {blob} cannot be read; {_remedy(self._mirror.folder)}"
             return self._mirror.run("cat-file", "blob", blob, what=what)

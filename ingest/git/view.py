@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from codequarry.ingest.git.child_guardian import GUARDIAN
-from codequarry.ingest.git.local import LocalRepository
+from codequarry.ingest.git.local import LocalRepository, readable
 from codequarry.ingest.git.plain_files import TEXT_BYTES, check_plain, open_plain, read_plain
 from codequarry.shared.errors import GitError
 
@@ -41,7 +41,7 @@ def listed_view(repository: LocalRepository, mirror_objects: Path) -> Iterator[P
     """Yield a folder by which git lists the working tree; objects that the repository borrows come from our mirror."""
     with _new_view(repository) as view:
         own = repository.common / "objects"
-        with _readable(repository):
+        with readable(repository.shown):
             _share_objects(view, [mirror_objects, *([] if _borrowed(own) else [own])])
             _copy(repository.folder / "index", view / "index", INDEX_BYTES)
             for shared in repository.folder.glob("sharedindex.*"):
@@ -55,7 +55,7 @@ def _new_view(repository: LocalRepository) -> Iterator[Path]:
     # Only our user may read it: refs and paths of a repository may be as secret as its files.
     with tempfile.TemporaryDirectory(dir=GUARDIAN.folder(), ignore_cleanup_errors=True) as name:
         view = Path(name)
-        with _readable(repository):
+        with readable(repository.shown):
             _begin(repository, view)
         yield view
 
@@ -69,14 +69,6 @@ def _begin(repository: LocalRepository, view: Path) -> None:
     _share_refs(repository, view)
     check_plain(repository.common / "objects")
     _copy(repository.common / "shallow", view / "shallow", REFS_BYTES)
-
-
-@contextmanager
-def _readable(repository: LocalRepository) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise GitError(f"{repository.shown} can't be read: {error.strerror}: {error.filename}") from None
 
 
 def _share_refs(repository: LocalRepository, view: Path) -> None:

@@ -43,8 +43,8 @@ def rename_repository(old: str, new: str, workshop: Workshop, observe: ObserveRu
     repair(store, workshop.settings)
     repository = read_repository(store, old)
     if repository is None:
-        known = ", ".join(other.name for other in list_repositories(store)) or "nothing yet"
-        raise NotIndexed(f"'{old}' is not indexed; there is {known}")
+        known = ", ".join(other.name for other in list_repositories(store)) or "none"
+        raise NotIndexed(f"'{old}' is not indexed; indexed: {known}")
     taken = _take(store, repository, new)
     kept, lost = [], []
     for ref in _versions(read_head(store), old):

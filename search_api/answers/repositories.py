@@ -9,8 +9,7 @@ from pydantic import Field
 from codequarry.search_api.answers.freshness import CommitsBehind, HeadCommit, IndexState
 from codequarry.shared.versions.refs import RefKind
 
-Files = Annotated[int | None, Field(description="null if the key sees only some paths of the repository")]
-Chunks = Annotated[int | None, Field(description="null if the key sees only some paths of the repository")]
+WholeCount = Annotated[int | None, Field(description="null if the key sees only some paths of the repository")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +22,8 @@ class IndexedVersion:
     indexed_at: str | None
     head_commit: HeadCommit
     commits_behind: CommitsBehind
-    files: Files
-    chunks: Chunks
+    files: WholeCount
+    chunks: WholeCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,8 @@ class IndexedRepository:
     indexed_at: str | None
     head_commit: HeadCommit
     commits_behind: CommitsBehind
-    files: Files
-    chunks: Chunks
+    files: WholeCount
+    chunks: WholeCount
     skipped: Annotated[Mapping[str, int] | None, Field(description="number of skipped files, by reason")]
     state: IndexState
     percent: Annotated[int | None, Field(description="progress of a running first import")]

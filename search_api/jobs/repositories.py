@@ -89,7 +89,7 @@ def remove_repository(engine: SearchEngine, indexer: Indexer | None, name: str) 
     known = engine.catalog.repositories(head, [name])
     repository = known.get(name)
     if repository is None and name not in head.defaults:
-        raise NotIndexed(f"'{name}' is not indexed; indexed repositories: {', '.join(known) or 'none'}")
+        raise NotIndexed(f"'{name}' is not indexed; indexed: {', '.join(known) or 'none'}")
     repo_id = repository.id if repository else head.id_of_repo(name) or ""
     check_removing(name, repo_id, principal)
     cancel_jobs_of(engine.store, name)

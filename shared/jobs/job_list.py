@@ -180,13 +180,18 @@ def shown_jobs(store: DocumentStore, states: Collection[JobState] | None = None,
     return [job for job in jobs if not job.is_finished] + ended
 
 
+def unknown_job(job_id: str) -> NotIndexed:
+    """Return the error for a job that does not exist, or no longer."""
+    return NotIndexed(f"there is no job '{job_id}'; ended jobs are kept for a day, failed jobs for two weeks")
+
+
 def change_job(store: DocumentStore, job_id: str, change: Callable[[Job], Job]) -> Job:
     """Apply a transition of ``lifecycle.py`` and return the job; NotIndexed if none, IndexMoved if the index moved."""
     while True:
         document = _find(store, job_id)
         known = job_in(document) if document else None
         if document is None or known is None:
-            raise NotIndexed(f"there is no job '{job_id}'; ended jobs are kept for a day")
+            raise unknown_job(job_id)
         changed = replace(change(known), updated_at=now())
         is_away = document.key.startswith(ENDED_PREFIX)
         try:

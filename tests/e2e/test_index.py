@@ -153,7 +153,7 @@ def test_a_removed_repository_leaves_nothing(make_repository, make_workshop):
 
 def test_removing_what_is_not_there_says_what_is(make_repository, make_workshop):
     workshop = make_workshop()
-    with pytest.raises(NotIndexed, match="'x' is not indexed; there is nothing yet"):
+    with pytest.raises(NotIndexed, match="'x' is not indexed; indexed: none"):
         remove_repository("x", workshop.store, workshop.settings)
     index_repository(IndexRequest(make_repository(files=FILES).origin), workshop)
     with pytest.raises(NotIndexed, match="there is project"):

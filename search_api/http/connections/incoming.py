@@ -13,14 +13,13 @@ from codequarry.search_api.http.connections.refusals import CUT_SHORT, LARGE_HEA
 # No known client sends a longer head; gunicorn has its own limits for the first line and each field.
 HEAD_BYTES = 65_536
 _HEAD_END = b"\r\n\r\n"
-_EMPTY_LINE = b"\r\n"
+_LINE_END = b"\r\n"
 # The headers that give the length of a body.
 _OF_BODY = ("CONTENT-LENGTH", "TRANSFER-ENCODING")
 # A chunk size has a few hexadecimal digits; clients hardly ever send an extension after it.
 SIZE_LINE_BYTES = 1024
 # The fields after the last chunk, which are ignored.
 TRAILER_BYTES = 8192
-_LINE_END = b"\r\n"
 
 
 class _Given(Unreader):  # type: ignore[misc]  # gunicorn has no types
@@ -84,8 +83,8 @@ class Incoming:
 
     def _read_head(self) -> bool:
         """Parse the head if it is complete; return whether it was."""
-        if self._data.startswith(_EMPTY_LINE):
-            del self._data[: len(_EMPTY_LINE)]  # RFC 9112, 2.2: some clients send an empty line after a body
+        if self._data.startswith(_LINE_END):
+            del self._data[: len(_LINE_END)]  # RFC 9112, 2.2: some clients send an empty line after a body
         at = self._data.find(_HEAD_END, self._searched, HEAD_BYTES)
         if at < 0:
             self._searched = max(0, len(self._data) - len(_HEAD_END) + 1)
@@ -109,7 +108,7 @@ class Incoming:
 
     def _has_bare_line_end(self) -> bool:
         """Return whether a line ends in a bare line feed, which makes the head invalid."""
-        return self._data.count(b"\n") != self._data.count(_EMPTY_LINE)
+        return self._data.count(b"\n") != self._data.count(_LINE_END)
 
     def _parse(self, head: bytes) -> Request:
         self._count += 1
