@@ -10,11 +10,7 @@ from codequarry.shared.embedding.port import Embedder
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The cosine (-1 to 1) of a query with a document, or with its nearest window if it has several.
-
-    ``window`` is the index of that window, from 0. ``query_cut`` is true if the query is longer than the model reads.
-    ``explanation`` is None if the model cannot explain a similarity.
-    """
+    """The cosine (-1 to 1) of a query with the nearest ``window`` of a document; ``query_cut`` if the query was cut."""
 
     similarity: float
     windows: int

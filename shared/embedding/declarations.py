@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-# Most languages put a keyword before a name that they declare. C, and Java for methods, do not; the index puts these
-# names in the line before the code.
+# Keywords before declared names. C, and Java for methods, have none; the index names these in the line before the code.
 _FUNCTIONS = r"(?:def|fn|fun|func)[ \t]+(?:\([^)\n]*\)[ \t]*)?"
 # These words also occur in prose and other statements: "type of the key", `for module in modules`, `enum class Colour`.
 _WORDS = "function|class|struct|interface|trait|enum|type|module|object"
@@ -19,8 +18,8 @@ _DECLARATION = re.compile(f"^{_DECLARED}", re.MULTILINE)
 # Summaries are cut to this length; few first sentences are longer.
 _MOST_CHARACTERS = 300
 _QUOTES = ('"""', "'''")
-# What precedes the quotes of a docstring: the colon of a `def` or `class`, perhaps with a comment. For the first quotes
-# of a text a new line is enough, because only the line that the index adds precedes the docstring of a module.
+# What precedes the quotes of a docstring: the colon of a `def` or `class`, perhaps with a comment. A module's docstring
+# follows a new line, since the index puts its line before the module.
 _AFTER_COLON = r":[ \t]*(?:#[^\n]*)?\n\s*(?:#[^\n]*\n\s*)?"
 _OPENS = re.compile(rf"{_AFTER_COLON}[rRuU]?\Z")
 _OPENS_FIRST = re.compile(rf"(?:^|{_AFTER_COLON})[rRuU]?\Z", re.MULTILINE)
@@ -65,15 +64,14 @@ def _comments(text: str) -> Iterator[str]:
 
 
 def _doc_strings(parts: list[str]) -> Iterator[str]:
-    """Yield the docstrings of a text that was split at its quotes."""
     at, opens = 0, _OPENS_FIRST
     while at + 1 < len(parts):
         before, since = parts[at], max(0, len(parts[at]) - _LONGEST_OPENING)
         is_doc = opens.search(before, since)
         if is_doc:
             yield parts[at + 1]
-        # Other quotes may close a string that began before the text, or be in a comment. Taking them for opening
-        # quotes would swap inside and outside for the rest of the text.
+        # Other quotes may close an earlier string or be in a comment. As opening quotes they would invert all that
+        # follows.
         at, opens = at + (2 if is_doc or _OPENS_STRING.search(before, since) else 1), _OPENS
 
 

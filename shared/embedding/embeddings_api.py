@@ -1,7 +1,4 @@
-"""Requests to an OpenAI-compatible embeddings server, with retries and with errors of our own.
-
-No message of this module contains the key or the account of a URL, whatever the server sends back.
-"""
+"""Requests to an OpenAI-compatible server, with retries; no message of this module contains the key or an account."""
 
 import base64
 import json

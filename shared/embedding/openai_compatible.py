@@ -214,7 +214,7 @@ def _given(setting: str | None, otherwise: str) -> str:
 
 
 def batches(texts: Sequence[str], most_texts: int, most_tokens: int) -> Iterator[list[int]]:
-    """Yield the indices of the texts of each request; skip empty texts, and send a text over the limit by itself."""
+    """Yield the indices of the texts of each request; skip empty texts, and separate texts over the limit."""
     members: list[int] = []
     tokens = 0
     for index, text in enumerate(texts):

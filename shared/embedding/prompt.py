@@ -18,10 +18,7 @@ class PromptRequests:
         self._pulse = pulse_of(base_url, partial(_gives_sign, base_url, credentials))
 
     def request(self, texts: Sequence[str], input_type: str, patience: Patience) -> object:
-        """Do as ``EmbeddingsApi.request``, but within ``patience.timeout`` seconds, retries included.
-
-        Raise EmbedderUnavailable as soon as the server does not respond, and at once if it did not a moment ago.
-        """
+        """Request within ``patience.timeout`` seconds, retries included; raise EmbedderUnavailable if it is silent."""
         if not self._pulse.lets_pass():
             raise EmbedderUnavailable(f"{self._where} did not answer a moment ago")
         self._api.connected()  # now, so that its time does not count as the server's

@@ -128,6 +128,5 @@ def _pair(first: _Side, second: _Side, here: int, there: int, contribution: floa
 
 
 def _largest(values: Numbers, most: int) -> TokenPlaces:
-    """Return the places of the ``most`` largest values, the largest first."""
     places = np.argpartition(-values, most)[:most] if most < len(values) else np.arange(len(values))
     return places[np.argsort(-values[places], kind="stable")]

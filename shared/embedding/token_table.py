@@ -24,9 +24,8 @@ _HEADER = re.compile(
 )
 # Additional counts of the words of a declared name and of its summary. Mean of four tables on CoSQA's development half:
 # .449 with 0 and 0, .463 with 2 and 0, .474 with 2 and 1, .478 with 3 and 1, .475 with 4 and 1. On held-out packages
-# (summaries removed, and for name queries the names) doc comments gain by the count of names and names lose, in mean
-# reciprocal rank: .686 and .462 with 2 and 1, .692 and .456 with 3 and 1, .697 and .450 with 4. Training leaves both
-# counts out: a table trained with them would gain less by them.
+# (without summaries, and for name queries without names) doc comments gain by the count of names and names lose: .686
+# and .462 with 2 and 1, .692 and .456 with 3 and 1, .697 and .450 with 4. A table trained with them would gain less.
 NAMES, SUMMARIES = 3, 1
 # Increased with every change to how tokens and names are found in a text: the same files then make other vectors.
 _RULES = 3
@@ -42,9 +41,8 @@ _TOKEN_BITS = 32
 class TokenTable:
     """``rows`` is int8 (tokens, dimension), ``scales`` float32 (tokens): a token's vector is its row times its scale.
 
-    The length of a token's vector is its weight. Queries use ``query_scales``, because other words are important in
-    them than in code. In documents, the words of declared names count ``declared`` more times, and the words of their
-    summaries ``summarised`` more times.
+    A vector's length is the token's weight. Queries use ``query_scales``, since other words matter in them. In
+    documents, words of declared names count ``declared`` more times, and words of summaries ``summarised`` more times.
     """
 
     vocabulary: Vocabulary
@@ -63,10 +61,7 @@ class TokenTable:
 
     @classmethod
     def read(cls, folder: Path) -> "TokenTable":
-        """Open a model; its rows are mapped into memory, so that processes share them.
-
-        Raise EmbeddingError if a file is missing or damaged, or if the files are not of one model.
-        """
+        """Open a model, mapping its rows; raise EmbeddingError if files are missing, damaged, or of several models."""
         try:
             rows = _mapped(folder / ROWS)
             scales, query_scales = (np.array(_mapped(folder / name)) for name in (SCALES, QUERY_SCALES))
@@ -156,11 +151,7 @@ class TokenTable:
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    """Map the array of a .npy file; raise ValueError unless it has one or two dimensions.
-
-    numpy's reader parses the header into a syntax tree, which fails in Python 3.11 if two threads do it at once
-    (cpython issue 106905).
-    """
+    """Map a .npy array; numpy's reader fails in Python 3.11 if two threads parse headers (cpython issue 106905)."""
     with path.open("rb") as file:
         read_magic(file)
         found = _HEADER.fullmatch(file.read(int.from_bytes(file.read(2), "little")))

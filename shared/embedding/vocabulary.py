@@ -19,8 +19,6 @@ _LONGEST_REMEMBERED = 64
 
 
 class _Remembered(dict[str, bytes]):
-    """A cache of the packed tokens of names."""
-
     def __init__(self, find: Callable[[str], bytes]) -> None:
         super().__init__()
         self._find = find
@@ -45,11 +43,11 @@ class Vocabulary:
 
     @classmethod
     def read(cls, path: Path) -> "Vocabulary":
-        """Read a vocabulary: one token a line."""
+        """Read a vocabulary: one token per line."""
         return cls(path.read_text(encoding="utf-8").split("\n")[:-1])
 
     def write(self, path: Path) -> None:
-        """Write a vocabulary: one token a line."""
+        """Write a vocabulary: one token per line."""
         path.write_text("".join(f"{token}\n" for token in self.tokens), encoding="utf-8", newline="\n")
 
     def packed(self, text: str) -> bytes:

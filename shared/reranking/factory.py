@@ -13,11 +13,7 @@ from codequarry.shared.settings.reranking import RerankingSettings
 
 
 def open_reranker(settings: RerankingSettings, models_folder: Path) -> Reranker:
-    """Return the re-ranker that the settings name.
-
-    Raise UnknownName if the model is neither known nor a folder, EmbeddingError if it is not installed, and UsageError
-    if it cannot re-rank.
-    """
+    """Return the re-ranker; raise UnknownName, EmbeddingError if not installed, or UsageError if it cannot re-rank."""
     name = settings.model
     if any(name.casefold() in (model.name.casefold(), model.repository.casefold()) for model in RERANKERS):
         raise UsageError(f"[reranking] model = '{name}' is a cross-encoder, which is not supported yet; {_instead()}")

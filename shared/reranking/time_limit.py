@@ -18,19 +18,14 @@ class TimedOutcome:
 
 
 def scored_within(model: Reranker, query: str, texts: Sequence[str], seconds: float) -> TimedOutcome:
-    """Return the scores that come within ``seconds``; an error of the model is part of the outcome.
-
-    A call into a model cannot be ended from outside, so it runs in a separate thread that stops at its next score.
-    """
+    """Return the scores that come within ``seconds``; an error of the model is part of the outcome."""
     run = _Run(model, query, texts, seconds)
-    # A daemon, so that the process can end without waiting for it.
+    # A call into a model cannot be ended from outside. The thread stops at its next score, or with the process.
     Thread(target=run.work, name="reranking", daemon=True).start()
     return run.outcome()
 
 
 class _Run:
-    """A call, shared by the thread that makes it and the thread that waits for it."""
-
     def __init__(self, model: Reranker, query: str, texts: Sequence[str], seconds: float) -> None:
         self._model, self._query, self._texts, self._seconds = model, query, texts, seconds
         self._lock = Lock()

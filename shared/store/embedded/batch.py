@@ -67,7 +67,6 @@ def prepare_batch(rows: Sequence[ChunkRow]) -> Batch:
 
 
 def _counted(tokens: Tokens) -> tuple[tuple[int, ...], Mapping[str, int]]:
-    """Return the number of tokens in each field, and the weight of each token in the chunk."""
     words = [getattr(tokens, name).split() for name in TOKEN_FIELDS]
     counts = Counter(words[-1])
     for name, found in zip(TOKEN_FIELDS[:-1], words[:-1], strict=True):

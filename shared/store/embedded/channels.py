@@ -13,11 +13,9 @@ from codequarry.shared.store.embedded.postings import Posting
 Rows = NDArray[np.intp]
 Scores = NDArray[np.float32]
 
-# Below this share of a block, gathering the wanted vectors is faster than scoring the whole block: measured at
-# 50,000 x 256, a fifth costs as much as the whole.
+# Below this share of a block, gathering the wanted vectors is faster than scoring the block (measured at 50,000 x 256).
 _GATHER_SHARE = 0.2
-# Neighbouring slots are treated in blocks of 2 ** 10. The slots of one import are neighbours, so blocks of other
-# branches or of dead rows cost a search of the default branch nothing.
+# The bits of a block of neighbouring slots. An import writes neighbours, so a search skips blocks of other branches.
 _BLOCK_BITS = 10
 
 # The usual k1 and b of BM25.

@@ -41,8 +41,7 @@ RECORD = np.dtype([("row", "<i4"), *_COLUMNS, ("lengths", "<i4", (len(TOKEN_FIEL
 # A process that starts reads 500 entries in a few milliseconds; folding them writes 60 bytes per row.
 FOLD_AFTER = 500
 
-# Spare room of arrays, as a share: most changes then copy no array, and all columns that searches still hold share
-# their memory. A page that was never written takes no memory.
+# Spare room of arrays, as a share, so that most changes copy no array. A page that was never written takes no memory.
 _ROOM = 0.25
 
 _ADDED, _DIED, _DELETED, _FOLDED = "added", "died", "deleted", "folded"
@@ -55,8 +54,7 @@ class Columns:
     """Every row after the change ``seq``, by row number; immutable.
 
     ``first`` marks the rows that stand for their chunk (stride 0), ``strided`` the rows of chunks with several strides.
-    ``chunk`` is a hash of the chunk's id, equal for its strides; ``lengths`` has a column per field of
-    ``TOKEN_FIELDS``.
+    ``chunk`` is a hash of the chunk's id, equal for its strides; ``lengths`` has a column per item of TOKEN_FIELDS.
     """
 
     seq: int
@@ -90,8 +88,7 @@ EMPTY = Columns(0, *(np.zeros((1, *RECORD[name].shape), RECORD[name].base) for n
 def applied(columns: Columns, entries: Sequence[ColumnEntry], in_place: bool = False) -> Columns:
     """Return the columns after further entries of the log.
 
-    ``in_place`` appends new rows in the spare room of the arrays. Only a chain of columns without branches may use it.
-    The rows of ``columns`` never change.
+    ``in_place`` writes new rows into the spare room of the arrays, for a chain of columns without branches only.
     """
     if not entries:
         return columns
@@ -138,7 +135,6 @@ def _grown(columns: Columns, records: RowRecords, least: int, in_place: bool) ->
 
 
 def _longer(old: NDArray[Any], size: int, in_place: bool) -> NDArray[Any]:
-    """Return an array of ``size`` that begins with ``old`` and continues with zeros."""
     if in_place and old.base is not None and len(old.base) >= size:
         longer: NDArray[Any] = old.base[:size]
         return longer

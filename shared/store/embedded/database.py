@@ -29,8 +29,7 @@ _LOG_BYTES_KEPT = 64 * 1024 * 1024
 # Pages freed in one transaction: some tens of milliseconds.
 _PAGES_AT_ONCE = 5000
 _RETRY_SECONDS = 0.02
-# Steps of SQLite's virtual machine, some hundredths of a second, after which a statement checks whether the run must
-# stop: a purge or a rewrite of the whole file takes minutes. Statements that write a document are shorter.
+# Steps of SQLite's virtual machine, some hundredths of a second, between checks whether a long statement must stop.
 _STEPS_BETWEEN_CHECKS = 1_000_000
 
 # Errors of decoding damaged texts.
@@ -190,7 +189,6 @@ def _check_run() -> bool:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Return whether SQLite met a malformed page or a wrong checksum."""
     if isinstance(error, apsw.IOError):
         return getattr(error, "extendedresult", 0) in _DAMAGED_READS
     return isinstance(error, apsw.CorruptError | apsw.NotADBError)

@@ -1,7 +1,7 @@
 """Deletes for good: purged timelines, rows that no reader may ask for, and what only they used.
 
-A purge checks everything that is left. A collection checks only what the deleted rows used, so its cost follows what it
-deletes. Room is freed (a new vector file, rewritten lists and pages) when a good part is unused.
+A purge checks everything that is left, a collection only what the deleted rows used, so it costs what it deletes. Room
+is freed (a new vector file, rewritten lists and pages) when a good part is unused.
 """
 
 from collections.abc import Collection

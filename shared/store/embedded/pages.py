@@ -87,7 +87,6 @@ def _logged(log: Path, places: dict[int, int]) -> Iterator[tuple[int, bytes]]:
 
 
 def _checksums_match(pages: Words) -> NDArray[np.bool_]:
-    """Return which pages have the checksum of SQLite's cksumvfs."""
     columns = np.ascontiguousarray(pages.T)
     first, second = np.zeros(len(pages), np.uint32), np.zeros(len(pages), np.uint32)
     for at in range(0, USABLE_BYTES // 4, 2):

@@ -1,8 +1,7 @@
 """Inverted lists: from a key (a token, a symbol, a path tail, a field's value) to the rows that have it.
 
-Every batch of rows makes a segment, in which each key has one list; ``segments.py`` merges segments. A list is two byte
-strings: row numbers (int32) and, for keys that rank, a weight per row (uint8). Lists also hold dead and deleted rows,
-which readers mask out by the arrays.
+Every batch of rows makes a segment with one list per key; ``segments.py`` merges segments. A list is two byte strings:
+row numbers (int32) and, for keys that rank, a weight per row (uint8). Readers mask out its dead and deleted rows.
 """
 
 from collections import OrderedDict

@@ -83,13 +83,11 @@ class EmbeddedStore:
             return documents.list_documents(connection, prefix)
 
     def create(self, rows: Sequence[ChunkRow], files: Sequence[FileRecord], vectors: Mapping[str, Vector]) -> None:
-        """Create rows and file records in one transaction; raise WriteRejected for rows without a usable vector.
-
-        The record of a file that misses a row is not written, because it would mark the file as complete.
-        """
+        """Create rows and file records in one transaction; raise WriteRejected for rows without a usable vector."""
         check_dimension(vectors.values(), self._dimension)
         rejected = {row.id: why for row in rows if (why := unusable(vectors.get(row.vector_key)))}
         accepted = [row for row in rows if row.id not in rejected]
+        # The record of a file that lacks a row would mark the file as complete.
         incomplete = {(row.timeline, row.born, row.chunk.path) for row in rows if row.id in rejected}
         complete = [file for file in files if (file.timeline, file.born, file.path) not in incomplete]
         batch = prepare_batch(accepted)
@@ -133,13 +131,13 @@ class EmbeddedStore:
         return collected
 
     def purge(self, timelines: Collection[int]) -> None:
-        """Delete all rows of ``timelines`` in one transaction, and all their traces in short, repeatable ones."""
+        """Delete all rows of ``timelines`` in one transaction, then all their traces in short transactions."""
         with self._changing() as connection:
             deletion.purge(connection, timelines)
         self._free_room(0)
 
     def erase_deleted(self) -> bool:
-        """Rewrite lists, vectors and pages without traces of deleted rows; return False if readers keep the log."""
+        """Rewrite lists, vectors and pages without traces of deleted rows; return False if readers hold the log."""
         with self._changing() as connection:
             deletion.compact(connection, self._columns, self._vectors)
         clean_lists(self._database.writing, 0)
@@ -211,7 +209,6 @@ class EmbeddedStore:
             return int(np.count_nonzero(self._fitting(connection, snapshot, filters)))
 
     def _fitting(self, connection: apsw.Connection, snapshot: Snapshot, filters: Filters) -> Bools:
-        """Return which rows stand for a live chunk that fits the filters."""
         view = self._view(connection, snapshot)
         return self._selector.mask(connection, view.columns, filters, view.live) & view.columns.first
 

@@ -1,8 +1,7 @@
 """Reads SQLite's trees of records page by page (https://www.sqlite.org/fileformat2.html#b_tree_pages).
 
 A tree is found from its root downwards as far as its inner pages are readable, and elsewhere from every page upwards by
-the map of pages. A damaged page therefore loses only what it holds. Free pages are in no tree, so deleted records do
-not come back.
+the map of pages. So a damaged page loses only what it holds. Free pages are in no tree: deleted records stay deleted.
 """
 
 import struct
@@ -154,7 +153,6 @@ class Trees:
         return CachedTree(row, decoded(self._payload(content, at, size, is_table=is_table)))
 
     def _payload(self, content: bytes, at: int, size: int, *, is_table: bool) -> bytes:
-        """Assemble a record, which may continue on further pages."""
         most = USABLE_BYTES - 35 if is_table else (USABLE_BYTES - 12) * 64 // 255 - 23
         if size <= most:
             return content[at : at + size]
