@@ -84,13 +84,13 @@ def test_a_known_model_in_its_folder_has_its_own_shape(make_tiny_model: Callable
 
 def test_a_folder_without_the_files_says_which(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").touch()
-    with pytest.raises(EmbeddingError, match=r"is no embedding model: it has no tokenizer.json"):
+    with pytest.raises(EmbeddingError, match=r"is not an embedding model: it has no tokenizer.json"):
         open_embedder(EmbeddingSettings(model=str(tmp_path)), tmp_path / "models")
 
 
 @pytest.mark.parametrize("model", ["text-embedding-3-small", "text-embedding-3-large", "voyage-code-3"])
 def test_an_api_model_needs_a_key_or_a_server(model: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"set CODEQUARRY_EMBEDDING__API_KEY, or .embedding. base_url"):
+    with pytest.raises(UsageError, match=r"set CODEQUARRY_EMBEDDING__API_KEY, or set .embedding. base_url"):
         open_embedder(EmbeddingSettings(model=model), tmp_path)
     embedder = open_embedder(EmbeddingSettings(model=model, api_key="sk-secret"), tmp_path)
     assert isinstance(embedder, OpenAICompatibleEmbedder)
@@ -194,7 +194,7 @@ def test_names_are_read_by_their_words(model: Embedder) -> None:
 
 def test_missing_files_name_the_command_that_brings_them_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(factory, "FOLDER", tmp_path / "gone")
-    with pytest.raises(EmbeddingError, match=r"rows.npy is missing\); install codequarry again"):
+    with pytest.raises(EmbeddingError, match=r"rows.npy is missing\); reinstall codequarry"):
         open_embedder(EmbeddingSettings(), tmp_path).embed_query("x")
 
 

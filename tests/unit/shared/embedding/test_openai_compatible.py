@@ -194,7 +194,7 @@ def test_where_nothing_listens_the_url_is_named_at_once(connect: Any, waits: lis
 
 def test_a_used_up_account_is_not_asked_again(server: Any, connect: Any) -> None:
     server.script.append(server.Reply(429, {"error": {"message": "no credit left", "code": "insufficient_quota"}}))
-    with pytest.raises(EmbeddingError, match="refuses: no credit left"):
+    with pytest.raises(EmbeddingError, match="refuses the request: no credit left"):
         connect().embed_documents(["one"])
     assert len(server.requests) == 1
 
@@ -221,7 +221,7 @@ def test_what_no_repetition_heals_is_said_at_once(server: Any, connect: Any, sta
         ({"data": [{"index": 0, "embedding": [1.0] * 8}]}, "has 1 vectors for 2 texts"),
         ({"data": [{"index": 0, "embedding": [1.0] * 8}] * 2}, "has the indices"),
         ({"error": {"message": "overloaded"}}, "has no vectors: overloaded"),
-        ("<html>hello</html>", "answers no JSON"),
+        ("<html>hello</html>", "did not send JSON"),
     ],
 )
 def test_a_wrong_answer_is_never_used(server: Any, connect: Any, body: object, said: str) -> None:
