@@ -18,6 +18,6 @@ class RerankingSettings(Section):
         description="embedding model in ONNX format: a name from `codequarry models`, or a folder",
     )
     candidate_count: int = Field(default=50, ge=1, le=MOST_CANDIDATES)
-    final_count: int = Field(default=10, ge=1, le=200, description="default top_k")
+    final_count: int = Field(default=10, ge=1, le=200, description="default top_k with a second stage")
     weight: float = Field(default=0.5, ge=0, le=1, description="share of the second stage in a hit's score")
     timeout_seconds: float = Field(default=1.0, gt=0, le=30)
