@@ -16,14 +16,11 @@ FILE_MODE = 0o600
 # The umask of every process that the command line starts.
 UMASK = 0o077
 _REFUSED = stat.S_IWGRP | stat.S_IRWXO
-_OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_GROUP_AND_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def check_private(home: Path) -> None:
-    """Raise FolderNotPrivate if other users can read the data folder, or if another user owns it.
-
-    Entries that an older version created with wider modes are restricted. A folder that does not exist is accepted.
-    """
+    """Raise FolderNotPrivate if another user can read or owns the data folder; restrict entries with wider modes."""
     try:
         found = home.stat()
     except OSError:
@@ -40,15 +37,15 @@ def check_private(home: Path) -> None:
             f"other users can read or change the data folder {home} (mode {stat.S_IMODE(found.st_mode):04o}, which "
             f"should be 0700 or 0750); run chmod -R go-rwx '{home}'"
         )
-    _close_inside(home)
+    _restrict_entries(home)
 
 
-def _close_inside(home: Path) -> None:
+def _restrict_entries(home: Path) -> None:
     """Restrict the direct entries of a data folder; nothing below a restricted folder can be reached."""
     for entry in os.scandir(home):
         mode = entry.stat(follow_symlinks=False).st_mode
-        if not entry.is_symlink() and mode & _OF_OTHERS:
-            os.chmod(entry.path, stat.S_IMODE(mode) & ~_OF_OTHERS)  # noqa: PTH101 - an entry is not a Path
+        if not entry.is_symlink() and mode & _GROUP_AND_OTHERS:
+            os.chmod(entry.path, stat.S_IMODE(mode) & ~_GROUP_AND_OTHERS)  # noqa: PTH101 - an entry is not a Path
 
 
 def private_folder(folder: Path) -> None:
@@ -62,7 +59,7 @@ def private_file(path: Path) -> None:
     """Create a file that only its owner can read, or restrict an existing file."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
     try:
-        if os.fstat(descriptor).st_mode & _OF_OTHERS:
+        if os.fstat(descriptor).st_mode & _GROUP_AND_OTHERS:
             os.fchmod(descriptor, FILE_MODE)
     finally:
         os.close(descriptor)

@@ -1,7 +1,6 @@
 """Matches paths with .gitignore patterns in linear time, since the patterns may come from an untrusted repository.
 
-Patterns become RE2 expressions, which do not backtrack. Many patterns are matched at once, so a path costs about the
-same with a hundred patterns as with one.
+Patterns become RE2 expressions that are matched together: a hundred patterns cost about as much as one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,8 +54,7 @@ class Globs:
     def verdict(self, path: str) -> Verdict | None:
         """Return the verdict of the last pattern that matches, None if no pattern does.
 
-        A pattern that matches the path itself overrides a pattern that matches a folder above it, unless the latter
-        comes later and excludes.
+        A pattern for the path itself overrides patterns for its folders, unless these come later and exclude.
         """
         data = path.encode()
         decides, by_path = -1, False
@@ -136,10 +134,7 @@ def globs_of_setting(setting: str, lines: Iterable[str]) -> Globs:
 
 
 def globs_of_file(name: str, lines: Sequence[str]) -> Globs:
-    """Return the patterns of an ignore file; like git, ignore lines that can match no path.
-
-    LimitExceeded if there are too many lines, or a line is too long.
-    """
+    """Return the patterns of an ignore file, without lines that match no path; LimitExceeded if it is too large."""
     if len(lines) > MAX_PATTERNS:
         raise LimitExceeded(f"{name} has {len(lines)} lines, the limit is {MAX_PATTERNS}; use fewer patterns")
     found = []

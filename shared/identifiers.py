@@ -1,7 +1,6 @@
 """Identifier splitting, the same for indexing and for queries on every store.
 
-``getUserById`` gives ``get user by id getuserbyid``: its words, then the whole name if it has several words, so that
-both "user id" and the exact name find it.
+``getUserById`` gives ``get user by id getuserbyid``, so that "user id" and the exact name both find it.
 """
 
 import re

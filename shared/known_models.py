@@ -42,8 +42,7 @@ class MavenJar:
 class KnownModel:
     """An embedding model: its dimension, prefixes and source.
 
-    ``window`` is in tokens and includes special tokens; None means any length. ``repository`` is the author's name of
-    the model, under which its files are published and many servers know it.
+    ``window`` includes special tokens (None: any length); ``repository`` is the author's name, which servers may use.
     """
 
     name: str
@@ -164,10 +163,7 @@ def find_model(name: str) -> KnownModel | None:
 
 
 def whole_name(name: str, folder: Path) -> str:
-    """Return the absolute path if a name is that of a model folder relative to ``folder``, or else the name itself.
-
-    An index stores the name of its model, and the next command may run in another folder.
-    """
+    """Return the absolute path of a model folder relative to ``folder``, which an index can store; else the name."""
     if find_model(name) is not None:
         return name
     try:

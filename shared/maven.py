@@ -1,7 +1,6 @@
 """Downloads files from a Maven repository with jgo, in pure Python: neither Java nor Maven is needed.
 
-jgo trusts the files in its cache, and would use a partial download the next time; here a failed download leaves no
-file. The caller must check the contents of a file.
+jgo trusts its cache, so a failed download must leave no file. The caller must check the contents of a file.
 """
 
 import hashlib

@@ -179,10 +179,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A chunk that an engine recalled, with the data for its score.
-
-    ``similarity`` is the cosine (-1 to 1) of the query and the chunk's best stride, None if the query has no vector.
-    """
+    """A recalled chunk; ``similarity`` is the cosine (-1 to 1) of its best stride, None if the query has no vector."""
 
     chunk: Chunk
     tokens: Tokens

@@ -1,7 +1,4 @@
-"""Origins of repositories: the URL for git and the catalog, and the identity of two spellings of one place.
-
-Nothing here reads the disk; ``ingest/git/origins.py`` reads local folders.
-"""
+"""Origins of repositories and their identity. Nothing here reads the disk (see ``ingest/git/origins.py``)."""
 
 import os.path
 import re
@@ -33,8 +30,7 @@ class Credentials:
 class Origin:
     """A place to fetch from.
 
-    ``url`` is passed to git and stored in the catalog, without any secret. ``parts`` are the words of its path; the
-    last word names the repository. ``host`` is empty for a local folder.
+    ``url`` has no secret. The last word of ``parts`` names the repository. ``host`` is empty for a local folder.
     """
 
     url: str

@@ -1,7 +1,6 @@
 """Requests to stop a run, checked while the run waits for another process.
 
-Runs report their steps to an observer, which may stop them there. Code that waits for git or for a reading process is
-deep below such a step and may wait for minutes, so it checks here.
+An observer can stop a run between steps; code that may wait minutes for git or a reading process checks here.
 """
 
 from collections.abc import Callable, Iterator

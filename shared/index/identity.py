@@ -50,8 +50,7 @@ def check_identity(store: DocumentStore, embedder: Embedder, setting: str) -> No
 def claim_identity(store: DocumentStore, embedder: Embedder, settings: EmbeddingSettings, chunker: str) -> None:
     """Record the model before the first write; ModelMismatch if the index was made with another model.
 
-    ``setting`` and ``options`` stay those of the first claim: after a migration a service may index with the new model
-    while its settings still name the old model.
+    ``setting`` and ``options`` stay as first recorded: a service's settings may be older than a migration.
     """
     options = {name: value for name in OPTIONS if (value := getattr(settings, name)) is not None}
     chosen = Identity(embedder.name, embedder.dimension, chunker, settings.model, options)

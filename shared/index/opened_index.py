@@ -47,13 +47,12 @@ class OpenIndex:
 def open_index(settings: SettingsModel, editions: Editions, *, prompt: bool = False) -> OpenIndex:
     """Open the active edition for reading; if its model can't be used, answers use words only.
 
-    An empty edition takes the model of the settings. Set ``prompt`` if a client waits: a model's server that does not
-    answer is then abandoned at once.
+    An empty edition takes the settings' model. With ``prompt``, a model's server that is silent is abandoned at once.
     """
     edition, store = open_active(editions)
     identity = read_identity(store) if store else None
     if store and identity:
-        embedder = _model_of(identity, settings, prompt)
+        embedder = _open_model(identity, settings, prompt)
         return OpenIndex(edition, store, embedder, _complaints(identity, embedder, settings))
     embedder = open_settings_model(settings, prompt=prompt)
     return OpenIndex(edition, store or editions.open(edition, embedder.dimension), embedder)
@@ -73,7 +72,7 @@ def open_index_to_write(settings: SettingsModel, editions: Editions) -> OpenInde
         if store is None:
             store = editions.open(edition, embedder.dimension)
         elif editions.dimension(edition) != embedder.dimension:
-            edition, store = _leave_empty(editions, store, embedder.dimension, settings.embedding.model)
+            edition, store = _replace_empty(editions, store, embedder.dimension, settings.embedding.model)
         return OpenIndex(edition, store, embedder)
     except BaseException:
         embedder.close()
@@ -81,10 +80,7 @@ def open_index_to_write(settings: SettingsModel, editions: Editions) -> OpenInde
 
 
 def open_active(editions: Editions) -> tuple[int, Store | None]:
-    """Return the active edition, and its store if it exists.
-
-    If a migration died between its last two steps, the pointer still names the old edition; it is corrected here.
-    """
+    """Return the active edition, and its store if it exists; correct a pointer that a dying migration left behind."""
     pointed = edition = editions.active()
     while True:
         dimension = editions.dimension(edition)
@@ -116,7 +112,7 @@ def _move_of(store: Store) -> Move | None:
         raise
 
 
-def _leave_empty(editions: Editions, old: Store, dimension: int, model: str) -> tuple[int, Store]:
+def _replace_empty(editions: Editions, old: Store, dimension: int, model: str) -> tuple[int, Store]:
     """Replace an empty edition by an edition for vectors of another length, and return the new edition."""
     with closing(old):
         head = read_head(old)
@@ -126,21 +122,21 @@ def _leave_empty(editions: Editions, old: Store, dimension: int, model: str) -> 
         holder = f"to edition {edition}"
         change_head(old, lambda newest: (hold_still(newest, holder, edition, model), None), holder)
         store = editions.open(edition, dimension)
-        _carry_over(old, store)
+        _copy_catalog(old, store)
         change_head(store, lambda _: (successor(head), None))
         change_head(old, lambda newest: (leave(newest, holder, head, ""), None), holder)
     editions.activate(edition)
     return edition, store
 
 
-def _carry_over(old: DocumentStore, new: DocumentStore) -> None:
+def _copy_catalog(old: DocumentStore, new: DocumentStore) -> None:
     """Copy the catalog: keys and jobs may exist before the first repository is indexed."""
     for document in old.list_documents(""):
         if document.key not in (HEAD_KEY, IDENTITY_KEY):
             put_document(new, document.key, document.body)
 
 
-def _model_of(identity: Identity, settings: SettingsModel, prompt: bool) -> Embedder:
+def _open_model(identity: Identity, settings: SettingsModel, prompt: bool) -> Embedder:
     """Return the model that made the index, or an AbsentEmbedder if it can't be opened."""
     reasons = []
     for candidate in _candidates(identity, settings.embedding):
@@ -152,17 +148,13 @@ def _model_of(identity: Identity, settings: SettingsModel, prompt: bool) -> Embe
 
 
 def _candidates(identity: Identity, settings: EmbeddingSettings) -> Iterator[EmbeddingSettings]:
-    """Yield the settings with which the model may open, most likely first.
-
-    They are: the settings, if they name the model; the settings with the model's recorded options; the recorded options
-    only, as a server's address may be for another model; the settings under another name, as after a folder was moved.
-    """
+    """Yield the settings with which the model may open, most likely first."""
     if settings.model == identity.setting:
         yield settings
     own = {"model": identity.setting, **dict.fromkeys(OPTIONS), **identity.options}
     yield settings.model_copy(update=own)
-    yield EmbeddingSettings.model_validate(own)
-    yield settings
+    yield EmbeddingSettings.model_validate(own)  # the address of a server may be for another model
+    yield settings  # the model may have another name now, as after its folder was moved
 
 
 def _checked(embedder: Embedder, identity: Identity) -> Embedder:

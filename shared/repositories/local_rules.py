@@ -1,7 +1,6 @@
 """Rules for local folders that a request names: git must not read anything outside of the configured roots.
 
-Links, ``.git`` files, the common folder of worktrees, and alternates can lead git elsewhere. A user who can write
-below a root must not gain access to everything that the service can read.
+Links, ``.git`` files, worktrees and alternates can lead git to folders that the requesting user may not read.
 """
 
 import os

@@ -13,10 +13,7 @@ MOST_NUMBERED = 1000
 
 
 def find_repository(store: DocumentStore, origin: Origin, asked: str | None = None) -> Repository | None:
-    """Return the catalog's record of an origin, None if there is none.
-
-    During a rename there are two records; prefer the name ``asked`` for, or else the first by name.
-    """
+    """Return an origin's record, if any; of two during a rename, prefer the name ``asked``, then the first by name."""
     identity = origin.identity
     found = [known for known in list_repositories(store) if identity_if_readable(known.origin) == identity]
     return next((repository for repository in found if repository.name == asked), next(iter(found), None))

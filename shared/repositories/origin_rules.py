@@ -1,7 +1,6 @@
 """Rules for origins in HTTP requests, which must not make the service read its own machine or network (SSRF).
 
-The command line and the settings may name any origin. The addresses are checked again when the origin is fetched, and
-git may connect only to the addresses that were checked.
+Other callers may name any origin. Each fetch checks the addresses again, and git connects only to those.
 """
 
 import ipaddress
@@ -51,10 +50,7 @@ class OriginPlace:
 
 
 def accepted_origin(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> str:
-    """Return an origin that a request may name; UsageError names the rule that forbids it.
-
-    For a local path the error is the same whether or not the path exists.
-    """
+    """Return an origin that a request may name; UsageError names the rule against it, not whether a path exists."""
     return looked_at(text, settings, resolve).origin
 
 

@@ -42,9 +42,7 @@ class OpenSearchSettings(Section):
     password: SecretStr | None = None
     ca_file: Path | None = Field(default=None, description="PEM file of the CA that signed the server's certificate")
     verify_certificates: bool = True
-    index: str = Field(
-        default="code_chunks", description="alias of the chunk index; the names of the other indices begin with it"
-    )
+    index: str = Field(default="code_chunks", description="alias of the chunk index; others are named after it")
     engine: Literal["lucene", "faiss"] = "lucene"
     m: int = Field(default=16, ge=2, le=100)
     ef_construction: int = Field(default=128, ge=2, le=4096)
@@ -63,15 +61,9 @@ class EmbeddingSettings(Section):
     base_url: str | None = Field(default=None, description="OpenAI-compatible server")
     api_key: SecretStr | None = None
     dimensions: int | None = Field(default=None, ge=1, le=16_000)
-    context_window: int | None = Field(
-        default=None, ge=16, description="tokens that the model reads; the model's own window if unset"
-    )
-    stride_window: int | None = Field(
-        default=None, ge=16, description="tokens in one stride; 7/8 of the window if unset"
-    )
-    stride_overlap: int | None = Field(
-        default=None, ge=0, description="tokens shared by neighbouring strides; 1/8 of the window if unset"
-    )
+    context_window: int | None = Field(default=None, ge=16, description="tokens that the model reads of a text at once")
+    stride_window: int | None = Field(default=None, ge=16, description="tokens per stride; 7/8 of the window if unset")
+    stride_overlap: int | None = Field(default=None, ge=0, description="overlap of strides; 1/8 of the window if unset")
     batch_size: int = Field(default=256, ge=1, le=4096)
     batch_tokens: int = Field(default=100_000, ge=100, description="maximum tokens in one request to a server")
     concurrency: int = Field(default=4, ge=1, le=64)

@@ -18,30 +18,13 @@ class GitSettings(Section):
     user: str = Field(default="x-access-token", description="user name sent with the token")
     ssh_command: str | None = None
     tokens: dict[str, SecretStr] = Field(default={}, description="tokens by host; they take precedence over `token`")
-    mirror_cache_bytes: int | None = Field(
-        default=None, ge=0, description="workers remove the least recently used mirrors beyond this total size"
-    )
-    allowed_schemes: tuple[str, ...] = Field(
-        default=("https", "ssh"), description="URL schemes allowed for repositories named in requests"
-    )
-    allowed_hosts: tuple[str, ...] = Field(
-        default=(), description="hosts allowed in requests, `*` for any characters; any public host if empty"
-    )
-    private_networks: tuple[str, ...] = Field(
-        default=(), description="private networks (10.0.0.0/8) in which those hosts may be"
-    )
-    max_repository_bytes: int | None = Field(
-        default=None, ge=1, description="a fetch is stopped when the mirror grows beyond this size"
-    )
-    memory_bytes: int | None = Field(
-        default=4_000_000_000,
-        ge=100_000_000,
-        description="memory limit of each git process: a pack of 150 KB can hold a file of many gigabytes",
-    )
-    alternates: tuple[Path, ...] = Field(
-        default=(),
-        description="folders from which local repositories may borrow objects (git clone --shared)",
-    )
+    mirror_cache_bytes: int | None = Field(default=None, ge=0, description="total size of mirrors that workers keep")
+    allowed_schemes: tuple[str, ...] = Field(default=("https", "ssh"), description="schemes allowed in requests")
+    allowed_hosts: tuple[str, ...] = Field(default=(), description="hosts allowed in requests; empty: any public host")
+    private_networks: tuple[str, ...] = Field(default=(), description="private networks (10.0.0.0/8) of those hosts")
+    max_repository_bytes: int | None = Field(default=None, ge=1, description="mirror size at which a fetch is stopped")
+    memory_bytes: int | None = Field(default=4_000_000_000, ge=100_000_000, description="memory limit of a git process")
+    alternates: tuple[Path, ...] = Field(default=(), description="folders of objects for git clone --shared")
 
     @field_validator("private_networks")
     @classmethod

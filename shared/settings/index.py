@@ -9,30 +9,16 @@ class IndexingSettings(Section):
     """Limits and concurrency of an indexing run."""
 
     processes: int | None = Field(
-        default=None,
-        ge=0,
-        le=256,
-        description="processes that read and chunk files; one per core if unset; 0 (for debugging) reads in the "
-        "run's own process, without limits; the service and workers treat 0 as 1",
+        default=None, ge=0, le=256, description="processes that read files; one per core if unset; 0 (debugging): none"
     )
-    max_paths: int = Field(
-        default=3_000_000, ge=1, description="a version with more files is refused; each file takes 400 bytes of memory"
-    )
-    listing_seconds: float = Field(
-        default=600, gt=0, description="time limit for listing a version's files and matching them with patterns"
-    )
-    process_memory_bytes: int = Field(
-        default=2_000_000_000,
-        ge=200_000_000,
-        description="memory limit of each process that lists or reads files; a file that needs more is skipped",
-    )
+    max_paths: int = Field(default=3_000_000, ge=1, description="maximum files of a version; each takes 400 bytes")
+    listing_seconds: float = Field(default=600, gt=0, description="time limit for listing a version's files")
+    process_memory_bytes: int = Field(default=2_000_000_000, ge=200_000_000, description="memory per reader process")
     batch_files: int = Field(default=200, ge=1, le=10_000)
     lease_seconds: float = Field(default=30, gt=0, description="a lease expires when it is not renewed for this time")
     grace_seconds: float = Field(default=1, ge=0, description="how long readers keep what a rebuild replaced")
-    overlay_max_share: float = Field(
-        default=0.25, ge=0, le=1, description="a version that differs in a larger share of its paths is indexed whole"
-    )
-    overlay_max_paths: int = Field(default=10_000, ge=0, description="a version that differs in more is indexed whole")
+    overlay_max_share: float = Field(default=0.25, ge=0, le=1, description="maximum share of paths in an overlay")
+    overlay_max_paths: int = Field(default=10_000, ge=0, description="maximum number of paths in an overlay")
 
 
 class KeptHistory(Section):
@@ -47,7 +33,5 @@ class RetentionSettings(Section):
 
     keep_commits: int = Field(default=200, ge=1, description="number of newest indexed commits kept for a branch")
     keep_days: float = Field(default=90, ge=0, description="how long a commit is kept after another became head")
-    grace_seconds: float = Field(
-        default=60, ge=0, description="delay before rows of expired commits are deleted; longer than any request"
-    )
+    grace_seconds: float = Field(default=60, ge=0, description="delay before expired rows are deleted")
     repositories: dict[str, KeptHistory] = Field(default={})

@@ -17,15 +17,9 @@ class QueueSettings(Section):
     concurrency: int = Field(default=1, ge=1, le=256, description="jobs and batches that one worker runs at once")
     soft_limit_seconds: float = Field(default=21_600, gt=0, description="a job that takes longer is retried")
     hard_limit_seconds: float = Field(default=22_200, gt=0, description="a process that takes longer is killed")
-    visibility_seconds: float = Field(
-        default=25_200, gt=0, description="a message not acknowledged within this time is delivered again"
-    )
-    share_files: int = Field(
-        default=1_000, ge=0, description="imports of more than this many average files are shared among workers"
-    )
-    max_waiting: int = Field(
-        default=1_000, ge=1, description="with more waiting jobs of equal or higher priority, requests must retry later"
-    )
+    visibility_seconds: float = Field(default=25_200, gt=0, description="time until a message is redelivered")
+    share_files: int = Field(default=1_000, ge=0, description="size in average files from which imports are shared")
+    max_waiting: int = Field(default=1_000, ge=1, description="waiting jobs after which requests must retry later")
 
     @field_validator("url")
     @classmethod
@@ -46,6 +40,4 @@ class MetricsSettings(Section):
 
     port: int | None = Field(default=None, ge=1, le=65535, description="separate port for /metrics, without a key")
     host: str = "127.0.0.1"
-    worst_repositories: int = Field(
-        default=0, ge=0, le=100, description="how many of the repositories furthest behind are named"
-    )
+    worst_repositories: int = Field(default=0, ge=0, le=100, description="repositories to name, those furthest behind")

@@ -12,11 +12,7 @@ class RerankingSettings(Section):
     """The second stage: a larger model scores the best candidates again."""
 
     enabled: bool = False
-    model: str = Field(
-        default="minilm",
-        min_length=1,
-        description="embedding model in ONNX format: a name from `codequarry models`, or a folder",
-    )
+    model: str = Field(default="minilm", min_length=1, description="ONNX embedding model: a known name or a folder")
     candidate_count: int = Field(default=50, ge=1, le=MOST_CANDIDATES)
     final_count: int = Field(default=10, ge=1, le=200, description="default top_k with a second stage")
     weight: float = Field(default=0.5, ge=0, le=1, description="share of the second stage in a hit's score")

@@ -16,41 +16,25 @@ class ApiSettings(Section):
     max_body_bytes: int = Field(default=1_000_000, ge=1)
     threads: int = Field(default=8, ge=1, le=256)
     workers: int = Field(default=1, ge=1, le=64)
-    longest_wait_seconds: float = Field(
-        default=10, gt=0, description="a request that waited longer for a thread is answered with 503 and Retry-After"
-    )
+    longest_wait_seconds: float = Field(default=10, gt=0, description="longest wait for a thread before a 503")
     read_seconds: float = Field(default=20, gt=0, description="time in which a request must arrive in full")
     open_to_network: bool = Field(default=False, description="listen beyond loopback although no key is configured")
-    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = Field(
-        default=(), description="addresses or networks of proxies whose X-Forwarded-For is trusted"
-    )
-    socket: Path | None = Field(
-        default=None, description="listen on this Unix socket, which only its owner can open, instead of an address"
-    )
-    trust_loopback: bool = Field(
-        default=False, description="without a configured key, treat every program on this machine as the owner"
-    )
-    local_roots: tuple[Path, ...] = Field(
-        default=(), description="folders in which requests may name repositories by local path"
-    )
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = Field(default=(), description="X-Forwarded-For is trusted")
+    socket: Path | None = Field(default=None, description="Unix socket to listen on, for its owner only")
+    trust_loopback: bool = Field(default=False, description="without keys, trust every local program as the owner")
+    local_roots: tuple[Path, ...] = Field(default=(), description="folders in which requests may name local paths")
 
 
 class McpSettings(Section):
     """The MCP server over stdio."""
 
-    key: SecretStr | None = Field(
-        default=None,
-        min_length=1,
-        description="limit answers to what this key may see: its id, its name or the key itself",
-    )
+    key: SecretStr | None = Field(default=None, min_length=1, description="key, or its id or name, that limits answers")
 
 
 class AuthSettings(Section):
     """A key in addition to those of the catalog."""
 
-    admin_key: SecretStr | None = Field(
-        default=None, description="a key with all permissions; CODEQUARRY_AUTH__ADMIN_KEY_FILE names its file"
-    )
+    admin_key: SecretStr | None = Field(default=None, description="a key with all permissions (24 characters or more)")
 
 
 class LimitSettings(Section):

@@ -1,7 +1,4 @@
-"""Sources of settings: TOML files, the environment and pairs, read as ``GivenValue`` objects.
-
-The settings themselves are given by a pydantic model. Keys are dotted, as in ``embedding.model``.
-"""
+"""Reads settings as keys, values and sources from TOML files, the environment and pairs. Keys are dotted."""
 
 import difflib
 import json
@@ -156,10 +153,7 @@ def _flatten(table: Mapping[str, Any], leaves: Leaves, path: Path, prefix: str =
 
 
 def _unknown(name: str, leaves: Iterable[str], where: str, written: Callable[[str], str] = str) -> UnknownName:
-    """Return an UnknownName with similar settings; ``written`` converts a key to the form used in that source.
-
-    The last part of a key is compared too: a key written without its table resembles no full key.
-    """
+    """Return an UnknownName with similar settings; ``written`` gives the form of a key in that source."""
     keys = list(leaves)
     tables = {key.rpartition(".")[0] for key in keys if "." in key}
     ends = {key.rpartition(".")[2] for key in keys}

@@ -31,9 +31,7 @@ class TokenReference(Section):
 class RepositoryRules(TokenReference):
     """Rules for one repository, or for each repository of a group."""
 
-    refs: tuple[str, ...] = Field(
-        default=(), description="patterns of branches and tags to index besides the default branch"
-    )
+    refs: tuple[str, ...] = Field(default=(), description="patterns of further branches and tags to index")
     pulls: bool = Field(default=False, description="index pull requests reported by webhooks")
     external_models: bool = Field(default=True, description="false: only a model on this machine may embed its code")
 

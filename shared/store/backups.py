@@ -78,8 +78,8 @@ def scratch_folder(parent: Path, prefix: str) -> Iterator[Path]:
 
     Folders with the prefix whose process was killed are deleted first; a live process holds a lock on its folder.
     """
-    for left in parent.glob(f"{glob.escape(prefix)}*"):
-        _delete_if_left(left)
+    for leftover in parent.glob(f"{glob.escape(prefix)}*"):
+        _delete_leftover(leftover)
     folder, handle = _locked_folder(parent, prefix)
     try:
         yield folder
@@ -102,7 +102,7 @@ def _locked_folder(parent: Path, prefix: str) -> tuple[Path, int]:
         os.close(handle)
 
 
-def _delete_if_left(folder: Path) -> None:
+def _delete_leftover(folder: Path) -> None:
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

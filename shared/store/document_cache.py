@@ -1,7 +1,4 @@
-"""A cache of parsed documents, so that an unchanged document is neither sent nor parsed again.
-
-Every search reads the head document, which has hundreds of kilobytes with thousands of branches.
-"""
+"""A cache of parsed documents: every search reads the head document, which can have hundreds of kilobytes."""
 
 from collections import OrderedDict
 from threading import Lock

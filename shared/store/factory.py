@@ -9,10 +9,7 @@ from codequarry.shared.store.port import Store
 
 
 def editions_of(settings: SettingsModel) -> Editions:
-    """Return the editions of the configured index, without contacting or creating anything yet.
-
-    FolderNotPrivate if other users can read the data folder.
-    """
+    """Return the editions of the index, still unopened; FolderNotPrivate if other users can read the data folder."""
     if settings.store == "opensearch":
         from codequarry.shared.store.opensearch.editions import OpenSearchEditions
 
@@ -25,9 +22,6 @@ def editions_of(settings: SettingsModel) -> Editions:
 
 
 def open_store(settings: SettingsModel, dimension: int) -> Store:
-    """Open the active edition of the configured index for vectors of ``dimension``.
-
-    StoreUnavailable if the engine does not answer. ``opened_index.py`` opens it with the model that made it.
-    """
+    """Open the active edition for vectors of ``dimension``; StoreUnavailable if the engine does not answer."""
     with closing(editions_of(settings)) as editions:
         return editions.open(editions.active(), dimension)

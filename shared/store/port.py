@@ -18,10 +18,7 @@ class DocumentStore(Protocol):
     """Documents of the catalog: reads see all earlier writes, and changes use compare-and-set."""
 
     def read_document(self, key: str) -> Document | None:
-        """Return the newest version of a document, including every write that returned before.
-
-        The caller must not modify ``body``, which may be shared with other callers.
-        """
+        """Return the newest version, including every write that returned; the caller must not modify ``body``."""
         ...
 
     def write_document(self, key: str, body: Mapping[str, object], version: str | None) -> Document:
@@ -71,10 +68,7 @@ class RowReader(Protocol):
         ...
 
     def find(self, snapshot: Snapshot, filters: Filters, limit: int) -> list[Chunk]:
-        """Return the first ``limit`` live chunks that match the filters, ordered by path and position in the file.
-
-        Each chunk is returned once (a strided chunk by its first stride).
-        """
+        """Return the first ``limit`` live chunks that match, by path and position, each once (by its first stride)."""
         ...
 
     def count(self, snapshot: Snapshot, filters: Filters) -> int:
@@ -115,8 +109,7 @@ class RowStore(RowReader, Protocol):
     def collect(self, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
         """Delete the rows and records of a timeline with ``born > after`` and ``died <= until``, and return how many.
 
-        Those with ``died`` in ``aborted`` are live and stay. The caller must ensure that no reader may request a number
-        at which a deleted row was visible (rule 16).
+        Those with ``died`` in ``aborted`` stay. No reader may request a number that sees a deleted row (rule 16).
         """
         ...
 

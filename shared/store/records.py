@@ -66,10 +66,9 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The writes of a transaction, counted after a refresh in which no shard failed.
+    """What a transaction wrote, counted after a refresh in which no shard failed.
 
-    It wrote ``rows`` and ``files``. ``retirable`` counts rows and records of older transactions that are still alive
-    on the paths that it changes.
+    ``rows`` and ``files`` are its own; ``retirable`` counts older rows and records still alive on its paths.
     """
 
     rows: int

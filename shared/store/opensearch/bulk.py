@@ -55,7 +55,7 @@ class BulkFailure:
         return self.status in PASSING_STATUSES or isinstance(self.exception, NoConnection)
 
 
-class _SomeLeft(Exception):
+class _ItemsFailed(Exception):
     """Some items failed for a temporary reason."""
 
 
@@ -69,7 +69,7 @@ def create_all(connection: ClusterConnection, items: Sequence[BulkItem]) -> dict
     pending, left = list(items), [BulkFailure(item, "N/A", "not sent", None) for item in items]
     try:
         for attempt in stamina.retry_context(
-            on=_SomeLeft,
+            on=_ItemsFailed,
             attempts=retries.most + 1,
             timeout=None,
             wait_initial=retries.first_wait,
@@ -81,8 +81,8 @@ def create_all(connection: ClusterConnection, items: Sequence[BulkItem]) -> dict
                 left = [failure for failure in failures if failure.is_passing]
                 pending = [failure.item for failure in left]
                 if pending:
-                    raise _SomeLeft
-    except _SomeLeft:
+                    raise _ItemsFailed
+    except _ItemsFailed:
         for failure in left:
             if failure.exception is not None:
                 raise connection.error(failure.exception) from failure.exception

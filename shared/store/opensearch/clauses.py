@@ -92,10 +92,7 @@ def retired_clause(timeline: int, number: int) -> EngineClause:
 
 
 def retirable_clause(timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> EngineClause:
-    """Return the clause for what remains to be retired on ``paths`` (rule 3).
-
-    What ``number`` itself retired is excluded, even if the caller lists it in ``aborted``.
-    """
+    """Return the clause for what remains to be retired on ``paths`` (rule 3), without what ``number`` retired."""
     return all_of(
         [
             {"term": {"timeline": timeline}},

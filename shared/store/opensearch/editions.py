@@ -33,10 +33,7 @@ class OpenSearchEditions:
         return bound
 
     def active(self) -> int:
-        """Return the number of the index that the catalog's alias points to, or the first edition without an alias.
-
-        An index that was made before editions existed gets the aliases of its edition.
-        """
+        """Return the edition that the catalog's alias points to, or the first; add missing edition aliases."""
         behind = self._behind(alias_of(CATALOG, self._settings))
         if not behind:
             return FIRST

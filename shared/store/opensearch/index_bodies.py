@@ -25,18 +25,12 @@ def index_of(kind: str, settings: OpenSearchSettings, edition: int = FIRST_EDITI
 
 
 def edition_alias_of(kind: str, settings: OpenSearchSettings, edition: int = FIRST_EDITION) -> str:
-    """Return the alias by which a store reads and writes its edition, whichever edition is active.
-
-    With an alias, writes can set ``require_alias``, which never creates an index with guessed fields.
-    """
+    """Return an edition's own alias; with an alias, writes can't create an index with guessed fields."""
     return f"{alias_of(kind, settings)}-edition-{edition}"
 
 
 def index_body(kind: str, settings: OpenSearchSettings, dimension: int, edition: int = FIRST_EDITION) -> dict[str, Any]:
-    """Return the body to create an index, including its aliases; ``dimension`` is the length of a vector.
-
-    The first edition is active from the start, every other edition once it is complete.
-    """
+    """Return the body to create an index for vectors of ``dimension``; the first edition is active from the start."""
     text = (resources.files("codequarry.opensearch") / f"{kind}.json").read_text("utf-8")
     body: dict[str, Any] = json.loads(text)
     active: dict[str, Any] = {alias_of(kind, settings): {}} if edition == FIRST_EDITION else {}

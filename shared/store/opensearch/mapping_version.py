@@ -59,10 +59,7 @@ def check_versions(connection: ClusterConnection, edition: int) -> dict[str, int
 
 
 def upgrade(connection: ClusterConnection, edition: int) -> tuple[int, int]:
-    """Upgrade the mappings of an edition, and return the lowest version before and after.
-
-    Several processes may do this at once: they send the same fields, and the server applies a mapping atomically.
-    """
+    """Upgrade an edition's mappings, safely in several processes; return the lowest version before and after."""
     before = check_versions(connection, edition)
     for kind, version in before.items():
         if version < SCHEMA:

@@ -43,7 +43,7 @@ def restore_backup(
         if _documents(editions, settings, active) and not replace:
             raise UsageError(f"the index '{settings.index}' is not empty; use --replace to replace it by the backup")
         manifest = verify_backup(target, observe)
-        _remove_left(editions, settings, active)
+        _remove_leftovers(editions, settings, active)
         # Never the first edition, which would be active from the start.
         number = max(editions.present(), default=FIRST) + 1
         try:
@@ -68,7 +68,7 @@ def _documents(editions: OpenSearchEditions, settings: OpenSearchSettings, editi
         return _count(store.indices, store.indices.catalog)
 
 
-def _remove_left(editions: OpenSearchEditions, settings: OpenSearchSettings, active: int) -> None:
+def _remove_leftovers(editions: OpenSearchEditions, settings: OpenSearchSettings, active: int) -> None:
     """Delete editions that a killed restore has left, which are newer than the active edition and have no documents."""
     for edition in editions.present():
         if edition > active and not _documents(editions, settings, edition):
