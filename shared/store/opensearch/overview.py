@@ -6,8 +6,6 @@ from typing import Any
 from codequarry.shared.store.opensearch.index_bodies import KINDS, alias_of
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 
-FLAT_WITH_DEFAULTS = {"include_defaults": "true", "flat_settings": "true"}
-
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
