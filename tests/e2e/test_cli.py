@@ -62,7 +62,7 @@ def test_the_help_loads_nothing_heavy() -> None:
         ),
         (
             ["--set", "api.port=x", "config"],
-            "error: setting api.port = 'x' (command line) is wrong: it should be",
+            "error: setting api.port = 'x' (command line) is invalid: it should be",
         ),
         (["repos", "rm", "x"], "error: removing x cannot be undone; use --yes"),
     ],

@@ -106,7 +106,7 @@ def test_an_api_with_its_key_is_ready_and_the_key_is_not_shown(call: Call, monke
     [
         ("word2vec", "error: unknown embedding model 'word2vec'; known: codequarry-1"),
         ("codequarry-1", "error: 'codequarry-1' is built in; there is nothing to install"),
-        ("wordllama", "error: embedding model 'wordllama' is gone: set [embedding] model = \"codequarry-1\""),
+        ("wordllama", "error: embedding model 'wordllama' was removed: set [embedding] model = \"codequarry-1\""),
         ("jina-code", "error: 'jina-embeddings-v2-base-code' cannot be installed by this command; put model.onnx"),
     ],
 )

@@ -130,7 +130,7 @@ def test_two_origins_with_one_base_name_are_told_apart(make_repository, make_wor
     first, second = (index_repository(IndexRequest(each.origin), workshop) for each in (one, two))
     assert (first.repo, first.name_note) == ("app", "")
     assert second.repo == "two-app"
-    assert "so this one is 'two-app'" in second.name_note
+    assert "this one is 'two-app'" in second.name_note
     assert len(live(workshop)) == 41
 
 

@@ -27,7 +27,7 @@ def test_an_address_that_is_none_of_a_queue_is_refused_without_being_shown(url, 
     monkeypatch.setenv("CODEQUARRY_QUEUE__URL", url)
     assert run(["worker"]) == 2
     said = capsys.readouterr().err
-    assert "it begins with redis:// or rediss://" in said
+    assert "it must begin with redis:// or rediss://" in said
     assert "secret" not in said
 
 

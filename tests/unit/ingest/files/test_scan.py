@@ -83,7 +83,7 @@ def test_the_repositorys_own_ignore_file_counts_and_can_ask_for_what_rules_leave
 
 
 def test_a_wrong_pattern_in_the_settings_is_named():
-    with pytest.raises(UsageError, match=r"\[scan\] exclude: 'a\\' is no pattern"):
+    with pytest.raises(UsageError, match=r"\[scan\] exclude: 'a\\' is not a valid"):
         decide("a", scan=ScanSettings(exclude=("ok", "a\\")))
 
 

@@ -125,7 +125,7 @@ def test_patterns_of_allowed_paths_take_time_linear_in_the_path():
 
 
 def test_a_pattern_of_the_settings_that_fits_no_path_is_refused():
-    with pytest.raises(UsageError, match=r"secrets.allow_paths: '\[' is no pattern"):
+    with pytest.raises(UsageError, match=r"secrets.allow_paths: '\[' is not a valid"):
         SecretRules.of(SecretSettings(allow_paths=("[",)))
 
 

@@ -38,8 +38,8 @@ def test_a_built_in_model_of_an_earlier_release_says_in_a_line_what_to_do(
     with pytest.raises(UsageError) as caught:
         open_embedder(EmbeddingSettings(model=name, **settings), tmp_path)
     assert str(caught.value) == (
-        f"embedding model '{name}' is gone: set [embedding] model = \"codequarry-1\", the built-in one, and move "
-        f"an index that '{name}' made by `codequarry migrate --model codequarry-1`"
+        f"embedding model '{name}' was removed: set [embedding] model = \"codequarry-1\", the built-in model, and "
+        f"migrate an index made with '{name}' by `codequarry migrate --model codequarry-1`"
     )
 
 

@@ -24,7 +24,7 @@ def test_two_places_with_one_base_name_get_two_names_and_it_is_said(store):
     second, note = claim(store, parse_origin("https://host/two/project"), None, "main")
     third, _ = claim(store, parse_origin("https://other/two/project"), None, "main")
     assert (second.name, third.name) == ("two-project", "two-project-2")
-    assert note == "another origin is called 'project', so this one is 'two-project'"
+    assert note == "the name 'project' is taken by another origin; this one is 'two-project'"
 
 
 def test_a_name_that_is_asked_for_is_given(store):
@@ -34,7 +34,7 @@ def test_a_name_that_is_asked_for_is_given(store):
 
 @pytest.mark.parametrize("name", ["", "a b", "../up", "-x", ".hidden", "a/b", "x" * 101])
 def test_a_malformed_name_is_refused(store, name):
-    with pytest.raises(UsageError, match="is no name for a repository"):
+    with pytest.raises(UsageError, match="is not a valid repository name"):
         check_name(store, parse_origin("https://host/one/project"), name)
 
 
