@@ -32,7 +32,7 @@
     │   └── ModelMismatch        the index was made with another model, dimension or chunker
     └── EmbeddingError           the embedding model failed
         ├── EmbedderUnavailable  the model does not answer; searches use words only
-        └── TextsRefused         the model refused some texts; carries reasons and vectors by index
+        └── TextsRejected         the model refused some texts; carries reasons and vectors by index
 """
 
 import re
@@ -190,7 +190,7 @@ class EmbedderUnavailable(EmbeddingError):
     """The embedding model does not answer."""
 
 
-class TextsRefused(EmbeddingError):
+class TextsRejected(EmbeddingError):
     """The model refused some texts; ``reasons``, and ``vectors`` of the other texts, are keyed by index in the call."""
 
     def __init__(self, reasons: Mapping[int, str], vectors: "Mapping[int, NDArray[np.float32]] | None" = None) -> None:

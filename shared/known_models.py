@@ -71,7 +71,7 @@ class KnownReranker:
 
 DEFAULT = "codequarry-1"
 # All names of the built-in models of earlier releases.
-GONE = frozenset({"wordllama", "dleemiller/word-llama-l2-supercat"})
+REMOVED_MODELS = frozenset({"wordllama", "dleemiller/word-llama-l2-supercat"})
 _OPENAI = Api(base_url="https://api.openai.com/v1")
 # Voyage accepts only base64 or no format, has another name for the dimension, and refuses larger requests.
 _VOYAGE = Api(
@@ -162,7 +162,7 @@ def find_model(name: str) -> KnownModel | None:
     return next((model for model in EMBEDDERS if wanted in _names(model)), None)
 
 
-def whole_name(name: str, folder: Path) -> str:
+def resolve_model_folder(name: str, folder: Path) -> str:
     """Return the absolute path of a model folder relative to ``folder``, which an index can store; else the name."""
     if find_model(name) is not None:
         return name
@@ -179,14 +179,14 @@ def known_names() -> Sequence[str]:
     return [model.name for model in EMBEDDERS]
 
 
-def is_gone(name: str) -> bool:
+def is_removed_model(name: str) -> bool:
     """Return whether a name is that of a model that was built in once."""
-    return name.casefold() in GONE
+    return name.casefold() in REMOVED_MODELS
 
 
 def unknown_model(name: str) -> UsageError:
     """Return the error for a model that is neither known nor a folder."""
-    if is_gone(name):
+    if is_removed_model(name):
         return UsageError(
             f"embedding model '{name}' was removed: set [embedding] model = \"{DEFAULT}\", the built-in model, and "
             f"migrate an index made with '{name}' by `codequarry migrate --model {DEFAULT}`"

@@ -33,7 +33,7 @@ KINDS: dict[InconsistencyKind, str] = {
 """The kinds of problem, and what each means."""
 
 # Both depend on more than the file: on how long the chunker took, on what the embedding model refused.
-NOT_OF_THE_FILE = frozenset({"chunker-failed", "embedder-refused"})
+UNCHECKABLE_VERDICTS = frozenset({"chunker-failed", "embedder-refused"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,4 +101,9 @@ def _check_rows(found: Mapping[str, Sequence[FileRecord]], counts: Counts) -> It
 
 def is_readable(record: FileRecord, task: FileTask | None) -> bool:
     """Return whether reading the blob can check more of a record: it was read for the verdict, and is the same."""
-    return task is not None and task.blob == record.blob and task.skip is None and record.verdict not in NOT_OF_THE_FILE
+    return (
+        task is not None
+        and task.blob == record.blob
+        and task.skip is None
+        and record.verdict not in UNCHECKABLE_VERDICTS
+    )

@@ -14,10 +14,10 @@ from codequarry.ingest.git.remote import (
     HEADS,
     Listing,
     ask,
-    complain,
     default_branch,
     git_name,
     pulls_at,
+    raise_not_found,
 )
 from codequarry.ingest.git.view import served_view
 from codequarry.shared.errors import AmbiguousCommit, GitError, NotAtOrigin
@@ -80,7 +80,7 @@ def synchronise(access: RemoteAccess, ref: Ref | None, others: Sequence[Ref] = (
 
 def fetch(access: RemoteAccess, ref: Ref | None) -> Fetched:
     """Bring the mirror up to the newest commit of ``ref``; raise NotAtOrigin if the origin does not have it."""
-    return synchronise(access, ref) or complain(access, ref)
+    return synchronise(access, ref) or raise_not_found(access, ref)
 
 
 def keep_head(access: RemoteAccess, lock: int, checkout: LocalRepository, ref: Ref) -> None:

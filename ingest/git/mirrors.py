@@ -34,7 +34,7 @@ USED = ".used"
 PID_BYTES = 20
 
 
-def say_nothing(_: str) -> None:
+def ignore_message(_: str) -> None:
     """Report nothing."""
 
 
@@ -46,7 +46,7 @@ class RemoteAccess:
     mirror: Mirror
     settings: GitSettings
     environment: dict[str, str]
-    say: Callable[[str], None] = say_nothing
+    say: Callable[[str], None] = ignore_message
 
     @contextmanager
     def address(self) -> Iterator[str]:
@@ -63,12 +63,12 @@ class RemoteAccess:
         most = self.settings.max_repository_bytes
         limit = SizeLimit(self.mirror.folder, most) if most else None
 
-        def attend() -> None:
+        def on_tick() -> None:
             self.say(FETCHING)  # may raise, to end a clone that may take an hour
             if limit:
                 limit.check()
 
-        output = run_git(arguments, self.environment, timeout, what=what, keep_open=keep_open, attend=attend)
+        output = run_git(arguments, self.environment, timeout, what=what, keep_open=keep_open, on_tick=on_tick)
         if limit:
             limit.check()
         return output
@@ -146,7 +146,7 @@ def open_access(
     origin: Origin,
     settings: GitSettings,
     home: Path,
-    say: Callable[[str], None] = say_nothing,
+    say: Callable[[str], None] = ignore_message,
     bound: Mapping[str, str] | None = None,
 ) -> RemoteAccess:
     """Return how to reach ``origin``, with the extra git configuration ``bound``; the origin is not asked yet."""

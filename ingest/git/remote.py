@@ -76,11 +76,11 @@ def ask_all(access: RemoteAccess, refs: Iterable[Ref], *, names: bool) -> Listin
 def default_branch(access: RemoteAccess, listing: Listing) -> str:
     """Return the branch that the origin's HEAD names, HEAD if it is detached; raise NotAtOrigin if it has no commit."""
     if HEAD not in listing.tips:
-        complain(access, None)
+        raise_not_found(access, None)
     return listing.head_branch or HEAD
 
 
-def complain(access: RemoteAccess, ref: Ref | None) -> NoReturn:
+def raise_not_found(access: RemoteAccess, ref: Ref | None) -> NoReturn:
     """Raise NotAtOrigin with the reason: the origin has no commits, or not this version."""
     origin = access.origin
     kind = ref.kind if ref and ref.kind in NAMED_KINDS else "branch"

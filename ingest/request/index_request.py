@@ -36,8 +36,8 @@ class IndexRequest:
     ``max_tokens`` tokens raises LimitExceeded and publishes nothing. ``forced`` paths are rewritten even if unchanged,
     because they are damaged (``codequarry fsck --repair``). ``guarded`` marks a new repository that a client's request
     named (``ingest/git/address_guard.py``). If a change was reported before the fetch, ``seen_at`` (ISO 8601) is the
-    time of the report and ``commit`` the commit that it named. ``passed_over`` refuses a commit that failed before with
-    FailedBefore, because no person asked for it.
+    time of the report and ``commit`` the commit that it named. ``skips_failed`` raises FailedBefore
+    for a commit that failed before, because no person asked for it.
     """
 
     origin: str
@@ -52,7 +52,7 @@ class IndexRequest:
     seen_at: str = ""
     beside: bool = False
     commit: str = ""
-    passed_over: bool = False
+    skips_failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ class MirrorSeen:
         return cls(repo, folder, _inode(folder))
 
     @contextmanager
-    def told_of_removal(self) -> Iterator[None]:
+    def raising_removed(self) -> Iterator[None]:
         """Raise RemovedMeanwhile if git fails and the mirror has been removed or replaced."""
         try:
             yield

@@ -48,7 +48,7 @@ class Wanted:
         return "" if self.is_default or self.ref is None else self.ref.key
 
 
-def understand(request: IndexRequest, settings: SettingsModel, store: DocumentStore) -> Wanted:
+def resolve_request(request: IndexRequest, settings: SettingsModel, store: DocumentStore) -> Wanted:
     """Return the version that a request means, without asking the origin."""
     ref = request.ref
     if ref:
@@ -104,7 +104,7 @@ def lacks_default(wanted: Wanted) -> bool:
     return not wanted.is_default and wanted.default is None
 
 
-def check_overtaken(wanted: Wanted, repo: str, head: Head) -> None:
+def ensure_current(wanted: Wanted, repo: str, head: Head) -> None:
     """Check that a version still means the same and that no other run has published it since the fetch.
 
     Raise Overtaken if another run has published it or another default branch, perhaps at a newer commit than this run

@@ -38,7 +38,7 @@ _SEND_KEY = "send a key as 'Authorization: Bearer KEY'; create one with codequar
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class RequestCredentials:
     """A request's token, client address and ``Host``; whether a proxy marked it, or it came over ``[api] socket``."""
 
     token: str | None = field(repr=False)
@@ -51,19 +51,19 @@ class Asker:
 class Authenticator(Protocol):
     """A way to identify the sender of a request."""
 
-    def authenticate(self, asker: Asker) -> Principal:
+    def authenticate(self, asker: RequestCredentials) -> Principal:
         """Return the principal of a request; Unauthorized, with what to do about it, if the sender is not known."""
         ...
 
 
-class Unguarded:
+class OwnerWithoutKeys:
     """Admits the owner while no key is configured, as the settings allow (docs/decisions/0027)."""
 
     def __init__(self, settings: SettingsModel) -> None:
         self._is_open = settings.api.open_to_network
         self._trusts_loopback = settings.api.trust_loopback
 
-    def authenticate(self, asker: Asker) -> Principal:
+    def authenticate(self, asker: RequestCredentials) -> Principal:
         """Return the owner for a request over our own socket, or from this machine if loopback is trusted.
 
         The ``Host`` header must name this machine too. Otherwise a web page could point its own name at this machine
@@ -81,10 +81,10 @@ class Unguarded:
         raise Unauthorized(f"no key is configured, and this service has no other way to know its owner: {WITHOUT_KEYS}")
 
 
-class NoOwner:
+class RefuseAll:
     """Refuses every request."""
 
-    def authenticate(self, asker: Asker) -> Principal:
+    def authenticate(self, asker: RequestCredentials) -> Principal:
         """Raise Unauthorized."""
         raise Unauthorized(f"the key is not valid, or no longer valid: {_SEND_KEY}")
 
@@ -111,7 +111,7 @@ class ApiKeys:
         self._failure = (float("-inf"), "")
         self._noted: dict[str, str] = {}
 
-    def authenticate(self, asker: Asker) -> Principal:
+    def authenticate(self, asker: RequestCredentials) -> Principal:
         """Return the principal of a request's key."""
         if asker.token and self._is_admin(asker.token):
             return ADMIN

@@ -18,7 +18,7 @@ MINUTE_SECONDS = 60.0
 MOST_KINDS = 200
 
 
-class Bounded(Generic[Kind]):
+class BoundedLog(Generic[Kind]):
     """Decides which lines are written, and counts the others; shared by all threads of a process."""
 
     def __init__(self, tell: Callable[[Kind, int], None], rest: Kind, clock: Callable[[], float] = monotonic) -> None:
@@ -30,7 +30,7 @@ class Bounded(Generic[Kind]):
         self._withheld: Counter[Kind] = Counter()
         self._timer: Timer | None = None
 
-    def lets_pass(self, address: str, kind: Kind) -> bool:
+    def allows(self, address: str, kind: Kind) -> bool:
         """Return whether to write a line caused by ``address``; if not, count it under its ``kind``."""
         with self._lock:
             is_over = self._clock() - self._since >= MINUTE_SECONDS

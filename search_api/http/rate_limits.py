@@ -61,7 +61,7 @@ class RateLimits:
         return self._by_name.setdefault(name, _Bucket(float(self._settings.burst), now))
 
 
-class Strangers:
+class RefusalLimits:
     """Refuses addresses that were refused too often, before any key is looked up; one for a whole process.
 
     An admitted key stays welcome even if others guess keys from its address. Clients of a Unix socket have no address.
@@ -93,7 +93,7 @@ class Strangers:
             if token is not None:
                 self._welcome.pop(_hash(token), None)
 
-    def note_let_in(self, token: str | None) -> None:
+    def note_admitted(self, token: str | None) -> None:
         """Remember that a token is valid."""
         if token is None or self._rate is None:
             return

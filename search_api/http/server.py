@@ -17,7 +17,7 @@ from codequarry.search_api.http.client_address import is_trusted
 from codequarry.search_api.http.connections.refusals import Refusal
 from codequarry.search_api.http.connections.waiting_time import waited_seconds
 from codequarry.search_api.http.connections.worker import MOST_CONNECTIONS, SPARE_CONNECTIONS, PatientWorker
-from codequarry.search_api.http.log_limits import Bounded
+from codequarry.search_api.http.log_limits import BoundedLog
 from codequarry.shared.access.key_list import list_keys
 from codequarry.shared.addresses import is_loopback
 from codequarry.shared.catalog.ledger import check_counter
@@ -53,7 +53,7 @@ def serve(settings: SettingsModel, announce: Announce | None = None, make_indexe
     """
     check_admin_key(settings.auth.admin_key)
     check_host(settings, lambda: has_keys(settings))
-    if answers_nobody(settings):
+    if refuses_everyone(settings):
         sys.stderr.write(f"No key is configured, so requests are refused: {WITHOUT_KEYS}\n")
     check_index(settings)
     if settings.api.socket:
@@ -68,11 +68,11 @@ def serve(settings: SettingsModel, announce: Announce | None = None, make_indexe
         _Server(settings, announce or _to_stderr, make_indexer).run()
 
 
-def check_host(settings: SettingsModel, are_there_keys: Callable[[], bool]) -> None:
+def check_host(settings: SettingsModel, has_keys: Callable[[], bool]) -> None:
     """Raise UsageError for a network address without a key, unless the settings say that a proxy guards it."""
     if settings.api.open_to_network or settings.api.socket or is_loopback(settings.api.host):
         return
-    if settings.auth.admin_key is None and not are_there_keys():
+    if settings.auth.admin_key is None and not has_keys():
         raise UsageError(
             f"no key is configured, so every client that reaches {settings.api.host} could read all indexed code; "
             "create a key with codequarry keys create, set [auth] admin_key, listen on 127.0.0.1, or set [api] "
@@ -80,7 +80,7 @@ def check_host(settings: SettingsModel, are_there_keys: Callable[[], bool]) -> N
         )
 
 
-def answers_nobody(settings: SettingsModel) -> bool:
+def refuses_everyone(settings: SettingsModel) -> bool:
     """Return whether requests will be refused because there is no key and no caller counts as the owner."""
     api = settings.api
     if api.open_to_network or api.trust_loopback or api.socket or settings.auth.admin_key:
@@ -123,7 +123,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         self._announce = announce
         self._make_indexer = make_indexer
         self._indexer: Indexer | None = None
-        self._refused: Bounded[tuple[str, int]] = Bounded(_tell_refused, ("others", 0))
+        self._refused: BoundedLog[tuple[str, int]] = BoundedLog(_tell_refused, ("others", 0))
         super().__init__()
 
     @property
@@ -143,7 +143,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def note_refusal(self, address: str, refusal: Refusal, request_id: str) -> None:
         """Count and log a request that was refused before the application saw it."""
         count_request(UNMATCHED_ROUTE, "any", refusal.status.value, 0.0)
-        if self._refused.lets_pass(address, (address, refusal.status.value)):
+        if self._refused.allows(address, (address, refusal.status.value)):
             log.warning(
                 "refused", address=address, status=refusal.status.value, detail=refusal.detail, request_id=request_id
             )

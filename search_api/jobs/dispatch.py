@@ -3,7 +3,7 @@
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from codequarry.search_api.jobs.queue import as_asked
+from codequarry.search_api.jobs.queue import with_request_context
 from codequarry.search_api.search.backend import Backend
 from codequarry.shared.errors import QueueUnavailable
 from codequarry.shared.jobs.job import Job, JobRequest
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # A request needs seconds to notice that the queue is down, so the next requests skip it. Nothing is lost: the workers'
 # periodic check of jobs sends the messages that are missing.
-LEFT_ALONE_SECONDS = 10.0
+RETRY_SECONDS = 10.0
 # The longest time to send one message, with the client's own retries and waits.
 LONGEST_SECONDS = 20.0
 
@@ -34,13 +34,13 @@ class QueueIndexer:
         self._lock = Lock()
         self._app: Celery | None = None
         self._probe = QueueProbe(backend.settings.queue)
-        self._breaker = Breaker(LEFT_ALONE_SECONDS, LONGEST_SECONDS)
+        self._breaker = Breaker(RETRY_SECONDS, LONGEST_SECONDS)
 
     def submit(self, request: JobRequest, deadline: Deadline | None = None) -> Job:
         """Return a new job, or the queued job for the same version; StoreUnavailable if too many jobs wait."""
         store, settings = self._backend.engine(deadline).store, self._backend.settings
         most, most_of_key = settings.queue.max_waiting, settings.limits.jobs_waiting_per_key
-        job, is_new = submit_within(store, as_asked(request), most, most_of_key)
+        job, is_new = submit_within(store, with_request_context(request), most, most_of_key)
         log.info("job asked for", job_id=job.id, repo=job.repo, ref=job.ref, joined=not is_new)
         # A message makes a worker take the most urgent job, so a joined job needs no second message.
         if is_new:
@@ -51,14 +51,14 @@ class QueueIndexer:
         """Send a worker a message about a job; if the queue does not answer, a worker finds the job later."""
         from kombu.exceptions import OperationalError
 
-        if not self._breaker.lets_pass():
+        if not self._breaker.allows():
             return
         try:
             self._probe.check()
             self._celery().send_task(RUN_JOB, (job.id,), queue=SCAN, priority=job.priority, retry=False)
-            self._breaker.is_there()
+            self._breaker.record_success()
         except (QueueUnavailable, OperationalError) as error:
-            self._breaker.is_gone()
+            self._breaker.record_failure()
             log.warning("the job waits until the queue answers", job_id=job.id, detail=str(error))
 
     def end(self) -> None:

@@ -36,7 +36,7 @@ MakeIndexer = Callable[[Backend], Indexer]
 """Returns the indexer for the requests of a process, over the same store."""
 
 
-def as_asked(request: JobRequest) -> JobRequest:
+def with_request_context(request: JobRequest) -> JobRequest:
     """Return a job request with the id and trace of the current HTTP request, if there is one."""
     request_id = str(get_contextvars().get("request_id", ""))
     return replace(request, request_id=request_id, traceparent=traceparent())

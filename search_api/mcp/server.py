@@ -10,7 +10,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, SecretStr
 
-from codequarry.search_api.access.authentication import ApiKeys, Asker, NoOwner
+from codequarry.search_api.access.authentication import ApiKeys, RefuseAll, RequestCredentials
 from codequarry.search_api.answers.file_text import FileText
 from codequarry.search_api.answers.freshness import Freshness
 from codequarry.search_api.answers.hits import Hit, SearchAnswer
@@ -216,7 +216,7 @@ class McpCaller:
     def __init__(self, settings: SettingsModel, store: Callable[[], DocumentStore]) -> None:
         self._configured: SecretStr | None = settings.mcp.key
         self._store = store
-        self._keys = ApiKeys(settings, store, NoOwner())
+        self._keys = ApiKeys(settings, store, RefuseAll())
 
     def principal(self) -> Principal:
         """Return the principal; Unauthorized if the key is no longer active, Forbidden if it lacks ``search``."""
@@ -228,7 +228,7 @@ class McpCaller:
 
     def _principal_of(self, key_or_name: str) -> Principal:
         if split_token(key_or_name):
-            return self._keys.authenticate(Asker(key_or_name, "", ""))
+            return self._keys.authenticate(RequestCredentials(key_or_name, "", ""))
         limited = f"this server is limited to the key '{key_or_name}'"
         try:
             key = find_key(self._store(), key_or_name)

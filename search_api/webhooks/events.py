@@ -35,14 +35,14 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Unconcerned:
+class IgnoredEvent:
     """A delivery that does not concern the index, with the reason."""
 
     name: str
     reason: str
 
 
-Parsed = Event | Unconcerned
+Parsed = Event | IgnoredEvent
 Payload = Mapping[str, object]
 
 
@@ -104,7 +104,7 @@ def pushed(name: str, place: NamedRepository, full_name: str, after: str) -> Par
     """Return the event of a push: the full name of a ref, and its newest commit, or zeros if it was deleted."""
     ref = full_ref(full_name)
     if ref is None:
-        return Unconcerned(name, "it concerns neither a branch nor a tag")
+        return IgnoredEvent(name, "it concerns neither a branch nor a tag")
     return Event(name, place, ref, "deleted" if is_null_commit(after) else "moved", commit_of(after))
 
 

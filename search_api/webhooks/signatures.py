@@ -13,7 +13,7 @@ HUB_PREFIX = "sha256="
 def check_hex(given: str, signed: bytes, secrets: Sequence[str]) -> int:
     """Return the index of the secret that made a hexadecimal HMAC-SHA256; Unauthorized if none did."""
     expected = [digest(secret.encode(), signed).hex().encode() for secret in secrets]
-    return which_fits([given.lower().encode()], expected)
+    return matching_secret([given.lower().encode()], expected)
 
 
 def check_time(text: str, now: float, tolerance: float) -> None:
@@ -29,7 +29,7 @@ def digest(key: bytes, signed: bytes) -> bytes:
     return hmac.new(key, signed, sha256).digest()
 
 
-def which_fits(given: Sequence[bytes], expected: Sequence[bytes]) -> int:
+def matching_secret(given: Sequence[bytes], expected: Sequence[bytes]) -> int:
     """Return the index of the first of ``expected`` that equals any of ``given``; Unauthorized if none does."""
     # Compare all of them, so that the time taken reveals nothing about the secrets.
     matches = [any([hmac.compare_digest(candidate, wanted) for candidate in given]) for wanted in expected]

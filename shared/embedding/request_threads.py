@@ -10,7 +10,7 @@ from codequarry.shared.stop_request import LOOK_SECONDS, check_stop
 Task = Callable[[], None]
 
 
-def run_apart(tasks: Sequence[Task], most_threads: int, over: threading.Event) -> None:
+def run_abandonable(tasks: Sequence[Task], most_threads: int, over: threading.Event) -> None:
     """Run tasks, several at a time; raise the first error, or Stopped or Interrupted if the run must end.
 
     ``over`` is set when this returns or raises, and the other tasks are then skipped. Tasks that have begun continue

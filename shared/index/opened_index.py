@@ -11,9 +11,9 @@ from pathlib import Path
 
 from codequarry.shared.catalog.documents import put_document
 from codequarry.shared.catalog.ledger import change_head, read_head
-from codequarry.shared.embedding.absent_embedder import AbsentEmbedder
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.embedding.unavailable_embedder import UnavailableEmbedder
 from codequarry.shared.errors import CodequarryError, ModelMismatch, StoreError
 from codequarry.shared.index.identity import IDENTITY_KEY, OPTIONS, Identity, check_identity, read_identity
 from codequarry.shared.known_models import DEFAULT
@@ -21,7 +21,7 @@ from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.versions.head import HEAD_KEY, Move
-from codequarry.shared.versions.moves import hold_still, leave, successor
+from codequarry.shared.versions.moves import hold_timelines, successor, switch_edition
 
 
 def models_folder(settings: SettingsModel) -> Path:
@@ -44,17 +44,17 @@ class OpenIndex:
         self.embedder.close()
 
 
-def open_index(settings: SettingsModel, editions: Editions, *, prompt: bool = False) -> OpenIndex:
+def open_index(settings: SettingsModel, editions: Editions, *, interactive: bool = False) -> OpenIndex:
     """Open the active edition for reading; if its model can't be used, answers use words only.
 
-    An empty edition takes the settings' model. With ``prompt``, a model's server that is silent is abandoned at once.
+    An empty edition takes the settings' model. With ``interactive``, a silent model server is abandoned at once.
     """
     edition, store = open_active(editions)
     identity = read_identity(store) if store else None
     if store and identity:
-        embedder = _open_model(identity, settings, prompt)
+        embedder = _open_model(identity, settings, interactive)
         return OpenIndex(edition, store, embedder, _complaints(identity, embedder, settings))
-    embedder = open_settings_model(settings, prompt=prompt)
+    embedder = open_settings_model(settings, interactive=interactive)
     return OpenIndex(edition, store or editions.open(edition, embedder.dimension), embedder)
 
 
@@ -99,9 +99,9 @@ def open_active(editions: Editions) -> tuple[int, Store | None]:
             editions.activate(edition)
 
 
-def open_settings_model(settings: SettingsModel, *, prompt: bool = False) -> Embedder:
+def open_settings_model(settings: SettingsModel, *, interactive: bool = False) -> Embedder:
     """Return the model of the settings."""
-    return open_embedder(settings.embedding, models_folder(settings), prompt=prompt)
+    return open_embedder(settings.embedding, models_folder(settings), interactive=interactive)
 
 
 def _move_of(store: Store) -> Move | None:
@@ -120,11 +120,11 @@ def _replace_empty(editions: Editions, old: Store, dimension: int, model: str) -
             raise ModelMismatch("the index is not empty but does not record its model; run `codequarry doctor`")
         edition = max(editions.present()) + 1
         holder = f"to edition {edition}"
-        change_head(old, lambda newest: (hold_still(newest, holder, edition, model), None), holder)
+        change_head(old, lambda newest: (hold_timelines(newest, holder, edition, model), None), holder)
         store = editions.open(edition, dimension)
         _copy_catalog(old, store)
         change_head(store, lambda _: (successor(head), None))
-        change_head(old, lambda newest: (leave(newest, holder, head, ""), None), holder)
+        change_head(old, lambda newest: (switch_edition(newest, holder, head, ""), None), holder)
     editions.activate(edition)
     return edition, store
 
@@ -136,15 +136,15 @@ def _copy_catalog(old: DocumentStore, new: DocumentStore) -> None:
             put_document(new, document.key, document.body)
 
 
-def _open_model(identity: Identity, settings: SettingsModel, prompt: bool) -> Embedder:
-    """Return the model that made the index, or an AbsentEmbedder if it can't be opened."""
+def _open_model(identity: Identity, settings: SettingsModel, interactive: bool) -> Embedder:
+    """Return the model that made the index, or an UnavailableEmbedder if it can't be opened."""
     reasons = []
     for candidate in _candidates(identity, settings.embedding):
         try:
-            return _checked(open_embedder(candidate, models_folder(settings), prompt=prompt), identity)
+            return _checked(open_embedder(candidate, models_folder(settings), interactive=interactive), identity)
         except CodequarryError as error:
             reasons.append(str(error))
-    return AbsentEmbedder(identity.model, identity.dimension, reasons[0])
+    return UnavailableEmbedder(identity.model, identity.dimension, reasons[0])
 
 
 def _candidates(identity: Identity, settings: EmbeddingSettings) -> Iterator[EmbeddingSettings]:
@@ -170,7 +170,7 @@ def _checked(embedder: Embedder, identity: Identity) -> Embedder:
 
 def _complaints(identity: Identity, embedder: Embedder, settings: SettingsModel) -> tuple[str, ...]:
     """Return what answers must report if the model of the index can't be used, and what to do."""
-    if not isinstance(embedder, AbsentEmbedder):
+    if not isinstance(embedder, UnavailableEmbedder):
         return ()
     chosen = settings.embedding.model
     other = chosen if chosen != identity.setting else DEFAULT

@@ -19,7 +19,7 @@ FAILED_KEPT_SECONDS = 14 * 24 * 3600
 MOST_KEPT = 10_000
 
 
-def tidy(store: DocumentStore, is_lost: Callable[[Job], bool]) -> list[Job]:
+def requeue_lost(store: DocumentStore, is_lost: Callable[[Job], bool]) -> list[Job]:
     """Queue jobs again whose holder is lost, and return them; put away ended jobs and delete stale pointers."""
     lost = []
     # Read before the jobs, so that the pointer of a job that is submitted meanwhile does not look stale.

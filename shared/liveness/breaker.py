@@ -14,7 +14,7 @@ class Breaker:
         self._lock = Lock()
         self._closed_until: float | None = None
 
-    def lets_pass(self) -> bool:
+    def allows(self) -> bool:
         """Return whether the caller may call; after a pause the first caller may, the others wait for its result."""
         with self._lock:
             if self._closed_until is None:
@@ -24,12 +24,12 @@ class Breaker:
             self._closed_until = self._clock() + self._longest
             return True
 
-    def is_gone(self) -> None:
+    def record_failure(self) -> None:
         """Record a failed call."""
         with self._lock:
             self._closed_until = self._clock() + self._left_alone
 
-    def is_there(self) -> None:
+    def record_success(self) -> None:
         """Record a successful call."""
         with self._lock:
             self._closed_until = None

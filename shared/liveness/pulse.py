@@ -22,13 +22,13 @@ SIGN_SECONDS = 1.0
 # The interval of probes while calls run or the server is silent.
 AGAIN_SECONDS = 0.5
 # A silent server is called again when it answers a probe. In case only its probes fail, one call may try after this.
-LEFT_ALONE_SECONDS = 3.0
+RETRY_SECONDS = 3.0
 # A server that no caller has wanted for this long is no longer probed.
 INTEREST_SECONDS = 10.0
 
-GiveUp = Callable[[], None]
+Abort = Callable[[], None]
 """Aborts a waiting call; it runs in another thread and must return at once."""
-GivesSign = Callable[[float], bool]
+Probe = Callable[[float], bool]
 """Probes a server with a timeout in seconds, and returns whether it answered."""
 
 Answer = TypeVar("Answer")
@@ -42,7 +42,7 @@ _known: dict[str, "Pulse"] = {}
 _known_lock = Lock()
 
 
-def pulse_of(address: str, gives_sign: GivesSign, sign_seconds: float = SIGN_SECONDS) -> "Pulse":
+def pulse_of(address: str, gives_sign: Probe, sign_seconds: float = SIGN_SECONDS) -> "Pulse":
     """Return the pulse of the server at an address, shared by all its clients in this process."""
     with _known_lock:
         return _known.setdefault(address, Pulse(gives_sign, sign_seconds))
@@ -51,19 +51,19 @@ def pulse_of(address: str, gives_sign: GivesSign, sign_seconds: float = SIGN_SEC
 class Pulse:
     """Whether a server is alive; shared by all threads of a process."""
 
-    def __init__(self, gives_sign: GivesSign, sign_seconds: float = SIGN_SECONDS) -> None:
+    def __init__(self, gives_sign: Probe, sign_seconds: float = SIGN_SECONDS) -> None:
         self._gives_sign, self._sign_seconds = gives_sign, sign_seconds
         self._lock = Lock()
-        self._breaker = Breaker(LEFT_ALONE_SECONDS, LEFT_ALONE_SECONDS)
-        self._calls: dict[object, tuple[float, GiveUp]] = {}
+        self._breaker = Breaker(RETRY_SECONDS, RETRY_SECONDS)
+        self._calls: dict[object, tuple[float, Abort]] = {}
         self._is_silent = False
         self._asked_at = self._wanted_at = float("-inf")
         self._thread: Thread | None = None
 
-    def lets_pass(self) -> bool:
+    def allows(self) -> bool:
         """Return whether to call the server: it is not known to be silent, or one call is due to try."""
         self._wanted_at = monotonic()
-        if self._breaker.lets_pass():
+        if self._breaker.allows():
             return True
         with self._lock:
             self._ensure_watch()
@@ -83,12 +83,12 @@ class Pulse:
                 _fail(answer, TimeoutError())  # ignore a late answer
 
     @contextmanager
-    def watched(self, give_up: GiveUp) -> Iterator[None]:
+    def watched(self, abort: Abort) -> Iterator[None]:
         """Call ``give_up`` if the server falls silent during the block."""
         call = object()
         with self._lock:
             self._wanted_at = monotonic()
-            self._calls[call] = (self._wanted_at, give_up)
+            self._calls[call] = (self._wanted_at, abort)
             self._ensure_watch()
         try:
             yield
@@ -96,15 +96,15 @@ class Pulse:
             with self._lock:
                 del self._calls[call]
 
-    def is_there(self) -> None:
+    def record_success(self) -> None:
         """Record that the server has answered."""
         self._is_silent = False
-        self._breaker.is_there()
+        self._breaker.record_success()
 
-    def is_gone(self) -> None:
+    def record_failure(self) -> None:
         """Record that the server can't be reached; it is called again when it answers a probe."""
         self._is_silent = True
-        self._breaker.is_gone()
+        self._breaker.record_failure()
 
     def _ensure_watch(self) -> None:
         # A forked process has this object without the thread.
@@ -116,11 +116,11 @@ class Pulse:
         while self._wait_for_probe():
             self._asked_at = monotonic()
             if self._gives_sign(self._sign_seconds):
-                self.is_there()
+                self.record_success()
                 continue
             # Record it once: each further failed probe would postpone the call that may try after a while.
             if not self._is_silent:
-                self.is_gone()
+                self.record_failure()
             self._abort_calls()
 
     def _wait_for_probe(self) -> bool:
@@ -144,8 +144,8 @@ class Pulse:
     def _abort_calls(self) -> None:
         # Under the lock, so that no ended call is aborted: its connection may already serve another call.
         with self._lock:
-            for _, give_up in self._calls.values():
-                give_up()
+            for _, abort in self._calls.values():
+                abort()
 
 
 def _fulfil(answer: "Future[Answer]", send: Callable[[], Answer]) -> None:

@@ -51,10 +51,10 @@ class OriginPlace:
 
 def accepted_origin(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> str:
     """Return an origin that a request may name; UsageError names the rule against it, not whether a path exists."""
-    return looked_at(text, settings, resolve).origin
+    return check_origin(text, settings, resolve).origin
 
 
-def looked_at(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> OriginPlace:
+def check_origin(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> OriginPlace:
     """Return an accepted origin with its host and the addresses that were checked; raise as ``accepted_origin``."""
     origin = text.strip()
     if not origin or _CONTROL.search(origin) or origin.startswith("-"):
@@ -97,7 +97,7 @@ def _check_scheme(scheme: str, settings: SettingsModel) -> None:
         raise UsageError(f"requests may not name a '{scheme}' origin; [git] allowed_schemes: {', '.join(allowed)}")
 
 
-def fits_host(host: str, patterns: Iterable[str]) -> bool:
+def host_matches(host: str, patterns: Iterable[str]) -> bool:
     """Return whether a lower-case host matches a pattern, in which * matches any characters."""
     return any(fnmatchcase(host, pattern.lower()) for pattern in patterns)
 
@@ -105,7 +105,7 @@ def fits_host(host: str, patterns: Iterable[str]) -> bool:
 def check_host(host: str, settings: SettingsModel) -> None:
     """Raise UsageError if there is a list of allowed hosts and the host is not on it."""
     patterns = settings.git.allowed_hosts
-    if patterns and not fits_host(host, patterns):
+    if patterns and not host_matches(host, patterns):
         raise UsageError(f"requests may not name a repository on {host}: it is not in [git] allowed_hosts")
 
 

@@ -9,7 +9,7 @@ from codequarry.shared.store.records import Document
 _KEPT_DOCUMENTS = 64
 
 
-class RememberedDocuments:
+class DocumentCache:
     """The documents used last, each with where it was read; the caller must check that a document is unchanged."""
 
     def __init__(self) -> None:

@@ -160,7 +160,7 @@ class Store(DocumentStore, RowStore, VectorCache, Protocol):
 
 
 @runtime_checkable
-class MendsVectors(Protocol):
+class RepairsVectors(Protocol):
     """A store that keeps vectors in a separate file, in which damaged vectors can be replaced."""
 
     def lost_vectors(self) -> dict[str, Chunk]:

@@ -41,7 +41,7 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
         self.phase = Phase.IDLE
         self.due = self.since = 0.0
         self.is_watched = False
-        self.goes_on = False
+        self.keeps_alive = False
         self.request: Any = None
 
     @property
@@ -50,7 +50,7 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
         return len(self.incoming) + len(self.sock)
 
     @property
-    def can_be_ended(self) -> bool:
+    def waits_for_client(self) -> bool:
         """Return whether it waits for its client, not for a thread."""
         return self.phase is not Phase.ANSWERING
 
@@ -60,12 +60,12 @@ def address_of(client: object) -> str:
     return group_of(str(client[0])) if isinstance(client, tuple) and client else ""
 
 
-def first_to_go(connections: Collection[Connection], address: str | None = None) -> Connection | None:
+def oldest_waiting(connections: Collection[Connection], address: str | None = None) -> Connection | None:
     """Return the connection to close to make room: the oldest of ``address``, or of the address with the most.
 
     The oldest has waited for its client longest; a request that is nearly complete has waited less.
     """
-    waiting = [conn for conn in connections if conn.can_be_ended and address in (None, conn.address)]
+    waiting = [conn for conn in connections if conn.waits_for_client and address in (None, conn.address)]
     if not waiting:
         return None
     if address is None:
@@ -75,7 +75,7 @@ def first_to_go(connections: Collection[Connection], address: str | None = None)
     return min(waiting, key=lambda conn: conn.since)
 
 
-def largest_to_go(connections: Collection[Connection]) -> Connection | None:
+def largest_waiting(connections: Collection[Connection]) -> Connection | None:
     """Return the connection to close to free memory: of the large ones, it has waited for its client longest."""
-    waiting = [conn for conn in connections if conn.can_be_ended and conn.size > SMALL_BYTES]
+    waiting = [conn for conn in connections if conn.waits_for_client and conn.size > SMALL_BYTES]
     return min(waiting, key=lambda conn: conn.since, default=None)

@@ -16,7 +16,13 @@ from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker
 
-from codequarry.search_api.http.connections.connection import SMALL_BYTES, Connection, Phase, first_to_go, largest_to_go
+from codequarry.search_api.http.connections.connection import (
+    SMALL_BYTES,
+    Connection,
+    Phase,
+    largest_waiting,
+    oldest_waiting,
+)
 from codequarry.search_api.http.connections.incoming import decode_body
 from codequarry.search_api.http.connections.outgoing import Outgoing
 from codequarry.search_api.http.connections.refusals import (
@@ -107,7 +113,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
 
     def finish_request(self, conn: Connection, future: Any) -> None:  # noqa: ANN401  # gunicorn's own signature
         """Send the answer that a thread has made."""
-        conn.goes_on = not future.cancelled() and future.exception() is None and future.result()
+        conn.keeps_alive = not future.cancelled() and future.exception() is None and future.result()
         self._enter(conn, Phase.SENDING, SEND_SECONDS)
         self._on_writable(conn)
 
@@ -117,7 +123,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         if not force and now - self._looked < LOOK_SECONDS:
             return
         self._looked = now
-        for conn in [conn for conn in self._connections if conn.can_be_ended and (force or conn.due <= now)]:
+        for conn in [conn for conn in self._connections if conn.waits_for_client and (force or conn.due <= now)]:
             if conn.phase is Phase.READING and not force:
                 self._refuse(conn, LATE)
             else:
@@ -189,7 +195,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         except OSError:
             self._close(conn)
             return
-        if conn.goes_on:
+        if conn.keeps_alive:
             self._enter(conn, Phase.IDLE, self.cfg.keepalive)
             self._unwatch(conn)
             self._go_on(conn)
@@ -225,9 +231,9 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         """Close the connection that waited longest if its address, or the process, has too many."""
         if (most := self.app.most_connections_of(new.address)) is not None:
             own = [conn for conn in self._connections if conn.address == new.address]
-            if len(own) >= most and (oldest := first_to_go(own)):
+            if len(own) >= most and (oldest := oldest_waiting(own)):
                 self._drop(oldest, CROWDED_ADDRESS)
-        if len(self._connections) >= self._most and (oldest := first_to_go(self._connections)):
+        if len(self._connections) >= self._most and (oldest := oldest_waiting(self._connections)):
             self._drop(oldest, NO_ROOM)
 
     def _hold_less(self, grown: Connection) -> None:
@@ -235,7 +241,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         if grown.size <= SMALL_BYTES:
             return
         most = max(HELD_BYTES, 4 * self.app.most_body_bytes)
-        while sum(conn.size for conn in self._connections) > most and (largest := largest_to_go(self._connections)):
+        while sum(conn.size for conn in self._connections) > most and (largest := largest_waiting(self._connections)):
             self._drop(largest, NO_ROOM)
 
     def _drop(self, conn: Connection, refusal: Refusal) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.model import TOKEN_FIELDS
-from codequarry.shared.store.embedded.schema import DATABASE, MEND_DATABASE
+from codequarry.shared.store.embedded.schema import DATABASE, REPAIR_DATABASE
 from codequarry.shared.store.embedded.sql import fetch
 from codequarry.shared.versions.snapshots import OPEN
 
@@ -112,10 +112,10 @@ def applied(columns: Columns, entries: Sequence[ColumnEntry], in_place: bool = F
 def _records(body: bytes) -> RowRecords:
     """Return the rows of an entry; raise StoreDamaged if they are impossible: a page of zeros has a valid checksum."""
     if len(body) % RECORD.itemsize:
-        raise StoreDamaged(f"{DATABASE} is damaged: its change log is truncated; {MEND_DATABASE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: its change log is truncated; {REPAIR_DATABASE}")
     records = np.frombuffer(body, RECORD)
     if len(records) and min(records["row"].min(), records["timeline"].min()) < 1:
-        raise StoreDamaged(f"{DATABASE} is damaged: its change log was overwritten; {MEND_DATABASE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: its change log was overwritten; {REPAIR_DATABASE}")
     return records
 
 

@@ -11,7 +11,7 @@ from codequarry.shared.versions.snapshots import OPEN
 # Increased whenever the tables or indices below or the bytes in them change, with a step in `folder_format.py`.
 SCHEMA_VERSION = 3
 DATABASE = "index.sqlite3"
-MEND_DATABASE = "run codequarry fsck --repair to rebuild it, or codequarry restore to restore a backup"
+REPAIR_DATABASE = "run codequarry fsck --repair to rebuild it, or codequarry restore to restore a backup"
 
 # `row` numbers and `path` ids are never reused (AUTOINCREMENT), because arrays and caches of other processes refer to
 # them. `died < OPEN` keeps live rows out of the last index. Keys of postings are bytes, so any text fits.
@@ -102,7 +102,7 @@ def read_meta(connection: apsw.Connection, name: str) -> int:
     """Return a number of the store: ``dimension``, or ``generation`` or ``slots`` of the vector file."""
     value = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
     if value is None:
-        raise StoreDamaged(f"{DATABASE} is damaged: its {name} is missing; {MEND_DATABASE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: its {name} is missing; {REPAIR_DATABASE}")
     return int(value)
 
 

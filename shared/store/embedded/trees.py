@@ -27,14 +27,14 @@ _INT_SIZES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
 @dataclass(frozen=True, slots=True)
-class CachedTree:
+class TreeRecord:
     """A record of a tree; ``row`` is its row number in a table, 0 in an index."""
 
     row: int
     values: Record
 
 
-class NotReadable(Exception):
+class RecordUnreadable(Exception):
     """A part of a record is on a damaged page."""
 
 
@@ -128,12 +128,12 @@ class Trees:
         (last,) = struct.unpack_from(">I", content, start + 8)
         return [last, *(struct.unpack_from(">I", content, cell)[0] for cell in _cells(content, start, 12))]
 
-    def entries(self, root: int) -> Iterator[CachedTree]:
+    def entries(self, root: int) -> Iterator[TreeRecord]:
         """Yield the readable records of a tree, in no order."""
         for number in self.pages_of[root]:
             yield from self._records(number)
 
-    def _records(self, number: int) -> Iterator[CachedTree]:
+    def _records(self, number: int) -> Iterator[TreeRecord]:
         content = self._pages.read(number)
         start = _FILE_HEADER if number == 1 else 0
         if content is None or content[start] not in (_INDEX_INNER, _INDEX_LEAF, _TABLE_LEAF):
@@ -142,15 +142,15 @@ class Trees:
         for cell in _cells(content, start, 12 if kind == _INDEX_INNER else 8):
             try:
                 yield self._entry(content, cell + 4 * (kind == _INDEX_INNER), is_table=kind == _TABLE_LEAF)
-            except NotReadable:
+            except RecordUnreadable:
                 continue
 
-    def _entry(self, content: bytes, at: int, *, is_table: bool) -> CachedTree:
+    def _entry(self, content: bytes, at: int, *, is_table: bool) -> TreeRecord:
         size, at = _varint(content, at)
         row = 0
         if is_table:
             row, at = _varint(content, at)
-        return CachedTree(row, decoded(self._payload(content, at, size, is_table=is_table)))
+        return TreeRecord(row, decoded(self._payload(content, at, size, is_table=is_table)))
 
     def _payload(self, content: bytes, at: int, size: int, *, is_table: bool) -> bytes:
         most = USABLE_BYTES - 35 if is_table else (USABLE_BYTES - 12) * 64 // 255 - 23
@@ -164,7 +164,7 @@ class Trees:
         while left > 0:
             further = self._pages.read(following)
             if further is None:
-                raise NotReadable
+                raise RecordUnreadable
             (following,) = struct.unpack_from(">I", further)
             parts.append(further[4 : 4 + left])
             left -= len(parts[-1])

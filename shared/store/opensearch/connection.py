@@ -23,7 +23,7 @@ from codequarry.shared.errors import (
 )
 from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.opensearch.prompt import LateAnswer, Nodes, PromptTransport
+from codequarry.shared.store.opensearch.interactive_transport import InteractiveTransport, LateAnswer, Nodes
 from codequarry.shared.telemetry.metrics import count_store_error
 
 # Statuses of a cluster that is busy or starting, not of an invalid request.
@@ -51,38 +51,38 @@ def patient_retries(settings: OpenSearchSettings) -> Retries:
     return Retries(settings.max_retries, 0.5, 15.0, 1.0)
 
 
-def prompt_retries(settings: OpenSearchSettings) -> Retries:
+def interactive_retries(settings: OpenSearchSettings) -> Retries:
     """Return the retries for a client's request, which should fail soon if the cluster is busy."""
     return Retries(min(1, settings.max_retries), 0.1, 0.1, 0.1)
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterConnection:
-    """A connection to one cluster: patient for runs, or prompt for one deadline (see ``within``)."""
+    """A connection to one cluster: patient for runs, or interactive, with one deadline (see ``within``)."""
 
     settings: OpenSearchSettings
     patient: OpenSearch
     nodes: Nodes
-    prompt: OpenSearch | None = None
+    interactive: OpenSearch | None = None
 
     @property
     def client(self) -> OpenSearch:
         """The client that sends the requests."""
-        return self.prompt or self.patient
+        return self.interactive or self.patient
 
     @property
     def retries(self) -> Retries:
         """The retries of a request."""
-        return prompt_retries(self.settings) if self.prompt else patient_retries(self.settings)
+        return interactive_retries(self.settings) if self.interactive else patient_retries(self.settings)
 
     def within(self, deadline: Deadline | None) -> "ClusterConnection":
         """Return a connection for requests that end by ``deadline``, or a patient connection if it is None."""
         if deadline is None:
-            return replace(self, prompt=None)
-        transport = PromptTransport(self.nodes, deadline)
+            return replace(self, interactive=None)
+        transport = InteractiveTransport(self.nodes, deadline)
         # The library takes a class and calls it once; together with its own objects this takes some 20 µs.
         make_transport: Any = lambda _hosts, **_: transport  # noqa: E731
-        return replace(self, prompt=OpenSearch(transport_class=make_transport))
+        return replace(self, interactive=OpenSearch(transport_class=make_transport))
 
     @contextmanager
     def translated(self) -> Iterator[None]:

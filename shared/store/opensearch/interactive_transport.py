@@ -1,7 +1,7 @@
 """Requests that a client waits for: they end by a deadline, and a silent node is abandoned at once.
 
 The library's own transport waits as long as a run may. Here each node has a separate transport, so that we choose the
-node of a request, and ``liveness/pulse.py`` decides how long to wait for it. A ``PromptTransport`` replaces the
+node of a request, and ``liveness/pulse.py`` decides how long to wait for it. A ``InteractiveTransport`` replaces the
 library's transport in a client that is made for one deadline.
 """
 
@@ -47,7 +47,7 @@ class NodeSilent(LateAnswer):
     """The node gave no sign of life; another node may be tried at once."""
 
 
-class PromptNode:
+class MonitoredNode:
     """A node: its transport, and its pulse."""
 
     def __init__(self, url: str, make_client: MakeClient, connections: int, sign_seconds: float) -> None:
@@ -65,17 +65,17 @@ class PromptNode:
         except NoConnection as error:
             raise self._explained(error) from error
         except TransportError:
-            self.pulse.is_there()  # an error is an answer too
+            self.pulse.record_success()  # an error is an answer too
             raise
-        self.pulse.is_there()
+        self.pulse.record_success()
         return answer
 
     def _explained(self, error: NoConnection) -> NoConnection:
         if isinstance(error.info, NewConnectionError):
-            self.pulse.is_gone()
+            self.pulse.record_failure()
             return error
         if isinstance(error.info, ConnectTimeoutError):
-            self.pulse.is_gone()
+            self.pulse.record_failure()
             return NodeSilent("TIMEOUT", str(error.info), error.info)
         return LateAnswer(*error.args) if isinstance(error, ConnectionTimeout) else error
 
@@ -85,16 +85,16 @@ class Nodes:
 
     def __init__(self, urls: Sequence[str], make_client: MakeClient, connections: int) -> None:
         sign_seconds = SIGN_SECONDS / min(NODES_TRIED, len(urls))
-        self._nodes = [PromptNode(url, make_client, connections, sign_seconds) for url in urls]
+        self._nodes = [MonitoredNode(url, make_client, connections, sign_seconds) for url in urls]
         self.serializer = self._nodes[0].transport.serializer
         self._turn = 0
         self._unready_until = float("-inf")
 
-    def alive(self) -> Iterator[PromptNode]:
+    def alive(self) -> Iterator[MonitoredNode]:
         """Yield the nodes that are not known to be silent, starting with another node each time."""
         self._turn += 1
         start = self._turn % len(self._nodes)
-        return (node for node in self._nodes[start:] + self._nodes[:start] if node.pulse.lets_pass())
+        return (node for node in self._nodes[start:] + self._nodes[:start] if node.pulse.allows())
 
     def note(self, status: object) -> None:
         """Record the status of an answer."""
@@ -111,7 +111,7 @@ class Nodes:
             node.transport.close()
 
 
-class PromptTransport:
+class InteractiveTransport:
     """Sends the requests of one client, all of which end by a deadline."""
 
     def __init__(self, nodes: Nodes, deadline: Deadline) -> None:

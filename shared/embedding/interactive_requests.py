@@ -10,7 +10,7 @@ from codequarry.shared.errors import EmbedderUnavailable, EmbeddingError
 from codequarry.shared.liveness.pulse import Silent, pulse_of
 
 
-class PromptRequests:
+class InteractiveRequests:
     """Requests to one server that succeed or fail soon. Safe to use from several threads."""
 
     def __init__(self, api: EmbeddingsApi, base_url: str, credentials: ApiCredentials) -> None:
@@ -19,7 +19,7 @@ class PromptRequests:
 
     def request(self, texts: Sequence[str], input_type: str, patience: Patience) -> object:
         """Request within ``patience.timeout`` seconds, retries included; raise EmbedderUnavailable if it is silent."""
-        if not self._pulse.lets_pass():
+        if not self._pulse.allows():
             raise EmbedderUnavailable(f"{self._where} did not answer a moment ago")
         self._api.connected()  # now, so that its time does not count as the server's
         is_wanted = Event()
@@ -33,11 +33,11 @@ class PromptRequests:
             raise EmbedderUnavailable(f"{self._where} did not answer within {patience.timeout:g} s") from None
         except EmbeddingError as error:
             if not isinstance(error, EmbedderUnavailable):
-                self._pulse.is_there()  # an error is an answer too
+                self._pulse.record_success()  # an error is an answer too
             raise
         finally:
             is_wanted.clear()
-        self._pulse.is_there()
+        self._pulse.record_success()
         return body
 
 
