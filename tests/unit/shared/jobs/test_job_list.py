@@ -22,7 +22,7 @@ from codequarry.shared.jobs.job_list import (
     submit_within,
 )
 from codequarry.shared.jobs.lifecycle import beaten, cancelled, ended, failed_once, retried
-from codequarry.shared.versions.moves import hold_timelines, switch_edition, release_timelines
+from codequarry.shared.versions.moves import hold_timelines, release_timelines, switch_edition
 
 
 @pytest.fixture
