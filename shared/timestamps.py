@@ -8,6 +8,11 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
+def this_second() -> str:
+    """Return the current time, to the second, as people read it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 def from_now(seconds: float) -> str:
     """Return the time ``seconds`` from now; negative seconds give a past time."""
     return later(now(), seconds)

@@ -18,7 +18,7 @@ KEPT_VARIABLES = frozenset(
 )
 PROTOCOLS = "file:git:http:https:ssh"
 # Replaces the system's and the user's configuration. `safe.directory` must be in a file: git does not pass the
-# variables to the process that serves a local repository, which may belong to another user. Fetches prune nothing: an
+# variables to the process that serves a local repository, which may belong to another user. Nothing is pruned: an
 # indexed commit is read again long after its branch has moved.
 CONFIGURATION = """\
 [safe]
@@ -28,9 +28,10 @@ CONFIGURATION = """\
 \tfsmonitor = false
 \taskPass =
 [fetch]
-	writeCommitGraph = true
+\twriteCommitGraph = true
 [gc]
 \tautoDetach = false
+\tpruneExpire = never
 [http]
 \tfollowRedirects = false
 \tlowSpeedLimit = 100

@@ -7,7 +7,6 @@ from typing import Any
 
 from codequarry.ingest.migration.copier import Copier
 from codequarry.ingest.migration.note import NOTE_KEY, MigrationHeartbeat
-from codequarry.ingest.request.progress import now
 from codequarry.ingest.transaction.chores import BATCHES, UNDO, note_purge
 from codequarry.ingest.transaction.retention import SWEPT
 from codequarry.shared.catalog.ledger import change_head, read_head
@@ -18,6 +17,7 @@ from codequarry.shared.jobs.job_list import JOB_PREFIX, job_in
 from codequarry.shared.jobs.lifecycle import given_back
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.store.records import Document
+from codequarry.shared.timestamps import this_second
 from codequarry.shared.versions.head import HEAD_KEY, Head
 from codequarry.shared.versions.moves import hold_timelines, release_timelines, successor, switch_edition
 
@@ -78,7 +78,7 @@ def _switch(old: DocumentStore, new: DocumentStore, copier: Copier, pulse: Migra
             note_purge(new, timeline)
         _begin_with(new, successor(head))
         pulse.check()
-        change_head(old, lambda newest: (switch_edition(newest, holder, head, now()), None), holder)
+        change_head(old, lambda newest: (switch_edition(newest, holder, head, this_second()), None), holder)
     except BaseException:
         # Best effort: writers continue by themselves once the heartbeat stops.
         with suppress(CodequarryError):

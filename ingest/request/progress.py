@@ -2,19 +2,14 @@
 
 import time
 from contextlib import suppress
-from datetime import UTC, datetime
 
 from codequarry.ingest.request.index_request import ObserveRun
 from codequarry.shared.catalog.repositories import Progress, save_progress
 from codequarry.shared.errors import StoreError
 from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.timestamps import this_second
 
 SAVE_SECONDS = 1.0
-
-
-def now() -> str:
-    """Return the time as ISO 8601 in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class Watch:
@@ -24,7 +19,7 @@ class Watch:
         self.repo, self.repo_id, self.ref, self.commit = repo, "", "", ""
         self._store, self._observe, self._saves = store, observe, saves
         self._phase = "fetching"
-        self._started_at = now()
+        self._started_at = this_second()
         self._files_done = self._files_total = self._chunks_done = 0
         self._saved_at = 0.0
 
@@ -58,7 +53,7 @@ class Watch:
             files_total=self._files_total,
             chunks_done=self._chunks_done,
             started_at=self._started_at,
-            updated_at=now(),
+            updated_at=this_second(),
             ref=self.ref,
             repo_id=self.repo_id,
         )

@@ -18,7 +18,7 @@ from codequarry.ingest.git.redirects import is_redirected, moved_origin
 from codequarry.ingest.git.remote import HEAD, Listing, raise_not_found
 from codequarry.ingest.git.trees import TreeEntry, file_at
 from codequarry.ingest.request.index_request import IndexRequest
-from codequarry.ingest.request.progress import Watch, now
+from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.request.wanted_version import Wanted, other_versions
 from codequarry.ingest.secrets.policy import ALLOW_FILE
 from codequarry.ingest.source.target import IndexTarget
@@ -30,6 +30,7 @@ from codequarry.shared.repositories.naming import claim
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.index import IndexingSettings
 from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.timestamps import this_second
 from codequarry.shared.versions.refs import Ref
 
 REGULAR_MODES = ("100644", "100755")
@@ -151,7 +152,7 @@ def enter_catalog(
         return known, note
     chosen = request.ref is not None and (request.default or known.branch != branch or not known.head_commit)
     follows_head = not chosen and (known.follows_head or branch == HEAD)
-    fetched = replace(known, head_commit=source.commit, fetched_at=now())
+    fetched = replace(known, head_commit=source.commit, fetched_at=this_second())
     return replace(fetched, branch=branch, follows_head=follows_head), note
 
 

@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from codequarry.shared.errors import StoreDamaged, UsageError
@@ -119,11 +118,6 @@ def _delete_leftover(folder: Path) -> None:
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest of a folder whose files are complete."""
     (folder / MANIFEST).write_text(json.dumps(asdict(manifest), indent=2), "utf-8")
-
-
-def now() -> str:
-    """Return the current time as stored in manifests, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def read_manifest(target: Path) -> Manifest:

@@ -24,7 +24,6 @@ from codequarry.shared.store.backups import (
     file_digests,
     ignore,
     new_backup,
-    now,
     read_manifest,
     write_manifest,
 )
@@ -36,6 +35,7 @@ from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.inventory import FILE_ORDER, ROW_ORDER, ROWS_PER_PAGE
 from codequarry.shared.store.opensearch.mapping_version import SCHEMA
 from codequarry.shared.store.opensearch.store import OpenSearchStore
+from codequarry.shared.timestamps import this_second
 
 # Halves the size and keeps up with OpenSearch's pages; the best compression takes four times as long.
 _COMPRESSION = 3
@@ -87,7 +87,7 @@ def write_backup(settings: OpenSearchSettings, target: Path, observe: ObserveBac
             store.indices.ensure()
             documents = _copy(store, beside, observe)
             files = file_digests(beside)
-            manifest = Manifest(OPENSEARCH, dimension, files, documents, SCHEMA, now())
+            manifest = Manifest(OPENSEARCH, dimension, files, documents, SCHEMA, this_second())
             write_manifest(beside, manifest)
     return manifest
 
