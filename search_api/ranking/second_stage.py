@@ -32,7 +32,7 @@ LOGGER = "codequarry.reranking"
 # Seconds until a model that could not be opened is tried again: it may be installed or repaired by then.
 RETRY_SECONDS = 30.0
 # Seconds without calls after a model scored nothing in time, so that searches don't each wait for it in vain.
-RETRY_SECONDS = 5.0
+PAUSE_SECONDS = 5.0
 # Maximum number of running calls that no search waits for: each is a thread, and a model that hangs never ends it.
 MAX_ABANDONED_CALLS = 32
 
@@ -61,7 +61,7 @@ class SecondStage:
         self._lock = Lock()
         self._opened: Reranker | _Failure | None = None
         self._abandoned: list[Event] = []
-        self._breaker = Breaker(RETRY_SECONDS, settings.timeout_seconds + RETRY_SECONDS, clock)
+        self._breaker = Breaker(PAUSE_SECONDS, settings.timeout_seconds + PAUSE_SECONDS, clock)
 
     @property
     def candidate_count(self) -> int:

@@ -29,3 +29,13 @@ def test_no_type_has_the_name_of_another_one():
             for name in filter(is_a_type, declared(ast.parse(path.read_text()))):
                 places[name].append(str(path.relative_to(ROOT)))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_no_module_gives_a_constant_two_values():
+    doubled = []
+    for room in ROOMS:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            assigned = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Assign)]
+            names = [ast.unparse(target) for node in assigned for target in node.targets]
+            doubled += [f"{path.relative_to(ROOT)}: {name}" for name in names if names.count(name) > 1]
+    assert doubled == []
