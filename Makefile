@@ -1,10 +1,10 @@
-# Every target does its own set-up in .venv; the machine needs Python 3.11+ and git, no more.
-# PYTHON=/path/to/python3.12 chooses another Python than the first one that fits.
+# Every target sets up .venv first; the machine needs only Python 3.11+ and git.
+# PYTHON=/path/to/python3.12 replaces the first suitable Python on the PATH.
 
 VENV := .venv
 BIN := $(VENV)/bin
 CANDIDATES := python3.13 python3.12 python3.11 python3 python
-# A name on the PATH may be a stub that only says which versions there are, so each one is run.
+# A name on the PATH may be a stub that only lists the installed versions, so each candidate is run.
 PYTHON ?= $(firstword $(foreach name,$(CANDIDATES),$(shell \
 	$(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $(name))))
 PACKAGES := cli ingest opensearch search_api shared
@@ -13,19 +13,19 @@ SOURCES = $(shell find $(PACKAGES) -type f -not -path '*/__pycache__/*') pyproje
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# Every package comes in the version that a lock names and is refused if its hash is another one. The code itself is
-# built by the setuptools of the lock: an isolated build would download one without a hash.
+# Every package is installed in its locked version; pip refuses a file with another hash. The locked setuptools builds
+# the code itself: an isolated build would download setuptools without a hash.
 INSTALL := $(BIN)/python -m pip install -qq --require-hashes --only-binary :all: -r
 INSTALL_CODE := $(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
 
-# A process for each processor, up to four: beyond that the one OpenSearch node is what they wait for. The tests of a
-# module share what it sets up, so they stay together, and the longest are begun first (tests/conftest.py).
+# One process per processor, up to four: more would only wait for the one OpenSearch node. The tests of a module share
+# its fixtures, so they run in one process. The longest tests start first (tests/conftest.py).
 IN_PARALLEL := --numprocesses logical --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo test lint bench model lock audit sbom clean
 
-help: ## Say what there is.
+help: ## List the targets.
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-6s %s\n", $$1, $$2}'
 
 venv: $(VENV)/.installed ## Install the `codequarry` command into .venv.
@@ -34,7 +34,7 @@ venv: $(VENV)/.installed ## Install the `codequarry` command into .venv.
 demo: $(VENV)/.installed ## Index two real repositories and search them (about two minutes; data in ./.demo).
 	@$(BIN)/python bench/demo.py
 
-test: $(VENV)/.test ## Run the whole test suite, with a real OpenSearch that comes by pip.
+test: $(VENV)/.test ## Run the whole test suite, with a real OpenSearch node (downloaded once).
 	$(BIN)/python -m pytest $(IN_PARALLEL)
 
 lint: $(VENV)/.test build/typed/.built ## Check style, types and the direction of imports.
@@ -43,34 +43,34 @@ lint: $(VENV)/.test build/typed/.built ## Check style, types and the direction o
 	MYPYPATH=build/typed $(BIN)/mypy $(PACKAGES:%=-p codequarry.%)
 	PYTHONPATH=build/typed $(BIN)/lint-imports
 
-bench: $(VENV)/.test ## Measure speed on this machine (minutes); docs/measurements.md has more and its results.
+bench: $(VENV)/.test ## Measure speed on this machine (takes minutes); docs/measurements.md has results and more benchmarks.
 	$(BIN)/python bench/demo.py --libraries-only
 	$(BIN)/python -m bench.acceptance.speed --repo .demo/libraries/.git
 	$(BIN)/python bench/embedded_store.py
 	$(BIN)/python bench/embedding_speed.py
 
-model: $(VENV)/.test ## Train the code-embedding model from scratch (needs npm, cargo, go and apt-get too; training/README.md).
+model: $(VENV)/.test ## Train the code-embedding model from scratch (also needs npm, cargo, go and apt-get; see training/README.md).
 	$(BIN)/python -m training.make --work .model $(MODEL_OPTIONS)
 
-lock: $(VENV)/.test ## Lock what pyproject.toml asks for anew; with LOCK_OPTIONS=--upgrade in the newest versions.
+lock: $(VENV)/.test ## Lock the requirements of pyproject.toml again; LOCK_OPTIONS=--upgrade takes the newest versions.
 	@PYTHON=$(BIN)/python .ci/lock $(LOCK_OPTIONS)
 
-audit: $(VENV)/.test ## Look for known vulnerabilities of everything locked; fails if it can't ask (api.osv.dev).
+audit: $(VENV)/.test ## Check all locked packages for known vulnerabilities; fails if api.osv.dev cannot be reached.
 	@PYTHON=$(BIN)/python .ci/audit $(AUDIT_OPTIONS)
 
-sbom: $(VENV)/.test ## Write the bill of materials of what the image installs to dist/codequarry.cdx.json (CycloneDX).
+sbom: $(VENV)/.test ## Write the image's bill of materials (CycloneDX) to dist/codequarry.cdx.json.
 	@mkdir -p dist
 	$(BIN)/cyclonedx-py requirements $(LOCKS)/service.txt --pyproject pyproject.toml --mc-type application \
 		--output-reproducible --of JSON -o dist/codequarry.cdx.json
 
-clean: ## Remove what the targets made: .venv, .demo, .model, build and caches.
+clean: ## Remove everything that the targets created: .venv, .demo, .model, build and caches.
 	rm -rf $(VENV) .demo .model build dist codequarry.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
-	@test -n "$(PYTHON)" || { echo "error: no Python 3.11 or newer found (tried $(CANDIDATES)); install one or say make PYTHON=/path/to/python" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "error: no Python 3.11 or newer found (tried $(CANDIDATES)); install one or run make PYTHON=/path/to/python" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: $(PYTHON) is older than Python 3.11" >&2; exit 1; }
 	@echo "creating $(VENV) with $$("$(PYTHON)" --version)"
-	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "error: no virtual environment can be made; on Debian: apt install python3-venv" >&2; exit 1; }
+	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "error: cannot create a virtual environment; on Debian: apt install python3-venv" >&2; exit 1; }
 
 $(VENV)/.installed: pyproject.toml $(LOCKS)/service.txt | $(BIN)/python
 	@echo "installing codequarry"
@@ -79,12 +79,12 @@ $(VENV)/.installed: pyproject.toml $(LOCKS)/service.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.test: pyproject.toml $(LOCKS)/development.txt | $(BIN)/python
-	@echo "installing codequarry with what tests, linters and training need"
+	@echo "installing codequarry with the packages for tests, linters and training"
 	@$(INSTALL) $(LOCKS)/development.txt
 	@$(INSTALL_CODE)
 	@touch $(VENV)/.installed $@
 
-# mypy and import-linter cannot follow an editable install, so they read the wheel that users get.
+# mypy and import-linter cannot follow an editable install, so they read the wheel that users install.
 build/typed/.built: $(SOURCES) $(VENV)/.test
 	@rm -rf build/typed build/wheel build/lib build/bdist.*
 	@$(BIN)/python -m build --quiet --no-isolation --wheel --outdir build/wheel . 2>&1 | grep -v -e UserWarning -e '^  *warnings.warn' || true
