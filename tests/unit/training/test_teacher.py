@@ -107,10 +107,10 @@ def test_the_teacher_brings_words_together_that_share_no_code():
     many = Dataset.join([encode(pairs, VOCABULARY), encode(comments, VOCABULARY)])
     keys = np.unique(many.text_key[many.kind == KINDS.index("doc")])
     by_first = {key: WORDS[9:13].index(text.split()[0]) // 2 for key, text in zip(many.text_key, texts, strict=False)}
-    teacher_of_pairs = Teacher(keys, np.array([[127, 0] if by_first[key] else [0, 127] for key in keys], np.int8))
+    guide = Teacher(keys, np.array([[127, 0] if by_first[key] else [0, 127] for key in keys], np.int8))
     recipe = Recipe(dimension=16, batch=16, block=4, text_dropout=0.0, short_share=0.0, question_share=0.0)
 
-    def cosine_of_one_and_two(weight, teacher_of_pairs):
+    def cosine_of_one_and_two(weight, guide):
         given = replace(recipe, teacher_weight=weight)
         weights = begin(many, len(VOCABULARY.tokens), given, 1)
         train(
@@ -120,12 +120,12 @@ def test_the_teacher_brings_words_together_that_share_no_code():
             Course(60, 0.02),
             1,
             print,
-            teacher_of_pairs,
+            guide,
         )
         one, two, three = weights.rows[9:12] / np.linalg.norm(weights.rows[9:12], axis=1, keepdims=True)
         return one @ two - one @ three
 
-    assert cosine_of_one_and_two(1.0, teacher_of_pairs) > cosine_of_one_and_two(0.0, teacher_of_pairs) + 0.3
+    assert cosine_of_one_and_two(1.0, guide) > cosine_of_one_and_two(0.0, guide) + 0.3
 
 
 def test_a_batch_of_only_comments_is_learned_without_the_teacher():

@@ -8,9 +8,7 @@ def test_whole_words_come_first_then_the_most_useful_pieces():
     often = Counter({"parse": 90, "token": 80, "only": 70, **{f"xyzzy{letter}": 5 for letter in "abcdefghij"}})
     spread = Counter({"parse": 9, "token": 8, "only": 1})
     tokens = choose_tokens(often, spread, entries=400)
-    assert tokens[:2] == ["parse", "token"] and "only" not in tokens, (
-        "a word of a single package must not become a token"
-    )
+    assert tokens[:2] == ["parse", "token"] and "only" not in tokens, "a word of one package must not become a token"
     assert {"##a", "##z", "##0"} <= set(tokens), "every letter and digit needs a token"
     assert "##xyzzy" in tokens
     assert len(set(tokens)) == len(tokens) <= 400

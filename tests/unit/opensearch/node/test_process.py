@@ -57,9 +57,7 @@ def test_a_full_jdk_is_preferred_to_the_bundled_runtime(tmp_path: Path, monkeypa
     assert find_java().program == program
 
 
-def test_an_old_java_is_ignored_in_favour_of_the_bundled_runtime(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_bundled_runtime_is_preferred_to_an_old_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = fake_java(tmp_path / "17", 17, "jdk.incubator.vector@17")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "17"))
     monkeypatch.setenv("PATH", str(program.parent))
