@@ -153,9 +153,7 @@ def test_a_smaller_context_window_is_accepted(make_tiny_model: MakeModel) -> Non
         ('{"max_token": 5}', "is wrong at 'max_token'"),
     ],
 )
-def test_a_wrong_configuration_is_reported_with_its_place(
-    make_tiny_model: MakeModel, config: str, message: str
-) -> None:
+def test_a_wrong_configuration_is_reported_with_its_key(make_tiny_model: MakeModel, config: str, message: str) -> None:
     folder = make_tiny_model().folder
     (folder / "codequarry-model.json").write_text(config)
     with pytest.raises(EmbeddingError, match=message):
