@@ -85,7 +85,7 @@ def test_services_join_only_the_networks_they_need():
     assert closed == set(networks) - {"outside"}
 
 
-def test_secrets_come_from_files_outside_the_repository():
+def test_secrets_come_from_files_that_git_ignores():
     for name, service in SERVICES.items():
         for variable in service.get("environment", {}):
             assert not re.search(r"(PASSWORD|KEY|TOKEN|URL)$", variable), f"{name}: {variable}"

@@ -49,10 +49,8 @@ class TestFolder:
             "try: EmbeddedStore(pathlib.Path(sys.argv[1]), 8)\n"
             "except StoreUnavailable as error: print(error)\n"
         )
-        completed = subprocess.run(
-            [sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=True
-        )
-        assert f"the folder {folder} can't be read and written" in completed.stdout
+        done = subprocess.run([sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=True)
+        assert f"the folder {folder} can't be read and written" in done.stdout
 
     def test_a_damaged_database_is_an_error_with_a_remedy(self, folder):
         folder.mkdir()

@@ -1,8 +1,8 @@
 """A separate process that uses an embedded store; the tests start several and kill some.
 
-``python worker.py publish FOLDER TIMELINE COUNT`` publishes COUNT generations of the same files and prints each number.
+``python worker.py publish FOLDER TIMELINE COUNT`` publishes COUNT generations of files and prints each number.
 ``python worker.py purge FOLDER TIMELINE COUNT`` writes and purges a timeline COUNT times, which moves the vectors.
-``python worker.py fill FOLDER BYTES`` writes until the disk is full (or a file has BYTES, if not 0) and prints a report.
+``python worker.py fill FOLDER BYTES`` writes until the disk is full or, if not 0, a file has BYTES, and reports.
 """
 
 import json
