@@ -49,7 +49,7 @@ def running(reply: Reply, tls: ssl.SSLContext | None, with_headers: bool) -> Ite
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Yield a function: start an HTTP server that answers by a function (method, path, body[, headers]); return its URL."""
+    """Yield a function that serves what `reply(method, path, body[, headers])` returns, and returns the URL."""
     with ExitStack() as stack:
         yield lambda reply, tls=None, with_headers=False: stack.enter_context(running(reply, tls, with_headers))
 
