@@ -12,15 +12,19 @@ LOCKS := deploy/locks
 SOURCES = $(shell find $(PACKAGES) -type f -not -path '*/__pycache__/*') pyproject.toml
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The suite starts our commands more than a thousand times; without compiled modules each start takes a quarter longer.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Every package is installed in its locked version; pip refuses a file with another hash. The locked setuptools builds
 # the code itself: an isolated build would download setuptools without a hash.
 INSTALL := $(BIN)/python -m pip install -qq --require-hashes --only-binary :all: -r
 INSTALL_CODE := $(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
 
-# One process per processor, up to four: more would only wait for the one OpenSearch node. The tests of a module share
-# its fixtures, so they run in one process. The longest tests start first (tests/conftest.py).
-IN_PARALLEL := --numprocesses logical --maxprocesses 4 --dist loadscope --no-loadscope-reorder
+# One process more than there are processors, because tests also wait, up to four: more would only wait for the one
+# OpenSearch node. The tests of a module share its fixtures, so they run in one process. The longest tests start first
+# (tests/conftest.py).
+PROCESSES = $(shell $(BIN)/python -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
+IN_PARALLEL = --numprocesses $(PROCESSES) --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo test lint bench model lock audit sbom clean
@@ -35,6 +39,7 @@ demo: $(VENV)/.installed ## Index two real repositories and search them (about t
 	@$(BIN)/python bench/demo.py
 
 test: $(VENV)/.test ## Run the whole test suite, with a real OpenSearch node (downloaded once).
+	@$(BIN)/python -m compileall -q $(PACKAGES)
 	$(BIN)/python -m pytest $(IN_PARALLEL)
 
 lint: $(VENV)/.test build/typed/.built ## Check style, types and the direction of imports.

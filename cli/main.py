@@ -1,4 +1,4 @@
-"""The `codequarry` command: what there is, and how it ends. The commands import what they need when they run."""
+"""The `codequarry` command: its subcommands and exit codes. Each command imports what it needs when it runs."""
 
 import os
 import sys
@@ -36,7 +36,7 @@ from codequarry.cli.terminal import failures
 from codequarry.shared.data_folder import UMASK
 from codequarry.shared.processors import use_one_blas_thread
 
-EPILOG = "Settings: codequarry config. Errors are one line on stderr; exit 1 means failed, 2 wrong use."
+EPILOG = "codequarry config shows the settings. Errors are one line on stderr. Exit code 1: failed; 2: usage error."
 
 app = typer.Typer(
     name="codequarry",
@@ -132,7 +132,7 @@ def _root(
     context: typer.Context,
     assignments: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a setting for this run, as in api.port=9000."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a setting for this run, for example api.port=9000."),
     ] = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
@@ -145,7 +145,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code."""
     use_one_blas_thread()
     for stream in (sys.stdout, sys.stderr):
-        # A file name need not be valid UTF-8; it is shown escaped instead of ending the program.
+        # A file name need not be valid UTF-8: escape it instead of failing.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # TextIO in the stubs
     try:
         code = app(list(arguments), prog_name="codequarry", standalone_mode=False)
@@ -156,7 +156,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def main() -> None:
-    """Run as the console script: what it makes, and the processes that it starts, is its user's alone."""
+    """Run as the console script; files that it and its child processes create are private to the user."""
     os.umask(UMASK)
     sys.exit(run(sys.argv[1:]))
 

@@ -1,1 +1,1 @@
-"""The OpenSearch side: the index bodies as JSON, and a node that runs them without Docker."""
+"""OpenSearch: the index bodies as JSON, and a node that runs without Docker."""

@@ -1,10 +1,10 @@
-"""Addresses of this machine."""
+"""Loopback addresses."""
 
 import ipaddress
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address or a name means this machine alone."""
+    """Return whether an address or host name can be reached from this machine only."""
     if host == "localhost":
         return True
     try:

@@ -1,4 +1,4 @@
-"""Arrays that flow between rooms."""
+"""Array types that several rooms use."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,4 +6,4 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float32]
 """One embedding, of length one."""
 Matrix = NDArray[np.float32]
-"""Embeddings, one in each row."""
+"""One embedding per row."""

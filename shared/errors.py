@@ -1,38 +1,38 @@
-"""Every error a person or a caller can meet, and nothing else.
+"""The exceptions of Codequarry.
 
 ::
 
-    CodequarryError              the command line prints it in one line and exits with 1
-    ├── UsageError               the request itself is wrong: exit 2, HTTP 400
-    │   ├── UnknownName          an unknown field, filter, setting or value; names it
-    │   ├── AmbiguousCommit      a short commit that fits several; carries the candidates
-    │   └── WrongState           what is asked for does not go together with how far things are: HTTP 409
-    ├── NotIndexed               a repository or version that the index does not have: HTTP 404
-    ├── NotReached               a commit did not come into the index in the time given: HTTP 504
-    ├── Unauthorized             no key, or one that is not valid: HTTP 401
+    CodequarryError              the command line prints the message and exits with 1
+    ├── UsageError               the request is invalid: exit 2, HTTP 400
+    │   ├── UnknownName          an unknown field, filter, setting or value
+    │   ├── AmbiguousCommit      a short commit matches several commits; carries the candidates
+    │   └── WrongState           the current state does not allow the request: HTTP 409
+    ├── NotIndexed               the repository or version is not in the index: HTTP 404
+    ├── NotReached               a commit was not indexed within the time allowed: HTTP 504
+    ├── Unauthorized             no key, or an invalid key: HTTP 401
     ├── Forbidden                the key lacks a scope: HTTP 403
-    ├── TooManyRequests          a rate or concurrency limit: HTTP 429
-    ├── QueueUnavailable         the queue of jobs does not answer; what was asked for waits
-    ├── IndexingOff              a request asks for indexing where nothing can do it: HTTP 501
-    ├── LimitExceeded            --max-chunks, --max-tokens, a size limit; nothing was published
-    ├── GitError                 clone, fetch or read of a repository failed
-    │   └── NotAtOrigin          there is no such repository or version: trying again does not help
+    ├── TooManyRequests          a rate or concurrency limit was reached: HTTP 429
+    ├── QueueUnavailable         the job queue does not answer; jobs wait in the catalog
+    ├── IndexingOff              the service was asked to index but is not set up for it: HTTP 501
+    ├── LimitExceeded            --max-chunks, --max-tokens or a size limit; nothing was published
+    ├── GitError                 cloning, fetching or reading a repository failed
+    │   └── NotAtOrigin          the repository or version does not exist there; a retry does not help
     ├── Stopped                  the run was cancelled; nothing was published
-    ├── Interrupted              the process of the run is to end; the next one goes on where it was
-    ├── FolderNotPrivate         others can read the data folder, or it is somebody else's
-    ├── StoreError
+    ├── Interrupted              the process of the run must exit; another process resumes the run
+    ├── FolderNotPrivate         other users can read the data folder, or another user owns it
+    ├── StoreError               the store failed
     │   ├── StoreUnavailable     the engine does not answer: HTTP 503
-    │   │   ├── StoreDamaged     what is stored has changed by itself; names what, and what mends it
-    │   │   └── OldFormat        another release wrote the index; codequarry migrate --schema brings it up to date
-    │   ├── StoreFull            no room left on the disk; nothing was published
-    │   ├── WriteRejected        documents given up after retries, with their ids
-    │   ├── Conflict             a compare-and-set lost; read again
+    │   │   ├── StoreDamaged     stored data is corrupt; the message names what and how to repair it
+    │   │   └── OldFormat        another release wrote the index; run codequarry migrate --schema
+    │   ├── StoreFull            the disk is full; nothing was published
+    │   ├── WriteRejected        documents dropped after all retries, with their ids
+    │   ├── Conflict             a compare-and-set failed; read again
     │   ├── LeaseHeld            another process is indexing this timeline
-    │   ├── IndexMoved           the index has gone on in another edition; open it again
+    │   ├── IndexMoved           the index moved to another edition; open it again
     │   └── ModelMismatch        the index was made with another model, dimension or chunker
     └── EmbeddingError           the embedding model failed
-        ├── EmbedderUnavailable  it does not answer; searches go on lexically
-        └── TextsRefused         it takes some texts and not others; with both, by index
+        ├── EmbedderUnavailable  the model does not answer; searches use words only
+        └── TextsRejected         the model refused some texts; carries reasons and vectors by index
 """
 
 import re
@@ -45,18 +45,17 @@ if TYPE_CHECKING:
 
 
 class CodequarryError(Exception):
-    """Base of all errors; its message says what to do next."""
+    """The base class; the message says what to do next."""
 
 
 class UsageError(CodequarryError):
-    """The request itself is wrong."""
+    """The request is invalid."""
 
 
 class UnknownName(UsageError):
     """A field, filter, setting or value that does not exist.
 
-    ``where`` says where it was met, ``near`` what may have been meant; ``known`` lists all there is, where that is
-    short enough to read.
+    ``where`` is the place of the name, ``near`` lists similar names, ``known`` all names if there are few.
     """
 
     def __init__(
@@ -70,7 +69,7 @@ class UnknownName(UsageError):
 
 
 class AmbiguousCommit(UsageError):
-    """A short commit that more than one commit begins with."""
+    """A short commit that matches several commits."""
 
     def __init__(self, short: str, candidates: Sequence[str]) -> None:
         super().__init__(f"commit '{short}' is ambiguous: {', '.join(candidates)}")
@@ -78,19 +77,19 @@ class AmbiguousCommit(UsageError):
 
 
 class WrongState(UsageError):
-    """What is asked for does not go together with how far things are: a job that ended can't be cancelled."""
+    """The current state does not allow the request: a finished job cannot be cancelled."""
 
 
 class NotIndexed(CodequarryError):
-    """A repository or version that the index does not have."""
+    """The index does not have the repository or version."""
 
 
 class NotReached(CodequarryError):
-    """A commit that did not come into the index in the time given."""
+    """A commit was not indexed within the time allowed."""
 
 
 class Unauthorized(CodequarryError):
-    """No key was given, or one that is not valid."""
+    """No key was given, or the key is invalid."""
 
 
 class Forbidden(CodequarryError):
@@ -98,7 +97,7 @@ class Forbidden(CodequarryError):
 
 
 class TooManyRequests(CodequarryError):
-    """A rate or concurrency limit was reached; it is worth asking again after ``retry_after`` seconds."""
+    """A rate or concurrency limit was reached; retry after ``retry_after`` seconds."""
 
     def __init__(self, message: str, retry_after: float = 1.0) -> None:
         super().__init__(message)
@@ -106,15 +105,15 @@ class TooManyRequests(CodequarryError):
 
 
 class QueueUnavailable(CodequarryError):
-    """The queue of jobs does not answer; jobs wait in the catalog until it does."""
+    """The job queue does not answer; jobs wait in the catalog until it does."""
 
 
 class IndexingOff(CodequarryError):
-    """A request asks for indexing where nothing can do it."""
+    """The service was asked to index but is not set up for it."""
 
 
 class LimitExceeded(CodequarryError):
-    """A limit that the caller set was reached; nothing was published."""
+    """A limit was exceeded; nothing was published."""
 
 
 class GitError(CodequarryError):
@@ -122,19 +121,19 @@ class GitError(CodequarryError):
 
 
 class NotAtOrigin(GitError):
-    """There is no such repository, or no such version of it."""
+    """The repository or version does not exist at its origin."""
 
 
 class Stopped(CodequarryError):
-    """The run was told to stop; nothing was published."""
+    """The run was cancelled; nothing was published."""
 
 
 class Interrupted(CodequarryError):
-    """The process of the run is to end; another one goes on where it was."""
+    """The process of the run must exit; another process resumes the run."""
 
 
 class FolderNotPrivate(CodequarryError):
-    """Others can read the data folder, or it belongs to somebody else; the message has the command that mends it."""
+    """Other users can read the data folder, or another user owns it; the message has the command to fix it."""
 
 
 class StoreError(CodequarryError):
@@ -146,19 +145,19 @@ class StoreUnavailable(StoreError):
 
 
 class StoreDamaged(StoreUnavailable):
-    """What is stored is not what was written: a checksum is wrong, or a file is missing or too short."""
+    """Stored data is corrupt: a checksum does not match, or a file is missing or truncated."""
 
 
 class OldFormat(StoreUnavailable):
-    """An older release wrote the index, and bringing it up to date takes too long to happen by the way."""
+    """An older release wrote the index, and the upgrade takes too long to run when the index is opened."""
 
 
 class StoreFull(StoreError):
-    """No room is left on the disk."""
+    """The disk is full."""
 
 
 class WriteRejected(StoreError):
-    """Documents that were given up after all retries; ``reasons`` maps row id to reason."""
+    """Documents were dropped after all retries; ``reasons`` maps row id to reason."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
         self.reasons = dict(reasons)
@@ -176,7 +175,7 @@ class LeaseHeld(StoreError):
 
 
 class IndexMoved(StoreError):
-    """The index was moved to another model while this process had the old edition open."""
+    """The index moved to another edition while this process had the old edition open."""
 
 
 class ModelMismatch(StoreError):
@@ -191,8 +190,8 @@ class EmbedderUnavailable(EmbeddingError):
     """The embedding model does not answer."""
 
 
-class TextsRefused(EmbeddingError):
-    """Texts that the model does not take; ``reasons`` and the ``vectors`` of the others by index in the call."""
+class TextsRejected(EmbeddingError):
+    """The model refused some texts; ``reasons``, and ``vectors`` of the other texts, are keyed by index in the call."""
 
     def __init__(self, reasons: Mapping[int, str], vectors: "Mapping[int, NDArray[np.float32]] | None" = None) -> None:
         self.reasons, self.vectors = dict(sorted(reasons.items())), dict(vectors or {})
@@ -201,15 +200,15 @@ class TextsRefused(EmbeddingError):
         super().__init__(f"the embedding model refused {len(self.reasons)} texts ({shown}{more})")
 
 
-# A list of URLs with the word before it, and the addresses that a server names by itself.
+# A list of URLs with the preposition before it, and IP addresses in messages of a server.
 _URLS = re.compile(r"(?: at| from)?\s*\b[a-z][a-z0-9+.-]*://[^\s,;'\"()]+(?:, [a-z][a-z0-9+.-]*://[^\s,;'\"()]+)*")
 _ADDRESSES = re.compile(r"\[?\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\]?|\[[0-9a-f:]*::?[0-9a-f:]+\](?::\d+)?", re.IGNORECASE)
 
 
 def public(error: Exception) -> str:
-    """Return the message of an error for a caller of the API; the operator's log has it with its addresses.
+    """Return an error's message for API clients: addresses of stores and models are removed, those of origins kept.
 
-    Those of origins stay: callers name them.
+    The operator's log has the full message.
     """
     message = str(error)
     if not isinstance(error, StoreError | EmbeddingError):

@@ -1,9 +1,9 @@
-"""What both stores must agree on before any engine is asked: filter fields, path globs, lookup keys. Pure functions.
+"""Filter fields, path globs and lookup keys that both stores share. Pure functions.
 
-Path globs follow .gitignore: ``*``, ``?`` and ``[abc]`` stay inside one path segment, ``**`` as a whole segment stands
-for any number of them, a backslash quotes. A glob without a slash (but at its end) fits a file or a directory at any
-depth; one with a slash begins at the root. What fits a directory holds for everything below it; a slash at the end
-asks for a directory.
+Path globs follow .gitignore: ``*``, ``?`` and ``[abc]`` match inside one path segment, ``**`` as a whole segment
+matches any number of segments, and a backslash escapes. A glob without a slash (except at its end) matches a file or
+directory at any depth; a glob with a slash starts at the root. A glob that matches a directory matches everything
+below it; a glob that ends with a slash matches directories only.
 """
 
 import re
@@ -42,44 +42,44 @@ FILTERABLE_FIELDS: Mapping[str, FieldKind] = {
     "symbol_type": "keyword",
     "tags": "keywords",
 }
-"""Every field that ``Filters`` may name. Values are compared exactly, case included."""
+"""Every field that ``Filters`` may name. Values are compared exactly and with case."""
 
 BOOLEANS = ("true", "false")
 
-# `language: config` is a family; these are its members beside the value itself.
+# The languages that `language: config` matches besides `config` itself.
 CONFIG_LANGUAGES = ("yaml", "json", "toml", "ini", "java properties", "properties")
 
-# What a hit in each lexical field counts when an engine picks its candidates; the scores above the port are others.
-# Only the ratio matters: a name says more of a chunk than a word of its body.
+# Weights of the lexical fields when an engine selects candidates; the final scores use other weights.
+# Only the ratios matter: a name says more about a chunk than a word of its body.
 RECALL_WEIGHTS: Mapping[str, int] = {"symbol": 4, "signature": 2, "path": 2, "doc": 2, "body": 1}
 
-# All tails of a path have the square of its length: 2,000 folders of one letter would take 4 MB. Real paths have 20.
+# The tails of a path take quadratic space: 2,000 one-letter folders would take 4 MB. Real paths have 20 segments.
 MAX_TAILS = 100
 
-# OpenSearch refuses longer regular expressions (its index.max_regex_length).
+# OpenSearch refuses longer regular expressions (index.max_regex_length).
 MAX_REGEX_CHARACTERS = 1000
 
 
 def check_filters(filters: Filters) -> None:
-    """Raise UnknownName for a field that does not exist, UsageError for a value or glob that cannot be."""
+    """Raise UnknownName for a field that does not exist, UsageError for an invalid value or glob."""
     for name, values in (*filters.terms, *filters.excluded):
         kind = FILTERABLE_FIELDS.get(name)
         if kind is None:
             raise UnknownName("filter", name, tuple(FILTERABLE_FIELDS))
         if kind == "boolean" and (wrong := [value for value in values if value not in BOOLEANS]):
-            raise UsageError(f"filter '{name}' is true or false, not '{wrong[0]}'")
+            raise UsageError(f"filter '{name}' must be true or false, not '{wrong[0]}'")
     for glob in (*filters.paths.include, *filters.paths.exclude):
         glob_to_regex(glob)
 
 
 def accepted_values(name: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Return the stored values that a filter on ``name`` accepts: ``language: config`` stands for its family."""
+    """Return the stored values that a filter on ``name`` accepts; ``language: config`` expands to its family."""
     family = CONFIG_LANGUAGES if name == "language" and "config" in values else ()
     return tuple(dict.fromkeys((*values, *family)))
 
 
 def symbol_keys(chunk: Chunk) -> dict[str, int]:
-    """Return the lower-case names that the symbol channel finds a chunk by, and how well each fits (3 is best)."""
+    """Return the lower-case names by which the symbol channel finds a chunk, each with its rank (3 is best)."""
     keys = {name.lower(): 1 for name in chunk.defines}
     if chunk.qualified_name:
         keys[(re.split(r"[.#/\\]|::", chunk.qualified_name)[-1] or chunk.qualified_name).lower()] = 2
@@ -89,7 +89,7 @@ def symbol_keys(chunk: Chunk) -> dict[str, int]:
 
 
 def path_tails(path: str) -> tuple[str, ...]:
-    """Return what the path channel finds a path by: its lower-case tails of whole segments, the file name first."""
+    """Return the lower-case tails by which the path channel finds a path: whole segments, shortest tail first."""
     segments = path.lower().split("/")
     last = max(0, len(segments) - MAX_TAILS)
     return tuple("/".join(segments[start:]) for start in range(len(segments) - 1, last - 1, -1))
@@ -97,14 +97,14 @@ def path_tails(path: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Dialect:
-    """How an engine writes a group that is not entered again once it matched, and a star that takes the least."""
+    """How a regex engine writes an atomic group and a lazy star."""
 
     group: str
     least: str
 
 
-# Automata need neither; a backtracking engine needs both, or `*a*a*a*a*b` takes for ever. To take the first place
-# where a piece fits is always right: the star behind it can take whatever the star before it could have taken.
+# Automata need neither. A backtracking engine needs both, or `*a*a*a*a*b` takes exponential time. Taking the first
+# match of a piece is always right: the star after it can match whatever the star before it could have matched.
 _COMMON = _Dialect("(", "*")
 _BACKTRACKING = _Dialect("(?>", "*?")
 _FOLDERS = "([^/]+/)*"
@@ -113,21 +113,21 @@ _FOLDERS = "([^/]+/)*"
 def glob_to_regex(glob: str) -> str:
     """Translate a path glob to a regular expression that must match the whole path.
 
-    It is built only from literals (escaped where they are ASCII but no letter, digit or underscore), ``[…]``,
-    ``[^…]``, ``(…)``, ``*``, ``+`` and ``?``: these mean the same to Python's ``re.fullmatch`` and to Lucene's
-    regexp, line breaks included. UsageError for a glob that is empty, too long, or fits no path.
+    It uses only literals (escaped if they are ASCII but not a letter, digit or underscore), ``[…]``, ``[^…]``,
+    ``(…)``, ``*``, ``+`` and ``?``, which mean the same in Python's ``re.fullmatch`` and Lucene's regexp, for line
+    breaks too. Raise UsageError if the glob is empty, too long or not supported.
     """
     return _translate(glob, _COMMON)
 
 
 @lru_cache(maxsize=256)
 def compile_glob(glob: str) -> re.Pattern[str]:
-    """Compile a glob for ``fullmatch``: the same language as ``glob_to_regex``, in time that no glob makes explode."""
+    """Compile a glob for ``fullmatch``; it matches the same paths as ``glob_to_regex`` but never backtracks far."""
     return re.compile(_translate(glob, _BACKTRACKING))
 
 
 def path_matches(globs: PathGlobs, path: str) -> bool:
-    """Tell whether a path fits any of ``include`` (or that is empty) and none of ``exclude``."""
+    """Return whether a path matches any of ``include`` (or ``include`` is empty) and none of ``exclude``."""
     included = not globs.include or any(compile_glob(glob).fullmatch(path) for glob in globs.include)
     return included and not any(compile_glob(glob).fullmatch(path) for glob in globs.exclude)
 
@@ -135,18 +135,18 @@ def path_matches(globs: PathGlobs, path: str) -> bool:
 def _translate(glob: str, dialect: _Dialect) -> str:
     body = glob.removeprefix("./")
     if not body:
-        raise UsageError("a path glob is empty; leave it out to mean every path")
+        raise UsageError("a path glob is empty; omit it to match every path")
     segments = [segment for segment in body.split("/") if segment]
     if "/" not in body.rstrip("/"):
         segments.insert(0, "**")
     regex = _join(_split_at_double_stars(segments, dialect), body.endswith("/"), dialect)
     if len(regex) > MAX_REGEX_CHARACTERS:
-        raise UsageError(f"path glob '{glob[:40]}…' is too long; say it with several shorter ones")
+        raise UsageError(f"path glob '{glob[:40]}…' is too long; use several shorter globs")
     return regex
 
 
 def _split_at_double_stars(segments: Sequence[str], dialect: _Dialect) -> list[str]:
-    """Return the expressions of what stands before, between and behind the ``**`` segments."""
+    """Return the expressions before, between and after the ``**`` segments."""
     pieces: list[list[str]] = [[]]
     for segment in segments:
         if segment != "**":
@@ -157,7 +157,7 @@ def _split_at_double_stars(segments: Sequence[str], dialect: _Dialect) -> list[s
 
 
 def _join(pieces: Sequence[str], only_folders: bool, dialect: _Dialect) -> str:
-    """Put any number of folders between the pieces, and what lies below the last one behind it."""
+    """Join the pieces with any number of folders between them, and match everything below the last piece."""
     first, *others = pieces
     *middle, last = others or [first]
     start = f"{first}/" if others and first else ""
@@ -169,7 +169,7 @@ def _join(pieces: Sequence[str], only_folders: bool, dialect: _Dialect) -> str:
 
 
 def _segment(segment: str, dialect: _Dialect) -> str:
-    """Translate one path segment; a run of stars in it is one star."""
+    """Translate one path segment; a run of stars counts as one star."""
     first, *others = _split_at_stars(segment)
     if not others:
         return first
@@ -202,19 +202,19 @@ def _literal(char: str) -> str:
 
 
 def _character_class(inside: str) -> str:
-    """Translate the inside of ``[…]``; it never fits a slash."""
+    """Translate the inside of ``[…]``; it never matches a slash."""
     negated = inside[0] in "!^"
     chars = inside[1:] if negated else inside
     if "[:" in chars or "\\" in chars:
-        raise UsageError(f"path glob: [{inside}] is not supported; name characters or ranges like [a-z0-9_]")
+        raise UsageError(f"path glob: [{inside}] is not supported; use characters or ranges, as in [a-z0-9_]")
     ranges = re.findall(r"(.)-(.)|(.)", chars, re.DOTALL)
-    members = "".join(_range(low, high) if low else _literal(one) for low, high, one in ranges)
+    members = "".join(_range(low, high) if low else _literal(single) for low, high, single in ranges)
     return f"[^/{members}]" if negated else f"[{members}]"
 
 
 def _range(low: str, high: str) -> str:
     if low > high:
-        raise UsageError(f"path glob: the range {low}-{high} runs backwards")
+        raise UsageError(f"path glob: the range {low}-{high} is reversed")
     if low < "/" < high:
         return f"{_literal(low)}-\\.0-{_literal(high)}"
     return f"{_literal(low)}-{_literal(high)}"

@@ -1,11 +1,11 @@
-"""One pattern as in .gitignore, and the regular expression of RE2 that it stands for."""
+"""Translates one .gitignore pattern to RE2 regular expressions."""
 
 import re
 from dataclasses import dataclass
 
 import re2
 
-# What `[[:name:]]` stands for; RE2 has these names too.
+# Names in `[[:name:]]`; RE2 knows the same names.
 _CLASSES = frozenset(
     {"alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit"}
 )
@@ -14,12 +14,12 @@ _ANY_FOLDERS = "(?:.*/)?"
 
 
 class NotAPattern(Exception):
-    """A line that git passes over because it fits no path, such as ``[a``."""
+    """A line that git ignores because it matches no path, such as ``[a``."""
 
 
 @dataclass(frozen=True, slots=True)
 class GlobPattern:
-    """One line of an ignore file: ``file`` fits paths themselves, ``below`` all that lies below the folders it fits."""
+    """A line of an ignore file: ``file`` matches paths themselves, ``below`` everything below matching folders."""
 
     line: str
     excludes: bool
@@ -28,7 +28,7 @@ class GlobPattern:
 
 
 def parse_pattern(line: str) -> GlobPattern | None:
-    """Read one line; None for a comment or a blank one, NotAPattern for one that can fit no path."""
+    """Parse a line; return None for a comment or blank line, raise NotAPattern if it can match no path."""
     text = _without_trailing_spaces(line)
     if not text or text.startswith("#"):
         return None
@@ -37,20 +37,20 @@ def parse_pattern(line: str) -> GlobPattern | None:
     body = body.removesuffix("/")
     if not body:
         return None
-    # Without a slash, a pattern fits names at any depth.
+    # Without a slash, a pattern matches names at any depth.
     regex = _translate(body.removeprefix("/")) if "/" in body else _ANY_FOLDERS + _translate(body)
     return GlobPattern(text, not text.startswith("!"), None if only_folders else regex, f"{regex}/.*")
 
 
 def _without_trailing_spaces(line: str) -> str:
-    """Return a line without the spaces at its end; a backslash keeps one, unless another one stands for itself."""
+    """Return a line without trailing spaces, except a space escaped by a backslash."""
     text = line.rstrip(" ")
     backslashes = len(text) - len(text.rstrip("\\"))
     return text + " " if backslashes % 2 and text != line else text
 
 
 def _translate(body: str) -> str:
-    """Translate a pattern without its `!` and its slashes at both ends, as git's wildmatch reads it."""
+    """Translate a pattern, given without `!` and outer slashes, as git's wildmatch reads it."""
     regex, position = "", 0
     while position < len(body):
         char = body[position]
@@ -71,7 +71,7 @@ def _translate(body: str) -> str:
 
 
 def _stars(body: str, position: int) -> tuple[str, int]:
-    """Translate a run of stars; two or more as a whole segment stand for any number of folders."""
+    """Translate a run of stars; two or more as a whole segment match any number of folders."""
     end = position
     while end < len(body) and body[end] == "*":
         end += 1
@@ -82,7 +82,7 @@ def _stars(body: str, position: int) -> tuple[str, int]:
 
 
 def _character_class(body: str, position: int) -> tuple[str, int]:
-    """Translate ``[…]`` from behind its bracket; it never fits a slash."""
+    """Translate ``[…]``, starting after the bracket; it never matches a slash."""
     negated = body[position : position + 1] in ("!", "^")
     start = position = position + negated
     members: list[str] = []
@@ -95,7 +95,7 @@ def _character_class(body: str, position: int) -> tuple[str, int]:
     position += 1
     if negated:
         return f"[^/{inside}]", position
-    # RE2 has no class that fits nothing, nor subtracts one from another: a slash is kept out of each member instead.
+    # RE2 has no empty class and cannot subtract classes, so each member excludes the slash.
     return (f"[{inside}]" if inside else r"[^\x00-\x{10FFFF}]"), position
 
 
@@ -131,7 +131,7 @@ def _character(body: str, position: int) -> tuple[str, int]:
 
 
 def _span(low: str, high: str) -> str:
-    """Return a range without the slash; to git, one that runs backwards has its first character."""
+    """Return a range without the slash; git reads a reversed range as its first character."""
     high = max(low, high)
     spans = [(low, high)] if not low <= "/" <= high else [(low, "."), ("0", high)]
     return "".join(f"{re2.escape(first)}-{re2.escape(last)}" for first, last in spans if first <= last)

@@ -1,7 +1,6 @@
-"""Patterns as in .gitignore, matched in time linear in the path: a stranger's repository may bring its own.
+"""Matches paths with .gitignore patterns in linear time, since the patterns may come from an untrusted repository.
 
-Each pattern becomes a regular expression of RE2, which has no backtracking. Many patterns are matched at once, so a
-path costs about the same under one pattern as under a hundred.
+Patterns become RE2 expressions that are matched together: a hundred patterns cost about as much as one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,11 +13,11 @@ from codequarry.shared.errors import LimitExceeded, UsageError
 from codequarry.shared.glob_patterns import GlobPattern, NotAPattern, parse_pattern
 from codequarry.shared.stop_request import check_stop
 
-# Longer than any path that a file system takes.
+# Longer than any path that a file system accepts.
 MAX_PATTERN_CHARACTERS = 4_096
-# Real ignore files have a few dozen. With so many a path costs 0.1 ms.
+# Real ignore files have a few dozen patterns. With 10,000, matching a path takes 0.1 ms.
 MAX_PATTERNS = 10_000
-# Patterns are matched in groups of so many, and of so many characters, each with states of so many bytes at most.
+# Limits of a group of patterns that is matched at once: patterns, characters, and bytes of automaton states.
 GROUP_PATTERNS = 500
 GROUP_CHARACTERS = 50_000
 GROUP_BYTES = 32_000_000
@@ -26,14 +25,14 @@ GROUP_BYTES = 32_000_000
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What decides about a path: the line of the pattern, and whether it excludes."""
+    """The pattern that decides about a path, and whether it excludes the path."""
 
     line: str
     excludes: bool
 
 
 class Globs:
-    """Patterns in the order of their lines. The expressions are compiled when the first path is asked for."""
+    """Patterns in the order of their lines, compiled when the first path is matched."""
 
     def __init__(self, patterns: Sequence[GlobPattern]) -> None:
         self._patterns = tuple(patterns)
@@ -53,10 +52,9 @@ class Globs:
         return verdict is not None and verdict.excludes
 
     def verdict(self, path: str) -> Verdict | None:
-        """Return what decides about a path: the last pattern that fits, if any.
+        """Return the verdict of the last pattern that matches, None if no pattern does.
 
-        A pattern that fits the path itself counts more than one that fits a folder above it, unless that one comes
-        later and excludes.
+        A pattern for the path itself overrides patterns for its folders, unless these come later and exclude.
         """
         data = path.encode()
         decides, by_path = -1, False
@@ -73,13 +71,13 @@ class Globs:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Some patterns as one automaton; ``fitting`` says for each of its expressions what it fits."""
+    """Patterns as one automaton; ``fitting`` has (pattern number, matches the path itself) for each expression."""
 
     automaton: re2.Set
     fitting: tuple[tuple[int, bool], ...]
 
     def fits(self, path: bytes) -> Iterator[tuple[int, bool]]:
-        """Yield the place of each pattern that fits, and whether it fits the path itself."""
+        """Yield the number of each matching pattern, and whether it matches the path itself."""
         return (self.fitting[at] for at in self.automaton.Match(path) or ())
 
 
@@ -100,7 +98,7 @@ def _parts(patterns: Sequence[GlobPattern]) -> Iterator[_Numbered]:
 
 
 def _compiled(part: _Numbered) -> list[_Group]:
-    """Compile some patterns, in smaller groups if they are too much for one; LimitExceeded for one that is alone."""
+    """Compile patterns, split into smaller groups if needed; raise LimitExceeded if a single pattern is too complex."""
     options = re2.Options()
     options.max_mem, options.dot_nl, options.never_capture, options.log_errors = GROUP_BYTES, True, True, False
     automaton = re2.Set.FullMatchSet(options)
@@ -115,20 +113,20 @@ def _compiled(part: _Numbered) -> list[_Group]:
     except re2.error:
         if len(part) == 1:
             line = part[0][1].line
-            raise LimitExceeded(f"the pattern '{line[:60]}…' is too complex; write several simpler ones") from None
+            raise LimitExceeded(f"the pattern '{line[:60]}…' is too complex; split it into simpler patterns") from None
         middle = len(part) // 2
         return _compiled(part[:middle]) + _compiled(part[middle:])
     return [_Group(automaton, tuple(fitting))]
 
 
 def globs_of_setting(setting: str, lines: Iterable[str]) -> Globs:
-    """Return the patterns of a setting; UsageError names one that can fit no path."""
+    """Return the patterns of a setting; UsageError for a pattern that can match no path, LimitExceeded if too long."""
     found = []
     for line in lines:
         try:
             pattern = parse_pattern(line)
         except NotAPattern:
-            raise UsageError(f"{setting}: '{line}' is no pattern as in .gitignore") from None
+            raise UsageError(f"{setting}: '{line}' is not a valid .gitignore pattern") from None
         if pattern is not None:
             _check_length(setting, line)
             found.append(pattern)
@@ -136,15 +134,12 @@ def globs_of_setting(setting: str, lines: Iterable[str]) -> Globs:
 
 
 def globs_of_file(name: str, lines: Sequence[str]) -> Globs:
-    """Return the patterns of an ignore file; lines that can fit no path are passed over, as git does.
-
-    LimitExceeded where they are too many or too long.
-    """
+    """Return the patterns of an ignore file, without lines that match no path; LimitExceeded if it is too large."""
     if len(lines) > MAX_PATTERNS:
-        raise LimitExceeded(f"{name} has {len(lines)} lines, the limit is {MAX_PATTERNS}; join patterns to shorten it")
+        raise LimitExceeded(f"{name} has {len(lines)} lines, the limit is {MAX_PATTERNS}; use fewer patterns")
     found = []
     for line in lines:
-        check_stop()  # a megabyte of brackets takes two seconds
+        check_stop()  # parsing a megabyte of brackets takes two seconds
         _check_length(name, line)
         try:
             pattern = parse_pattern(line)

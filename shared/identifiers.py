@@ -1,28 +1,27 @@
-"""Identifier splitting: the same tokens for writing and for reading, on every store.
+"""Identifier splitting, the same for indexing and for queries on every store.
 
-``getUserById`` gives ``get user by id getuserbyid``: the words, and the whole name once more when it has several, so
-that both "user id" and the exact name find it.
+``getUserById`` gives ``get user by id getuserbyid``, so that "user id" and the exact name both find it.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 
-# Unicode letters and digits with underscores between them; everything else separates.
+# Unicode letters and digits, and underscores between them; everything else separates names.
 _NAME = re.compile(r"[^\W_]+(?:_+[^\W_]+)*")
-# The same with underscores at its ends too, which belong to no word.
+# The same with underscores at the ends, which belong to no word.
 _RUN = re.compile(r"\w+")
-# What separates in ASCII, each a blank: cutting there takes a quarter of the time of the pattern.
-_SEPARATED = "".join(one if one.isalnum() or one == "_" else " " for one in map(chr, range(128)))
+# Translates ASCII separators to blanks: splitting there takes a quarter of the time of the pattern.
+_SEPARATED = "".join(char if char.isalnum() or char == "_" else " " for char in map(chr, range(128)))
 _ASCII_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-# Only the place between them is matched: a run of capitals as long as a file must not take its square.
+# Matches only the boundary, so that a run of capitals as long as a file does not take quadratic time.
 _CAPS_THEN_WORD = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])")
 
-# Longer runs are hashes, base64 and minified names: no one searches for them, and they would fill the term index.
+# Longer runs are hashes, base64 and minified names: nobody searches for them, and they would fill the term index.
 MAX_TOKEN_CHARACTERS = 64
 
 
 def names_of(text: str) -> list[str]:
-    """Return the names in a text, in order: letters, digits and underscores; perhaps underscores alone."""
+    """Return the runs of letters, digits and underscores in a text, in order; a run may be underscores only."""
     return text.translate(_SEPARATED).split() if text.isascii() else _RUN.findall(text)
 
 
@@ -32,11 +31,11 @@ def split_identifier(name: str) -> list[str]:
 
 
 def words_in(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the lower-case words of all names of a text, each with where it begins and ends there."""
+    """Yield the lower-case words of all names of a text, each with its start and end in the text."""
     for match in _RUN.finditer(text):
         at, name = match.start(), match.group()
         for word in _words(name):
-            # Nothing but underscores is between two words of a name.
+            # There are only underscores between two words of a name.
             at = text.index(word, at)
             yield word.lower(), at, at + len(word)
             at += len(word)
@@ -66,7 +65,7 @@ def _unicode_words(name: str) -> Iterator[str]:
 
 
 def iter_tokens(text: str) -> Iterator[str]:
-    """Yield the tokens of ``text`` in order: each name's words, then the whole name where it has several words."""
+    """Yield the tokens of ``text`` in order: each name's words, then the whole name if it has several words."""
     for match in _NAME.finditer(text):
         name = match.group()
         if name.islower() and name.isalpha():
@@ -82,5 +81,5 @@ def iter_tokens(text: str) -> Iterator[str]:
 
 
 def tokenize(text: str) -> str:
-    """Return the tokens of ``text`` joined by single spaces: what both stores index."""
+    """Return the tokens of ``text`` joined by single spaces, the form that both stores index."""
     return " ".join(iter_tokens(text))

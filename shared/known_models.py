@@ -1,4 +1,4 @@
-"""The models that are known by name: what ``codequarry models`` lists and the factory opens. Data, no behaviour."""
+"""Models that are known by name, as ``codequarry models`` lists them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ TABLE_FILES = ("rows.npy", "scales.npy", "query-scales.npy", "vocabulary.txt")
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """How a paid API differs from the protocol that compatible servers share."""
+    """Differences of a paid API from the protocol of compatible servers."""
 
     base_url: str
     encoding_format: Literal["float", "base64"] = "float"
@@ -30,7 +30,7 @@ class Api:
 
 @dataclass(frozen=True, slots=True)
 class MavenJar:
-    """A model packed in a jar; ``members`` maps our file name to (name in the jar, SHA-256)."""
+    """A model in a jar; ``members`` maps our file name to (name in the jar, SHA-256)."""
 
     group: str
     artifact: str
@@ -40,10 +40,9 @@ class MavenJar:
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """An embedding model: its shape, what it wants before queries and documents, and where it comes from.
+    """An embedding model: its dimension, prefixes and source.
 
-    ``window`` counts tokens, special ones included; None reads any length. ``repository`` names the author's model, as
-    servers often call it, and where its files are found.
+    ``window`` includes special tokens (None: any length); ``repository`` is the author's name, which servers may use.
     """
 
     name: str
@@ -63,7 +62,7 @@ class KnownModel:
 
 @dataclass(frozen=True, slots=True)
 class KnownReranker:
-    """A re-ranker (cross-encoder) known by name; none is served yet."""
+    """A reranker (cross-encoder) known by name; none is supported yet."""
 
     name: str
     window: int
@@ -71,10 +70,10 @@ class KnownReranker:
 
 
 DEFAULT = "codequarry-1"
-# Built-in models of earlier releases, by all their names.
-GONE = frozenset({"wordllama", "dleemiller/word-llama-l2-supercat"})
+# All names of the built-in models of earlier releases.
+REMOVED_MODELS = frozenset({"wordllama", "dleemiller/word-llama-l2-supercat"})
 _OPENAI = Api(base_url="https://api.openai.com/v1")
-# Voyage takes only base64 or nothing as format, calls the dimension otherwise, and refuses larger requests.
+# Voyage accepts only base64 or no format, has another name for the dimension, and refuses larger requests.
 _VOYAGE = Api(
     base_url="https://api.voyageai.com/v1",
     encoding_format="base64",
@@ -158,22 +157,19 @@ RERANKERS: tuple[KnownReranker, ...] = (
 
 
 def find_model(name: str) -> KnownModel | None:
-    """Return the known model of that name, alias or author's repository, whatever the case."""
+    """Return the known model with a name, alias or author's repository, compared without case."""
     wanted = name.casefold()
     return next((model for model in EMBEDDERS if wanted in _names(model)), None)
 
 
-def whole_name(name: str, folder: Path) -> str:
-    """Return the whole path of a model's folder that is named as from ``folder``, any other name as it is.
-
-    An index remembers the name of its model, and the next command may run in another folder.
-    """
+def resolve_model_folder(name: str, folder: Path) -> str:
+    """Return the absolute path of a model folder relative to ``folder``, which an index can store; else the name."""
     if find_model(name) is not None:
         return name
     try:
         place = folder / Path(name).expanduser()
         is_here = any(all((place / file).is_file() for file in files) for files in (ONNX_FILES, TABLE_FILES))
-    except (OSError, RuntimeError):  # a folder that may not be looked into, the home of nobody: opening it says so
+    except (OSError, RuntimeError):  # no permission, or an unknown user's home: opening the model reports it
         return name
     return str(place) if is_here else name
 
@@ -183,17 +179,17 @@ def known_names() -> Sequence[str]:
     return [model.name for model in EMBEDDERS]
 
 
-def is_gone(name: str) -> bool:
-    """Tell whether a name is that of a model which was built in once."""
-    return name.casefold() in GONE
+def is_removed_model(name: str) -> bool:
+    """Return whether a name is that of a model that was built in once."""
+    return name.casefold() in REMOVED_MODELS
 
 
 def unknown_model(name: str) -> UsageError:
     """Return the error for a model that is neither known nor a folder."""
-    if is_gone(name):
+    if is_removed_model(name):
         return UsageError(
-            f"embedding model '{name}' is gone: set [embedding] model = \"{DEFAULT}\", the built-in one, and move "
-            f"an index that '{name}' made by `codequarry migrate --model {DEFAULT}`"
+            f"embedding model '{name}' was removed: set [embedding] model = \"{DEFAULT}\", the built-in model, and "
+            f"migrate an index made with '{name}' by `codequarry migrate --model {DEFAULT}`"
         )
     return UnknownName(
         "embedding model",
@@ -203,4 +199,4 @@ def unknown_model(name: str) -> UsageError:
 
 
 def _names(model: KnownModel) -> set[str]:
-    return {one.casefold() for one in (model.name, model.repository, *model.aliases) if one}
+    return {name.casefold() for name in (model.name, model.repository, *model.aliases) if name}

@@ -1,7 +1,6 @@
-"""Files from a Maven repository, downloaded by jgo in pure Python: neither Java nor Maven is needed for it.
+"""Downloads files from a Maven repository with jgo, in pure Python: neither Java nor Maven is needed.
 
-jgo trusts what it finds in its cache and would take a broken download for a whole one the next time; here a download
-that fails leaves nothing. What a file must contain is for the caller to check.
+jgo trusts its cache, so a failed download must leave no file. The caller must check the contents of a file.
 """
 
 import hashlib
@@ -16,7 +15,7 @@ from codequarry.shared.errors import CodequarryError
 
 TIMEOUT_SECONDS = 60
 ATTEMPTS = 3
-# `requests`, which jgo uses, knows the first two alone; the others are as common where a company has its own CA.
+# `requests`, which jgo uses, reads only the first two; companies with their own CA often set the others.
 CA_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "PIP_CERT")
 INSTALL_HINT = "pip install 'codequarry[node]'"
 
@@ -26,12 +25,12 @@ class MavenMissing(CodequarryError):
 
 
 class MavenUnreachable(CodequarryError):
-    """The file is not on this machine and can't be downloaded; the message is the kind of failure alone."""
+    """The file is not on this machine and can't be downloaded; the message is only the kind of failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coordinate:
-    """What names a file in a Maven repository."""
+    """The coordinates of a file in a Maven repository."""
 
     group: str
     name: str
@@ -40,17 +39,17 @@ class Coordinate:
 
     @property
     def filename(self) -> str:
-        """The file's name in a Maven repository."""
+        """The file's name in the repository."""
         return f"{self.name}-{self.version}.{self.packaging}"
 
     @property
     def place(self) -> Path:
-        """Where the file lies below a repository's root."""
+        """The file's path below the repository's root."""
         return Path(*self.group.split("."), self.name, self.version, self.filename)
 
 
 def local_repository() -> Path:
-    """Return Maven's own folder on this machine; MavenMissing without jgo."""
+    """Return Maven's own folder on this machine; MavenMissing if jgo is not installed."""
     try:
         from jgo.constants import default_maven_repo
     except ImportError as error:
@@ -59,10 +58,10 @@ def local_repository() -> Path:
 
 
 class Downloads:
-    """Downloads into one folder, from the default repository or a mirror of it. Safe for threads."""
+    """Downloads into one folder, from the default repository or a mirror of it. Thread-safe."""
 
     def __init__(self, folder: Path | None = None, mirror: str | None = None) -> None:
-        """Download into ``folder`` (Maven's own if None); MavenMissing without jgo."""
+        """Download into ``folder`` (Maven's own if None); MavenMissing if jgo is not installed."""
         folder = folder or local_repository()
         from jgo.maven import MavenContext
 
@@ -70,7 +69,7 @@ class Downloads:
         self._context = MavenContext(_resolver(), folder, [], remote, timeout=TIMEOUT_SECONDS)
 
     def fetch(self, wanted: Coordinate) -> Path:
-        """Return the file on this machine, downloaded if it is not there; MavenUnreachable after some attempts."""
+        """Return the local file, downloaded if missing; MavenUnreachable if all attempts fail."""
         import requests
         import stamina
 
@@ -79,14 +78,14 @@ class Downloads:
             for attempt in stamina.retry_context(requests.RequestException, attempts=ATTEMPTS, wait_initial=0.5):
                 with attempt:
                     path = Path(component.artifact(packaging=wanted.packaging).resolve())
-        # jgo reports what no repository has as RuntimeError.
+        # jgo raises RuntimeError if no repository has the file.
         except (requests.RequestException, RuntimeError) as error:
             raise MavenUnreachable(type(error).__name__) from error
         return path
 
 
 def _resolver() -> Any:  # noqa: ANN401 - jgo's types are loose
-    """Return jgo's resolver, with broken downloads removed."""
+    """Return jgo's resolver, changed to remove partial downloads."""
     from jgo.maven import PythonResolver
 
     class WholeFiles(PythonResolver):
@@ -103,7 +102,7 @@ def _resolver() -> Any:  # noqa: ANN401 - jgo's types are loose
 
 @contextmanager
 def ca_from_environment() -> Iterator[None]:
-    """Let ``requests`` use the CA that the environment names for other programs."""
+    """Let ``requests`` use the CA file that the environment names for other programs."""
     named = next((os.environ[name] for name in CA_VARIABLES if os.environ.get(name)), None)
     before = os.environ.get(CA_VARIABLES[0])
     if named is None or before:

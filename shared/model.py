@@ -1,7 +1,4 @@
-"""The vocabulary: one frozen dataclass for each noun that flows between the rooms.
-
-Nothing in this file does any input or output.
-"""
+"""The vocabulary: frozen dataclasses that the rooms exchange. Nothing here does any input or output."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -18,7 +15,7 @@ KINDS_OF_FILE: tuple[KindOfFile, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class StrideInfo:
-    """Where a stride lies in a chunk longer than the model's window; offsets in tokens of that model, end exclusive."""
+    """A stride of a chunk longer than the model's window; offsets in tokens of that model, end exclusive."""
 
     original_chunk_id: str
     stride_index: int
@@ -29,10 +26,10 @@ class StrideInfo:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of one file version. It never changes: only what the blob and its path decide stands here.
+    """A piece of one file version. It never changes: its fields depend only on the blob and its path.
 
-    Lines count from 1, both ends inclusive; characters from 0 of the decoded file, end exclusive. ``text`` is the
-    file's own text at those lines, with its line ends. ``symbol_part`` is ``2/5`` where a symbol was split.
+    Lines count from 1, both ends inclusive; characters from 0 in the decoded file, end exclusive. ``text`` is the
+    file's own text of those lines, with its line ends. ``symbol_part`` is, for example, ``2/5`` if a symbol was split.
     """
 
     id: str
@@ -92,9 +89,9 @@ TOKEN_FIELDS: tuple[str, ...] = ("symbol", "signature", "path", "doc", "body")
 class ChunkRow:
     """A chunk as one transaction wrote it into one timeline.
 
-    ``vector_key`` names the vector in the embedding cache (hash of model and embedded text). A chunk longer than the
-    model's window has one row per stride, with the same ``chunk.id`` and ``stride_info`` filled; only the stride of
-    index 0 carries tokens, so that lexical counts stay true.
+    ``vector_key`` is the key of the vector in the embedding cache (hash of model and embedded text). A chunk longer
+    than the model's window has one row per stride, with the same ``chunk.id`` and with ``stride_info`` set; only
+    stride 0 has tokens, so that lexical counts stay correct.
     """
 
     chunk: Chunk
@@ -105,7 +102,7 @@ class ChunkRow:
 
     @property
     def id(self) -> str:
-        """The row's own id: timeline and ``born`` are in it, so that a second life never overwrites the first."""
+        """The id of the row; it includes timeline and ``born``, so that a chunk that returns gets a new row."""
         stride = self.chunk.stride_info
         suffix = f".{stride.stride_index}" if stride and stride.stride_index else ""
         return f"{self.chunk.id}{suffix}:{self.timeline}:{self.born}"
@@ -115,8 +112,8 @@ class ChunkRow:
 class FileRecord:
     """One file version in one timeline, indexed or skipped.
 
-    ``verdict`` is ``indexed`` or the reason of the skip (``binary``, ``too-large``…); ``rows`` is the number of chunk
-    rows written with it; ``rules`` is the hash of everything but the blob that decided verdict and chunks.
+    ``verdict`` is ``indexed`` or the reason for skipping the file (``binary``, ``too-large``…). ``rows`` is the number
+    of its chunk rows. ``rules`` is a hash of everything besides the blob that decided verdict and chunks.
     """
 
     repo: str
@@ -134,7 +131,7 @@ class FileRecord:
 
     @property
     def id(self) -> str:
-        """The record's own id; unique for one life of one path."""
+        """The id of the record; a path that returns gets a new record."""
         return f"{self.timeline}:{self.born}:{self.path}"
 
 
@@ -143,7 +140,7 @@ INDEXED = "indexed"
 
 @dataclass(frozen=True, slots=True)
 class PathGlobs:
-    """Path globs: a path counts when it fits any of ``include`` (or that is empty) and none of ``exclude``."""
+    """Path globs: a path must match any of ``include`` (unless that is empty) and none of ``exclude``."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -151,10 +148,10 @@ class PathGlobs:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What is live in some timelines after transaction ``at``.
+    """The rows of some timelines that are live after transaction ``at``.
 
-    ``hidden`` holds the numbers that are open or aborted. ``mask`` holds paths that a layer above this one replaces.
-    ``allowed`` is what the reader may see: paths that fit any of these, or every path where there are none.
+    ``hidden`` has the numbers of open and aborted transactions, ``mask`` the paths that a layer above replaces. The
+    reader may see paths that match any of ``allowed``, or every path if it is empty.
     """
 
     timelines: tuple[int, ...]
@@ -166,14 +163,14 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a search sees: a row is in it when it is live in any of its layers."""
+    """The rows that a search sees: those that are live in any of the layers."""
 
     layers: tuple[Layer, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Field filters, all of which must hold; each field with the values of which any will do."""
+    """Field filters, all of which must hold; each has a field and values, any of which matches."""
 
     terms: tuple[tuple[str, tuple[str, ...]], ...] = ()
     excluded: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -182,11 +179,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A chunk that an engine recalled, with what the scores above the port are computed from.
-
-    ``similarity`` is the cosine (-1 to 1) of the query with the chunk's best stride, or None where the k-NN did not
-    recall it and no vector was asked for.
-    """
+    """A recalled chunk; ``similarity`` is the cosine (-1 to 1) of its best stride, None if the query has no vector."""
 
     chunk: Chunk
     tokens: Tokens

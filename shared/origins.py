@@ -1,7 +1,4 @@
-"""Where a repository is: what git is given, what the catalog stores, and what makes two spellings the same place.
-
-Nothing here looks at the disk; ``ingest/git/origins.py`` reads folders of this machine.
-"""
+"""Origins of repositories and their identity. Nothing here reads the disk (see ``ingest/git/origins.py``)."""
 
 import os.path
 import re
@@ -12,7 +9,7 @@ from codequarry.shared.errors import UsageError
 
 SCHEMES = ("https", "http", "ssh", "git", "file")
 DEFAULT_PORTS = {"https": 443, "http": 80, "ssh": 22, "git": 9418}
-# user@host:path, as ssh takes it. A second colon right after the first would name a remote helper.
+# user@host:path, as in ssh. A second colon right after the first would name a remote helper.
 SCP_LIKE = re.compile(r"^(?:(?P<user>[^@/:\s]+)@)?(?P<host>\[[0-9a-fA-F:]+\]|[^/:@\s\[\]]{2,}):(?P<path>[^:\s].*)$")
 # The name of a repository in the index.
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
@@ -23,7 +20,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A user and a secret for one host; the secret never leaves this object but for git's environment."""
+    """A user and a secret for one host; the secret is passed on only in git's environment."""
 
     user: str
     secret: str = field(repr=False)
@@ -33,8 +30,7 @@ class Credentials:
 class Origin:
     """A place to fetch from.
 
-    ``url`` is what git is given and the catalog stores, without any secret. ``parts`` are the words of its path, the
-    last of which names the repository. ``host`` is empty for a folder of this machine.
+    ``url`` has no secret. The last word of ``parts`` names the repository. ``host`` is empty for a local folder.
     """
 
     url: str
@@ -45,17 +41,17 @@ class Origin:
 
     @property
     def identity(self) -> str:
-        """What is equal for two spellings of this place."""
+        """Equal for two spellings of the same place."""
         return origin_identity(self.url)
 
     @property
     def name(self) -> str:
-        """The base name, fit for a URL and a file name."""
+        """The base name, safe in a URL and as a file name."""
         return self.parts[-1]
 
 
 def read_origin(text: str) -> Origin:
-    """Read an origin as the catalog stores it; whether it is still there is not asked."""
+    """Parse an origin as the catalog stores it, without checking whether it exists."""
     if "://" in text:
         return origin_of_url(text)
     match = None if text.startswith("/") else SCP_LIKE.match(text)
@@ -63,21 +59,21 @@ def read_origin(text: str) -> Origin:
 
 
 def origin_of_url(text: str) -> Origin:
-    """Read the URL of a repository on another machine; UsageError in one line if it can't be one."""
+    """Parse the URL of a remote repository; UsageError if it is invalid."""
     try:
         url = urlsplit(text)
         port = url.port
     except ValueError:
-        # The text is not repeated: what looks like a wrong port may be the rest of a password.
-        raise UsageError("the URL of the repository cannot be read: its host or port is malformed") from None
+        # The message does not repeat the URL: what looks like a wrong port may be part of a password.
+        raise UsageError("the URL of the repository is invalid: its host or port is malformed") from None
     scheme = url.scheme.lower()
     if scheme not in DEFAULT_PORTS:
-        raise UsageError(f"'{scheme}://' cannot be fetched from; known: {', '.join(SCHEMES)}")
+        raise UsageError(f"'{scheme}://' is not supported; use one of {', '.join(SCHEMES)}")
     host = (url.hostname or "").lower()
     if not host or host.startswith("-") or _CONTROL.search(text):
         raise UsageError("the URL of the repository names no host")
     if url.query or url.fragment:
-        raise UsageError("the URL of a repository has no '?' or '#'; give a token as CODEQUARRY_GIT__TOKEN")
+        raise UsageError("the URL of a repository must not contain '?' or '#'; set a token as CODEQUARRY_GIT__TOKEN")
     parts = path_words(url.path)
     if not parts:
         raise UsageError(f"{scheme}://{host} names a host but no repository")
@@ -94,10 +90,10 @@ def origin_of_url(text: str) -> Origin:
 
 
 def origin_of_scp(match: re.Match[str]) -> Origin:
-    """Return the origin of ``user@host:path``, as ``SCP_LIKE`` found it."""
+    """Return the origin of ``user@host:path``, as matched by ``SCP_LIKE``; UsageError if the host is invalid."""
     host = match["host"].lower()
     if host.startswith("-"):
-        raise UsageError("the name of a host does not begin with '-'")
+        raise UsageError("the name of a host must not begin with '-'")
     user = f"{match['user']}@" if match["user"] else ""
     path = match["path"]
     return Origin(
@@ -109,10 +105,10 @@ def origin_of_scp(match: re.Match[str]) -> Origin:
 
 
 def origin_identity(origin: str) -> str:
-    """Return what is equal for two spellings of one place.
+    """Return a text that is equal for two spellings of one place.
 
-    Scheme, user, case of the host, default port and a trailing ``.git`` don't count. Nothing is asked of the disk: a
-    folder should come absolute and with its links resolved. ValueError for a URL that can't be read.
+    Scheme, user, case of the host, default port and a trailing ``.git`` are ignored. The disk is not read: a folder
+    should be absolute and have its links resolved. ValueError for an invalid URL.
     """
     if "://" in origin:
         url = urlsplit(origin)
@@ -129,7 +125,7 @@ def origin_identity(origin: str) -> str:
 
 
 def identity_if_readable(origin: str) -> str:
-    """Return the same, "" for a URL that can't be read: nothing is at its place."""
+    """Return the ``origin_identity``, or "" for an invalid URL."""
     try:
         return origin_identity(origin)
     except ValueError:
@@ -137,7 +133,7 @@ def identity_if_readable(origin: str) -> str:
 
 
 def without_suffix(path: str) -> str:
-    """Return a URL's path without slashes around it and without ``.git``."""
+    """Return a URL's path without leading and trailing slashes and without ``.git``."""
     return path.strip("/").removesuffix(".git").rstrip("/")
 
 
@@ -152,11 +148,11 @@ def _credentials(url: SplitResult) -> Credentials | None:
 
 
 def path_words(path: str) -> tuple[str, ...]:
-    """Return the words of a path that fit into names, without ``.git``."""
+    """Return the words of a path that can be part of a name, without ``.git``."""
     words = (fit_name(word) for word in re.split(r"[/\\:]", without_suffix(path)))
     return tuple(word for word in words if word)
 
 
 def fit_name(text: str) -> str:
-    """Return ``text`` with what does not fit into a repository's name replaced; perhaps empty."""
+    """Return ``text`` with characters that a repository's name may not have replaced; may be empty."""
     return _UNFIT_FOR_NAME.sub("-", text).strip("-.")[:100]

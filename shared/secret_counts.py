@@ -1,4 +1,4 @@
-"""How many secrets were masked in a file, by rule: what a file record keeps of them."""
+"""Counts of masked secrets by rule, as kept in file records."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -9,20 +9,20 @@ _BEGIN = "masked: "
 
 @dataclass(frozen=True, slots=True)
 class SecretCounts:
-    """Numbers of secrets by rule, in so many files; never a secret, nor the hash of one, which gives weak ones away."""
+    """The number of secrets by rule, and of files; never a secret or its hash, which would reveal weak secrets."""
 
     by_rule: Mapping[str, int] = field(default_factory=dict)
     files: int = 0
 
     @classmethod
     def of_rules(cls, rules: Iterable[str]) -> "SecretCounts":
-        """Count findings by their rule."""
+        """Count findings by rule."""
         found = Counter(rules)
         return cls(dict(sorted(found.items())), int(bool(found)))
 
     @classmethod
     def of_detail(cls, detail: str) -> "SecretCounts":
-        """Read the ``detail`` of a file record; nothing was masked where it says something else."""
+        """Parse the ``detail`` of a file record; the counts are empty if it is about something else."""
         if not detail.startswith(_BEGIN):
             return cls()
         parts = (part.rpartition("=") for part in detail.removeprefix(_BEGIN).split(" "))
@@ -30,18 +30,18 @@ class SecretCounts:
 
     @classmethod
     def of_details(cls, details: Iterable[str]) -> "SecretCounts":
-        """Add up what many file records say."""
+        """Add up the details of many file records."""
         return sum(map(cls.of_detail, details), cls())
 
     @property
     def detail(self) -> str:
-        """What a file record keeps: ``masked: jwt=1 private-key=2``, empty where nothing was masked."""
+        """The text for a file record, as in ``masked: jwt=1 private-key=2``; empty if nothing was masked."""
         found = " ".join(f"{rule}={count}" for rule, count in self.by_rule.items())
         return _BEGIN + found if found else ""
 
     @property
     def total(self) -> int:
-        """How many secrets there are."""
+        """The number of secrets."""
         return sum(self.by_rule.values())
 
     def __add__(self, other: "SecretCounts") -> "SecretCounts":

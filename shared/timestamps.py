@@ -1,23 +1,28 @@
-"""Moments as documents record them: ISO 8601 in UTC, which sort as text."""
+"""Timestamps as stored in documents: ISO 8601 in UTC, which sort as text."""
 
 from datetime import UTC, datetime, timedelta
 
 
 def now() -> str:
-    """Return this moment, to the microsecond."""
+    """Return the current time, to the microsecond."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
+def this_second() -> str:
+    """Return the current time, to the second, as people read it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 def from_now(seconds: float) -> str:
-    """Return the moment so many seconds from now; negative seconds give one that is over."""
+    """Return the time ``seconds`` from now; negative seconds give a past time."""
     return later(now(), seconds)
 
 
 def later(moment: str, seconds: float) -> str:
-    """Return the moment so many seconds after another one."""
+    """Return the time ``seconds`` after ``moment``."""
     return (datetime.fromisoformat(moment) + timedelta(seconds=seconds)).isoformat(timespec="microseconds")
 
 
 def seconds_since(moment: str) -> float:
-    """Return how long ago a moment was, in seconds; less than 0 for one still to come."""
+    """Return the seconds since ``moment``, negative if it is in the future."""
     return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()

@@ -1,1 +1,1 @@
-"""How the built-in model is made: sources, pairs, training, figures. For developers; not in the wheel."""
+"""Trains the built-in model: sources, pairs, training, figures. For developers; not in the wheel."""

@@ -1,4 +1,4 @@
-"""The files in a package as its registry gives it: wheels, crates, tarballs, jars, Debian packages."""
+"""Reads the files in a package from its registry: wheels, crates, tarballs, jars, Debian packages."""
 
 import subprocess
 import tarfile
@@ -7,17 +7,14 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-# A larger file is generated, minified or data.
+# Larger files are generated, minified or data.
 MAX_BYTES = 400_000
-# What an archive that is broken raises.
+# The errors of a broken archive.
 BROKEN = (OSError, tarfile.TarError, zipfile.BadZipFile)
 
 
 def files_of(archive: Path, wanted: frozenset[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield path and bytes of each file whose lower-case suffix, or whole name where it has none, is wanted.
-
-    Paths are as in the archive. Raise one of BROKEN for one that is.
-    """
+    """Yield path and bytes of each file with a wanted suffix or name; raise one of BROKEN if the archive is broken."""
     if archive.suffix == ".deb":
         yield from _tar_stream(archive, wanted)
     elif zipfile.is_zipfile(archive):
@@ -28,7 +25,7 @@ def files_of(archive: Path, wanted: frozenset[str]) -> Iterator[tuple[str, bytes
 
 
 def is_wanted(path: str, wanted: frozenset[str]) -> bool:
-    """Tell whether a path ends in a wanted suffix, or is called so."""
+    """Return whether the name of a path is wanted or has a wanted suffix."""
     name = path.rsplit("/", 1)[-1].lower()
     return name in wanted or any(name.endswith(suffix) for suffix in wanted if suffix.startswith("."))
 
@@ -49,12 +46,11 @@ def _tar(tar: tarfile.TarFile, wanted: frozenset[str]) -> Iterator[tuple[str, by
 
 
 def _tar_stream(archive: Path, wanted: frozenset[str]) -> Iterator[tuple[str, bytes]]:
-    # A Debian package holds a tarball in any of four compressions; its own tool knows them all. What it says is kept
-    # for where it fails: it complains as well where nobody reads to the end.
+    # dpkg-deb knows all compressions of Debian packages. It also complains if its output is not read to the end.
     command = ["dpkg-deb", "--fsys-tarfile", str(archive)]
     with (
-        tempfile.TemporaryFile() as said,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said) as process,
+        tempfile.TemporaryFile() as messages,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages) as process,
     ):
         assert process.stdout is not None
         broken = None
@@ -64,9 +60,9 @@ def _tar_stream(archive: Path, wanted: frozenset[str]) -> Iterator[tuple[str, by
         except tarfile.TarError as error:
             broken = error
         while process.stdout.read(1 << 20):
-            pass  # what a tarball ends with
+            pass  # the end of the tarball
         if process.wait():
-            said.seek(0)
-            raise OSError(said.read().decode(errors="replace").strip()) from broken
+            messages.seek(0)
+            raise OSError(messages.read().decode(errors="replace").strip()) from broken
         if broken:
             raise broken

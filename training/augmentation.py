@@ -1,4 +1,4 @@
-"""Chances taken on both sides of a pair, so that what is learned does not hang on one wording."""
+"""Random changes to both sides of a pair, so that the model does not depend on one wording."""
 
 from dataclasses import dataclass
 
@@ -23,10 +23,7 @@ def bag(places: NDArray[np.int64], ids: NDArray[np.int32], shape: tuple[int, int
 
 @dataclass(frozen=True, slots=True)
 class Augmentation:
-    """Chances taken on both sides of a pair.
-
-    ``questions`` are token lists put before some texts, ``languages`` the names of the languages as tokens.
-    """
+    """Changes pairs at random; ``questions`` are token lists put before texts, ``languages`` are names as tokens."""
 
     recipe: Recipe
     questions: TokenLists
@@ -34,7 +31,7 @@ class Augmentation:
     tokens: int
 
     def texts(self, data: Dataset, which: NDArray[np.int64], chance: np.random.Generator) -> sparse.csr_matrix:
-        """Return the bags of the texts, some of their words left out, some asked as a question."""
+        """Return the bags of the texts: with some words dropped, and some texts as a question."""
         recipe = self.recipe
         places, ids = data.parts["text"].take(which)
         order = np.arange(len(ids)) - np.searchsorted(places, places)
@@ -52,10 +49,10 @@ class Augmentation:
         return bag(rows, np.concatenate([ids[kept], extra[:, 1].astype(np.int32)]), (len(which), self.tokens))
 
     def codes(self, data: Dataset, which: NDArray[np.int64], chance: np.random.Generator) -> sparse.csr_matrix:
-        """Return the bags of the code, with its path and its head sometimes, some of its tokens left out."""
+        """Return the bags of the code: sometimes with its path and head, and with some tokens dropped."""
         found = []
         recipe, keep = self.recipe, 1 - self.recipe.code_dropout
-        # A name is the whole text of its pair: with it in the code there is nothing to learn.
+        # A name is the whole text of its pair: if the code contained it, there would be nothing to learn.
         documented = recipe.doc_share * ~np.isin(data.kind[which], _NAMES)
         shares = (
             ("path", recipe.path_share, keep),
@@ -68,5 +65,5 @@ class Augmentation:
             shown = chance.random(len(which)) < share
             kept = shown[places] & (chance.random(len(ids)) < of_tokens)
             found.append((places[kept], ids[kept]))
-        rows, tokens = (np.concatenate(one) for one in zip(*found, strict=True))
+        rows, tokens = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         return bag(rows, tokens, (len(which), self.tokens))

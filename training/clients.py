@@ -1,4 +1,4 @@
-"""Packages by the ordinary client of each registry, as the machine has it set up: pip, npm, cargo, go, jgo, apt-get."""
+"""Fetches packages by the client of each registry, as set up on this machine: pip, npm, cargo, go, jgo, apt-get."""
 
 import json
 import os
@@ -16,21 +16,21 @@ from training.packages import Package, Registry
 from training.poms import parent_of
 from training.writing import whole
 
-# A large archive over a slow line.
+# Enough for a large archive over a slow line.
 TIMEOUT_SECONDS = 600
 # Licences are inherited; no project has more ancestors than this.
 _MOST_PARENTS = 6
-# Many packages have one ancestor, and jgo fails where two threads bring the same file.
+# Many packages share an ancestor, and jgo fails if two threads fetch the same file.
 _ANCESTORS = threading.Lock()
 
 
 class NotFetched(Exception):
-    """A package can't be had; the message says why, in the client's own words."""
+    """A package cannot be fetched; the message gives the client's reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A package on this machine. ``metadata`` is what its registry says beside the archive, where it does (Maven)."""
+    """A package on this machine; ``metadata`` has the files that its registry keeps outside the archive (Maven)."""
 
     package: Package
     archive: Path
@@ -38,11 +38,8 @@ class Fetched:
 
 
 def fetch(package: Package, folder: Path) -> Fetched:
-    """Bring a package into ``folder``, once; a package without a version is brought in its newest one.
-
-    Raise NotFetched where its client is not installed, fails, or has no such package.
-    """
-    # Clients run elsewhere, and some take no relative path.
+    """Fetch a package, by default its newest version, unless ``folder`` has it; raise NotFetched if that fails."""
+    # Clients run in other folders, and some accept no relative path.
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     return _CLIENTS[package.registry](package, folder)
@@ -50,10 +47,10 @@ def fetch(package: Package, folder: Path) -> Fetched:
 
 @dataclass(frozen=True, slots=True)
 class _Downloader:
-    """A client that writes archives into the folder where it runs, one or several by one call.
+    """A client that writes one or several archives per call into the folder where it runs.
 
-    It takes name and version ``joined_by`` this, and ``newest`` after a name without a version. ``says`` returns the
-    name and the version that an archive's file name gives, ``file_name`` a package's name as it stands there.
+    Name and version are ``joined_by`` this; ``newest`` follows a name without a version. ``says`` returns the name and
+    the version in an archive's file name, ``file_name`` returns a package's name as it is in file names.
     """
 
     command: tuple[str, ...]
@@ -63,7 +60,7 @@ class _Downloader:
     newest: str = ""
 
     def download(self, packages: Sequence[Package], into: Path) -> list[Path]:
-        """Return what was brought; raise NotFetched if any of it can't be had."""
+        """Return the fetched archives; raise NotFetched if any of them cannot be fetched."""
         _run([*self.command, *map(self._wanted, packages)], cwd=into, timeout=TIMEOUT_SECONDS * len(packages))
         return sorted(into.iterdir())
 
@@ -71,7 +68,7 @@ class _Downloader:
         return package.name + (f"{self.joined_by}{package.version}" if package.version else self.newest)
 
     def is_of(self, package: Package, file: str) -> bool:
-        """Tell whether a file is the archive of a pinned package."""
+        """Return whether a file is the archive of a pinned package."""
         return self.says(file) == (self.file_name(package.name), package.version)
 
 
@@ -85,7 +82,7 @@ def _wheel_name(name: str) -> str:
 
 
 def _tarball_says(file: str) -> tuple[str, str]:
-    # SCOPE-NAME-VERSION.tgz; only versions begin with a digit and a dot after a hyphen.
+    # SCOPE-NAME-VERSION.tgz: only a version begins with a digit and a dot after a hyphen.
     found = re.fullmatch(r"(.+?)-(\d+\.\d.*)\.tgz", file)
     return (found[1], found[2]) if found else ("", "")
 
@@ -96,7 +93,7 @@ def _deb_says(file: str) -> tuple[str, str]:
 
 
 _DOWNLOADERS: Mapping[Registry, _Downloader] = {
-    # Building a source package runs its code; a wheel is only unpacked.
+    # Building a source package would run its code; a wheel is only unpacked.
     "pypi": _Downloader(
         (sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"),
         "==",
@@ -119,14 +116,11 @@ _DOWNLOADERS: Mapping[Registry, _Downloader] = {
 
 
 def fetch_together(packages: Sequence[Package], folder: Path) -> None:
-    """Bring packages that are missing by one call for all of a client, which takes a tenth of the time of single ones.
-
-    A call that fails brings nothing: which package it is that can't be had, `fetch` finds out.
-    """
+    """Fetch missing packages in one call per client, ten times as fast; `fetch` then reports packages that fail."""
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     for registry, client in _DOWNLOADERS.items():
-        missing = [one for one in packages if one.registry == registry and not _kept(folder / one.key)]
+        missing = [package for package in packages if package.registry == registry and not _kept(folder / package.key)]
         if not missing:
             continue
         with tempfile.TemporaryDirectory(dir=folder, suffix=".new") as into, suppress(NotFetched):
@@ -141,15 +135,15 @@ def _download(package: Package, folder: Path) -> Fetched:
         return Fetched(package, known)
     client = _DOWNLOADERS[package.registry]
     with tempfile.TemporaryDirectory(dir=folder, suffix=".new") as into:
-        brought = client.download([package], Path(into))
-        if len(brought) != 1:
-            raise NotFetched(f"{package.key}: {len(brought)} files were brought instead of one")
-        found = replace(package, version=package.version or client.says(brought[0].name)[1])
-        return Fetched(found, _keep(brought[0], folder / found.key))
+        files = client.download([package], Path(into))
+        if len(files) != 1:
+            raise NotFetched(f"{package.key}: the client fetched {len(files)} files instead of one")
+        found = replace(package, version=package.version or client.says(files[0].name)[1])
+        return Fetched(found, _keep(files[0], folder / found.key))
 
 
 def _keep(file: Path, place: Path) -> Path:
-    """Put a file into a folder of its own, whole or not at all, and return where it is."""
+    """Move a file into a new folder, whole or not at all, and return its path."""
     if not _kept(place):
         with whole(place) as fresh:
             fresh.mkdir()
@@ -166,12 +160,12 @@ def _crates(package: Package, folder: Path) -> Fetched:
     if known := next(home.glob(f"registry/cache/*/{package.name}-{package.version or '*no*'}.crate"), None):
         return Fetched(package, known)
     wanted = f"{package.name}@{package.version}" if package.version else package.name
-    # `cargo info` is the one command that brings a single crate without those it depends on.
-    said = _run(["cargo", "info", "--quiet", wanted], {"CARGO_HOME": str(home)}, cwd=folder)
-    version = package.version or _field(said, "version")
+    # `cargo info` is the only command that fetches a single crate without its dependencies.
+    output = _run(["cargo", "info", "--quiet", wanted], {"CARGO_HOME": str(home)}, cwd=folder)
+    version = package.version or _field(output, "version")
     found = next(home.glob(f"registry/cache/*/{package.name}-{version}.crate"), None)
     if found is None:
-        raise NotFetched(f"{package.key}: cargo brought no archive")
+        raise NotFetched(f"{package.key}: cargo fetched no archive")
     return Fetched(replace(package, version=version), found)
 
 
@@ -181,12 +175,12 @@ def _go(package: Package, folder: Path) -> Fetched:
     if package.version and known.is_file():
         return Fetched(package, known)
     environment = {"GOMODCACHE": str(folder / "go"), "GOFLAGS": "-modcacherw"}
-    told = json.loads(_run(["go", "mod", "download", "-json", wanted], environment, cwd=folder))
-    return Fetched(replace(package, version=told["Version"]), Path(told["Zip"]))
+    output = json.loads(_run(["go", "mod", "download", "-json", wanted], environment, cwd=folder))
+    return Fetched(replace(package, version=output["Version"]), Path(output["Zip"]))
 
 
 def _escaped(module: str) -> str:
-    """Return a module's path as it is written in the cache, where capitals would meet small letters on some disks."""
+    """Return a module's path as it is in the cache, which escapes capitals because of case-insensitive disks."""
     return re.sub(r"[A-Z]", lambda letter: f"!{letter[0].lower()}", module)
 
 
@@ -207,7 +201,7 @@ def _maven(package: Package, folder: Path) -> Fetched:
                 above = context.project(parent[0], parent[1]).at_version(parent[2])
                 poms.append(Path(above.artifact(packaging="pom").resolve()))
     except Exception as error:
-        # jgo lets through whatever its HTTP client and its parsers raise.
+        # jgo does not wrap the errors of its HTTP client and its parsers.
         raise NotFetched(f"{package.key}: {type(error).__name__} {error}") from error
     return Fetched(replace(package, version=archive.parent.name), archive, tuple(poms))
 

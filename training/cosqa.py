@@ -1,4 +1,4 @@
-"""CoSQA (Huang et al. 2021) as it lies in a folder: the development half of its queries, and the functions."""
+"""Reads CoSQA (Huang et al. 2021) from a folder: the development half of its queries, and the functions."""
 
 import json
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Cosqa:
-    """``right`` is for each query the place of its function in ``codes``."""
+    """Queries and functions; ``right`` has for each query the place of its function in ``codes``."""
 
     queries: list[str]
     codes: list[str]
@@ -19,4 +19,4 @@ def read_cosqa(folder: Path) -> Cosqa:
     asked = json.loads((folder / "cosqa-retrieval-dev-500.json").read_text(encoding="utf-8"))
     places = json.loads((folder / "code_idx_map.txt").read_text(encoding="utf-8"))
     codes = [code for code, _ in sorted(places.items(), key=lambda item: item[1])]
-    return Cosqa([one["doc"] for one in asked], codes, [one["retrieval_idx"] for one in asked])
+    return Cosqa([query["doc"] for query in asked], codes, [query["retrieval_idx"] for query in asked])

@@ -1,4 +1,4 @@
-"""Pairs as numbers: token ids in flat arrays, one file for training and one for what is held out."""
+"""Pairs as numbers: token ids in flat arrays, in one file."""
 
 import hashlib
 import random
@@ -13,7 +13,7 @@ from codequarry.shared.embedding.vocabulary import Vocabulary
 from training.pairs import Pair
 
 Ids = NDArray[np.int32]
-# Tokens of one part that are learned from.
+# Maximum number of tokens of a part; the others are not learned from.
 MOST_TOKENS = 256
 FIELDS = ("text", "path", "head", "code")
 
@@ -27,23 +27,23 @@ class Ragged:
 
     @classmethod
     def of(cls, lists: Sequence[Sequence[int]]) -> "Ragged":
-        """Lay lists one after the other."""
-        lengths = np.array([len(one) for one in lists], dtype=np.int64)
-        flat = np.fromiter((number for one in lists for number in one), np.int32, int(lengths.sum()))
+        """Concatenate lists."""
+        lengths = np.array([len(numbers) for numbers in lists], dtype=np.int64)
+        flat = np.fromiter((number for numbers in lists for number in numbers), np.int32, int(lengths.sum()))
         return cls(flat, _starts(lengths))
 
     @classmethod
     def join(cls, several: Sequence["Ragged"]) -> "Ragged":
-        """Lay several one after the other."""
-        lengths = np.concatenate([np.diff(one.starts) for one in several])
-        return cls(np.concatenate([one.flat for one in several]), _starts(lengths))
+        """Concatenate several Ragged."""
+        lengths = np.concatenate([np.diff(part.starts) for part in several])
+        return cls(np.concatenate([part.flat for part in several]), _starts(lengths))
 
     def only(self, which: NDArray[np.int64]) -> "Ragged":
         """Return some of the lists."""
         return Ragged(self.take(which)[1], _starts(self.starts[which + 1] - self.starts[which]))
 
     def take(self, which: NDArray[np.int64]) -> tuple[NDArray[np.int64], Ids]:
-        """Return the tokens of some lists: the place in ``which`` of each, and its id."""
+        """Return the tokens of some lists: for each its place in ``which``, and its id."""
         lengths = self.starts[which + 1] - self.starts[which]
         places = np.repeat(np.arange(len(which)), lengths)
         before = np.cumsum(lengths) - lengths
@@ -59,10 +59,7 @@ COLUMNS = ("package", "language", "kind", "code_key", "text_key", "key")
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Pairs of token lists, and of each: whose it is, in what language, of what kind, and keys of what is equal.
-
-    ``key`` is that of the whole pair, white space in its code aside.
-    """
+    """Pairs of token lists, their package, language and kind, and keys that are equal for equal code, text or pair."""
 
     parts: dict[str, Ragged]
     package: Ids
@@ -85,7 +82,7 @@ class Dataset:
 
     @classmethod
     def read(cls, path: Path) -> "Dataset":
-        """Read what was written."""
+        """Read what ``write`` wrote."""
         with np.load(path) as stored:
             parts = {name: Ragged(stored[f"{name}_flat"], stored[f"{name}_starts"]) for name in FIELDS}
             return cls(parts, **{name: stored[name] for name in COLUMNS}, languages=tuple(stored["languages"].tolist()))
@@ -102,15 +99,15 @@ class Dataset:
 
     @classmethod
     def join(cls, packages: Sequence["Dataset"]) -> "Dataset":
-        """Return the pairs of several packages, numbered in their order, each pair once."""
-        languages = tuple(dict.fromkeys(name for one in packages for name in one.languages))
-        columns = {name: np.concatenate([getattr(one, name) for one in packages]) for name in COLUMNS}
-        columns["package"] = np.repeat(np.arange(len(packages), dtype=np.int32), [len(one) for one in packages])
+        """Return the pairs of several packages, numbered in their order, without duplicates."""
+        languages = tuple(dict.fromkeys(name for data in packages for name in data.languages))
+        columns = {name: np.concatenate([getattr(data, name) for data in packages]) for name in COLUMNS}
+        columns["package"] = np.repeat(np.arange(len(packages), dtype=np.int32), [len(data) for data in packages])
         columns["language"] = np.concatenate(
-            [np.array([languages.index(name) for name in one.languages], np.int32)[one.language] for one in packages]
+            [np.array([languages.index(name) for name in data.languages], np.int32)[data.language] for data in packages]
         )
         first = np.sort(np.unique(columns["key"], return_index=True)[1])
-        parts = {field: Ragged.join([one.parts[field] for one in packages]) for field in FIELDS}
+        parts = {field: Ragged.join([data.parts[field] for data in packages]) for field in FIELDS}
         return cls(parts, **columns, languages=languages).only(first)
 
 
@@ -120,7 +117,7 @@ KINDS = ("doc", "comment", "name", "title")
 def encode(pairs: Sequence[Pair], vocabulary: Vocabulary) -> Dataset:
     """Return the pairs of one package as token ids."""
     languages = tuple(dict.fromkeys(pair.language for pair in pairs))
-    lists = {field: [vocabulary.ids(getattr(one, field))[:MOST_TOKENS] for one in pairs] for field in FIELDS}
+    lists = {field: [vocabulary.ids(getattr(pair, field))[:MOST_TOKENS] for pair in pairs] for field in FIELDS}
     columns = {
         "package": [0] * len(pairs),
         "language": [languages.index(pair.language) for pair in pairs],
@@ -144,5 +141,5 @@ def _key(text: str) -> int:
 
 
 def held_out(keys: Sequence[str], number: int, seed: int = 40) -> frozenset[str]:
-    """Choose the packages that are never learned from, the same ones as long as the list is."""
+    """Choose the packages that are never learned from; the same list gives the same packages."""
     return frozenset(random.Random(seed).sample(sorted(keys), min(number, len(keys) // 4)))

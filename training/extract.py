@@ -1,4 +1,4 @@
-"""From packages to pairs: every source file, once, without tests, generated files and other people's code."""
+"""Extracts pairs from packages: from every source file, without duplicates, tests, generated files and foreign code."""
 
 import gzip
 import hashlib
@@ -21,10 +21,10 @@ from training.near_copies import Fingerprints
 from training.pairs import Pair, pairs_of
 from training.writing import whole
 
-# So many files and pairs of one package: one project's manner must not be what is learned.
+# Limits per package, so that the style of one project is not what is learned.
 MOST_FILES = 1_000
 MOST_PAIRS = 12_000
-# No person wrote more in one file than this in a language that people write.
+# Shorter files are left out.
 _LEAST_CHARACTERS = 300
 SUFFIXES = frozenset(
     {
@@ -33,28 +33,28 @@ SUFFIXES = frozenset(
     }
 )  # fmt: skip
 _FIELDS = tuple(field.name for field in fields(Pair))
-# What the registries put before a package's own paths.
+# Prefixes that the registries put before a package's paths.
 _PREFIXES = ("usr/share/php/", "usr/share/", "usr/lib/ruby/vendor_ruby/", "usr/lib/ruby/", "usr/lib/", "package/")
 
 
 @dataclass(frozen=True, slots=True)
 class KeptApart:
-    """Fingerprints of what is measured on: whole files, and Python functions."""
+    """Fingerprints of the code that is measured on: whole files, and Python functions."""
 
     files: Path
     functions: Path
 
     def has_file(self, text: str) -> bool:
-        """Tell whether a file is nearly one of these."""
+        """Return whether a file is a near copy of one of these files."""
         return Fingerprints.read(self.files).has_near_copy(text)
 
     def has_function(self, text: str) -> bool:
-        """Tell whether a function without its doc string is nearly one of these."""
+        """Return whether a function without its docstring is a near copy of one of these functions."""
         return Fingerprints.read(self.functions).has_near_copy(text)
 
 
 def extract(fetched: Fetched, kept_apart: KeptApart) -> list[Pair]:
-    """Return the pairs of one package, at most MOST_PAIRS, chosen by its name alone and so the same each time."""
+    """Return at most MOST_PAIRS pairs of a package; its key seeds the choice, which is thus the same each time."""
     chance = random.Random(fetched.package.key)
     files = list(_sources(fetched))
     chance.shuffle(files)
@@ -87,7 +87,7 @@ def _sources(fetched: Fetched) -> Iterator[tuple[str, str, str]]:
 
 
 def _fits(path: str, pattern: str) -> bool:
-    """Tell whether a pattern of the upstream sources may mean a file, which lies elsewhere where it is installed."""
+    """Return whether a pattern for the upstream sources may match a file, whose installed path differs."""
     folder, _, name = pattern.rpartition("/")
     if set(name) <= {"*"}:
         return f"/{folder.rpartition('/')[2]}/" in f"/{path}"
@@ -95,31 +95,30 @@ def _fits(path: str, pattern: str) -> bool:
 
 
 def own_path(path: str, fetched: Fetched) -> str:
-    """Return a file's path as its project has it, without what the registry put before it."""
+    """Return a file's path in its project, without the prefix of the registry."""
     path = path.removeprefix("./")
     if fetched.package.registry == "go":
         return path.removeprefix(f"{fetched.package.name}@{fetched.package.version}/")
     if fetched.package.registry == "crates":
         return path.partition("/")[2]
-    return next((path.removeprefix(one) for one in _PREFIXES if path.startswith(one)), path)
+    return next((path.removeprefix(prefix) for prefix in _PREFIXES if path.startswith(prefix)), path)
 
 
 def extract_all(fetched: Iterable[Fetched], folder: Path, kept_apart: KeptApart) -> Iterator[tuple[str, int]]:
-    """Write a file of pairs for each package that has none yet; yield its key and the number of pairs, as they end.
-
-    Packages are cut while later ones are still being brought; none is yielded before all are there.
-    """
+    """Write missing files of pairs while packages are still fetched; then yield each key and its number of pairs."""
     folder.mkdir(parents=True, exist_ok=True)
-    # Not by forking, since threads that bring packages run beside it.
+    # No fork, because threads fetch packages at the same time.
     with ProcessPoolExecutor(mp_context=get_context("forkserver")) as pool:
         try:
             running = {
-                pool.submit(_write, one, folder, kept_apart): one for one in fetched if not _place(folder, one).exists()
+                pool.submit(_write, package, folder, kept_apart): package
+                for package in fetched
+                if not _place(folder, package).exists()
             }
             for done in as_completed(running):
                 yield running[done].package.key, done.result()
         except BaseException:
-            pool.shutdown(cancel_futures=True)  # what has been cut is kept, and what has not is left
+            pool.shutdown(cancel_futures=True)  # finished packages are kept
             raise
 
 
@@ -127,14 +126,14 @@ def _write(fetched: Fetched, folder: Path, kept_apart: KeptApart) -> int:
     try:
         pairs = extract(fetched, kept_apart)
     except BROKEN as error:
-        raise RuntimeError(f"{fetched.archive} can't be read: {error}; delete it, and it is brought again") from error
+        raise RuntimeError(f"{fetched.archive} can't be read: {error}; delete it to fetch it again") from error
     with whole(_place(folder, fetched)) as fresh, gzip.open(fresh, "wt", compresslevel=3) as file:
         file.writelines(json.dumps({name: getattr(pair, name) for name in _FIELDS}) + "\n" for pair in pairs)
     return len(pairs)
 
 
 def read_pairs(folder: Path, key: str) -> list[Pair]:
-    """Read what was extracted of one package."""
+    """Read the extracted pairs of a package."""
     with gzip.open(folder / f"{key}.jsonl.gz", "rt") as file:
         return [Pair(**json.loads(line)) for line in file]
 

@@ -1,4 +1,4 @@
-"""How good a model is: mean reciprocal ranks, on CoSQA's development half and on packages that were held out."""
+"""Measures a model: mean reciprocal ranks on CoSQA's development half and on held-out packages."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ Embed = Callable[[Sequence[str]], Matrix]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What is measured: how it embeds what is asked, and what is looked through."""
+    """A model under measurement: how it embeds queries and documents."""
 
     queries: Embed
     documents: Embed
 
 
-# Candidates among which a text's own code is looked for.
+# Candidates among which the code of a text must be found.
 CANDIDATES = 4_000
-# Samples of the bootstrap (Efron 1979) and what lies between its ends.
+# Samples of the bootstrap (Efron 1979), and the percentiles of its interval.
 _SAMPLES, _ENDS = 1_000, (2.5, 97.5)
 
 
@@ -39,7 +39,7 @@ class Figure:
 
     @classmethod
     def of(cls, reciprocal: NDArray[np.float64]) -> "Figure":
-        """Take the mean over queries, and its interval by bootstrap."""
+        """Return the mean over queries, with its interval by bootstrap."""
         chance = np.random.default_rng(1)
         means = reciprocal[chance.integers(len(reciprocal), size=(_SAMPLES, len(reciprocal)))].mean(axis=1)
         low, high = np.percentile(means, _ENDS)
@@ -50,7 +50,7 @@ class Figure:
 
 
 def reciprocal_ranks(queries: Matrix, candidates: Matrix, right: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return one over the rank of each query's right candidate; a tie counts against it."""
+    """Return the reciprocal rank of each query's right candidate; ties count against it."""
     ranks = np.empty(len(queries))
     for at in range(0, len(queries), 512):
         scores = queries[at : at + 512] @ candidates.T
@@ -68,16 +68,14 @@ def cosqa(model: Model, folder: Path) -> Figure:
 
 
 def held_out(model: Model, pairs: Sequence[Pair]) -> dict[str, Figure]:
-    """Measure texts against their code among CANDIDATES of held-out packages: all, by kind, and by language.
-
-    A title's code is that of its name with a doc comment that often repeats it: nothing new to measure.
-    """
+    """Measure texts against their code among CANDIDATES of held-out packages: all, by kind, and by language."""
     chance = np.random.default_rng(4000)
-    pairs = [one for one in pairs if one.kind != "title"]
+    # The code of a title contains a doc comment that often repeats the title, so titles measure nothing new.
+    pairs = [pair for pair in pairs if pair.kind != "title"]
     chosen = [pairs[number] for number in chance.permutation(len(pairs))[:CANDIDATES]]
-    codes = model.documents(["\n".join(filter(None, (one.path, one.head, one.code))) for one in chosen])
-    found = reciprocal_ranks(model.queries([one.text for one in chosen]), codes, np.arange(len(chosen)))
+    codes = model.documents(["\n".join(filter(None, (pair.path, pair.head, pair.code))) for pair in chosen])
+    found = reciprocal_ranks(model.queries([pair.text for pair in chosen]), codes, np.arange(len(chosen)))
     figures = {"all": Figure.of(found)}
-    for labels in (np.array([one.kind for one in chosen]), np.array([one.language for one in chosen])):
+    for labels in (np.array([pair.kind for pair in chosen]), np.array([pair.language for pair in chosen])):
         figures |= {str(label): Figure.of(found[labels == label]) for label in sorted(set(labels))}
     return figures

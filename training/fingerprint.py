@@ -1,6 +1,6 @@
-"""Take the fingerprints of the code bases that are measured, from clones of them: copies of their files are then known.
+"""Write the fingerprints of the code bases that are measured on, from clones, so that copies of their files are known.
 
-Those of the functions of CoSQA, which come from many projects, are taken one by one.
+The functions of CoSQA come from many projects, so each function gets a fingerprint.
 
     python -m training.fingerprint --repos ~/clones psf/requests pallets/click
     python -m training.fingerprint --cosqa ~/cosqa
@@ -26,12 +26,12 @@ from training.pairs import without_doc
 
 FILES = Path(__file__).parent / "kept-apart.npz"
 FUNCTIONS = Path(__file__).parent / "kept-apart-functions.npz"
-# A shorter file is like many others.
+# Shorter files resemble many other files.
 LEAST_CHARACTERS = 500
 
 
 def texts_of(repository: Path) -> Iterator[str]:
-    """Yield every source file of a bare clone's newest commit, tests left out."""
+    """Yield every source file of a bare clone's newest commit, without tests."""
     git = ("git", f"--git-dir={repository}")
     listed = subprocess.run([*git, "ls-tree", "-r", "-z", "--name-only", "HEAD"], capture_output=True, check=True)
     for path in listed.stdout.decode(errors="replace").split("\0"):
@@ -49,27 +49,27 @@ def _signatures(repository: Path) -> list[Signature]:
 
 
 def bare_functions(folder: Path) -> Iterator[str]:
-    """Yield the functions that CoSQA's queries are asked of, without their doc strings, as pairs have them."""
+    """Yield the functions of CoSQA without their docstrings, as pairs have them."""
     for code in read_cosqa(folder).codes:
         for chunk in chunk_file(SourceFile("cosqa", "function.py", "", "python", code), Sizes.of(ChunkingSettings())):
             yield without_doc(chunk)
 
 
 def fingerprints_of(repositories: Sequence[Path]) -> Fingerprints:
-    """Return those of all files of some bare clones."""
+    """Return the fingerprints of all files of some bare clones."""
     with ProcessPoolExecutor() as pool:
         return Fingerprints.of_signatures(list(chain.from_iterable(pool.map(_signatures, repositories))))
 
 
 def main() -> None:
-    """Write one file of fingerprints for all clones; a clone that can't be read fails the whole."""
+    """Write one file of fingerprints for all clones; an unreadable clone fails the run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repos", type=Path, metavar="FOLDER", help="clones, called owner+name")
-    parser.add_argument("--cosqa", type=Path, metavar="FOLDER", help="CoSQA, with its code_idx_map.txt")
+    parser.add_argument("--repos", type=Path, metavar="FOLDER", help="folder of clones named owner+name")
+    parser.add_argument("--cosqa", type=Path, metavar="FOLDER", help="CoSQA's folder, with its code_idx_map.txt")
     parser.add_argument("names", nargs="*", metavar="OWNER/NAME")
     options = parser.parse_args()
     if options.names and not options.repos:
-        parser.error("say with --repos where the clones are")
+        parser.error("OWNER/NAME needs --repos, the folder of the clones")
     if options.cosqa:
         found = Fingerprints.of(bare_functions(options.cosqa))
         found.write(FUNCTIONS)
@@ -77,7 +77,7 @@ def main() -> None:
     if options.names:
         clones = [options.repos / name.replace("/", "+") for name in options.names]
         places = [
-            next(one for one in (clone / "repo" / ".git", clone / "repo", clone) if one.is_dir()) for clone in clones
+            next(path for path in (clone / "repo" / ".git", clone / "repo", clone) if path.is_dir()) for clone in clones
         ]
         found = fingerprints_of(places)
         found.write(FILES)

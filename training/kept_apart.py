@@ -1,14 +1,10 @@
-"""Code bases that the model never learns from, because it is measured on them: by others, or by the questions of ours.
-
-Their packages are refused by name, whatever the registry. Copies of their files inside other packages are found by
-their content (near_copies.py).
-"""
+"""Packages that the model never learns from, because it is measured on them (near_copies.py finds their copies)."""
 
 import re
 
 from training.packages import Package
 
-# What measures the product from outside; nobody here tunes on it. Patterns of whole names, case ignored.
+# Used to measure the product from outside and never for tuning. Patterns of whole names, case ignored.
 CLOSED = (
     r"alamofire", r"bash-it", r"dapper", r".*[:/]jackson-databind", r"jackson-databind", r"zig-clap",
     r"newtonsoft\.?json", r"org\.jetbrains\.exposed:.*", r"org\.jetbrains\.kotlinx:kotlinx-coroutines-.*",
@@ -24,7 +20,7 @@ CLOSED = (
     r"@trpc/.*", r"(@vitest/.*|vitest)", r"org\.typelevel:cats-(core|kernel|free|laws|testkit).*", r"vapor",
 )  # fmt: skip
 
-# What the questions in bench/questions and bench/tuning are asked of.
+# Used by the questions in bench/questions and bench/tuning.
 QUESTIONED = (
     r"polly.*", r"swift-argument-parser", r"ripgrep", r"grep(-.*)?", r"ignore", r"globset", r"(php-)?composer",
     r"go\.etcd\.io/bbolt.*", r"leveldb.*", r"leveldown", r"org\.jsoup:.*", r"jq", r"koa(-.*)?", r"werkzeug", r"jinja2",
@@ -32,9 +28,9 @@ QUESTIONED = (
     r"commons-io:.*", r"celery", r"humanizer.*", r"zustand", r"(php-)?(league-)?flysystem.*",
 )  # fmt: skip
 
-_PATTERN = re.compile("|".join(f"(?:{one})" for one in (*CLOSED, *QUESTIONED)), re.IGNORECASE)
+_PATTERN = re.compile("|".join(f"(?:{name})" for name in (*CLOSED, *QUESTIONED)), re.IGNORECASE)
 
 
 def is_kept_apart(package: Package) -> bool:
-    """Tell whether a package belongs to a code base that is measured."""
+    """Return whether a package belongs to a code base that is measured on."""
     return _PATTERN.fullmatch(package.name) is not None

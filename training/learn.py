@@ -1,4 +1,4 @@
-"""Learning one model: several tables apart from each other, a process each, then all of them merged into one."""
+"""Trains one model: several tables in separate processes, which are then merged."""
 
 import hashlib
 import multiprocessing
@@ -27,13 +27,13 @@ from training.writing import whole
 PAIRS = "train.npz"
 VOCABULARY = "vocabulary.txt"
 TEACHER = "teacher"
-# Each learning process multiplies with one thread: so many at once as there are cores, none waits for another's.
+# Each training process uses one thread for multiplications, so that the processes do not compete for cores.
 _THREADS = "OPENBLAS_NUM_THREADS"
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """What every table learns from."""
+    """What every table is trained with."""
 
     data: Dataset
     vocabulary: Vocabulary
@@ -47,22 +47,22 @@ class Learning:
         return cls(data, vocabulary, Augmentation(recipe, questions, languages, len(vocabulary.tokens)))
 
     def occurrences(self) -> NDArray[np.int64]:
-        """Return how often each token stands in a text or code (tokens)."""
+        """Return how often each token occurs in texts and codes (tokens)."""
         parts = (self.data.parts["text"], self.data.parts["code"])
         return np.sum([np.bincount(part.flat, minlength=self.augmentation.tokens) for part in parts], axis=0)
 
 
 def made_of(work: Path, recipe: Recipe) -> str:
-    """Return a hash of all that decides what is learned, the code itself aside."""
-    told = hashlib.blake2b(repr(recipe).encode(), digest_size=16)
+    """Return a hash of everything that decides what is learned, except the program."""
+    digest = hashlib.blake2b(repr(recipe).encode(), digest_size=16)
     for name in (PAIRS, VOCABULARY):
         with (work / name).open("rb") as file:
-            told.update(hashlib.file_digest(file, "blake2b").digest())
-    return told.hexdigest()
+            digest.update(hashlib.file_digest(file, "blake2b").digest())
+    return digest.hexdigest()
 
 
 def learn(work: Path, seed: int, recipe: Recipe) -> tuple[Vocabulary, Weights]:
-    """Return what one seed learns; members that were learned before are taken as they are."""
+    """Return what one seed learns; existing members are used again."""
     parts = [work / f"part-{seed}-{number}.npz" for number in range(len(recipe.members))]
     missing = [(number, part) for number, part in enumerate(parts) if not part.exists()]
     if missing:
@@ -75,9 +75,9 @@ def learn(work: Path, seed: int, recipe: Recipe) -> tuple[Vocabulary, Weights]:
 def _learn_apart(work: Path, seed: int, recipe: Recipe, number: int, part: Path) -> None:
     learning, member, chance = Learning.read(work, recipe), recipe.members[number], (seed, number)
     weights = begin(learning.data, learning.augmentation.tokens, recipe, chance)
-    told = reporting(f"seed {seed}, member {number + 1} of {len(recipe.members)}")
+    report = reporting(f"seed {seed}, member {number + 1} of {len(recipe.members)}")
     teacher = Teacher.read(recipe, learning.data, work / TEACHER) if member.taught else None
-    train(learning.data, weights, learning.augmentation, member.course, chance, told, teacher)
+    train(learning.data, weights, learning.augmentation, member.course, chance, report, teacher)
     with whole(part) as fresh, fresh.open("wb") as file:
         np.savez(file, rows=weights.rows, log_query=weights.log_query)
 
@@ -88,7 +88,7 @@ def _read(part: Path) -> Weights:
 
 
 def reporting(what: str) -> Report:
-    """Return how a training tells how far it is."""
+    """Return a function that prints the progress of a training."""
     return lambda share, loss: say(f"train: {what}, {share:.0%}, loss {loss:.3f}")
 
 

@@ -1,9 +1,9 @@
-"""Which licences allow a model to learn from a package, judged from the package's own metadata."""
+"""Which licences allow a model to learn from a package, judged from the package's metadata."""
 
 import re
 from collections.abc import Iterator, Sequence
 
-# Permissive licences, by SPDX identifier. Everything else is refused, what is not clear too.
+# Permissive licences, by SPDX identifier. All others are refused, including unclear licences.
 PERMISSIVE = frozenset(
     {
         "0BSD", "Apache-2.0", "BlueOak-1.0.0", "BSD-1-Clause", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0",
@@ -12,7 +12,7 @@ PERMISSIVE = frozenset(
     }
 )  # fmt: skip
 
-# How metadata of all registries spell them: the whole text, lower case, without "the", "license" and punctuation.
+# Spellings in the metadata of all registries: the whole text in lower case, without "the", "license" and punctuation.
 _SPELLINGS = {
     "0bsd": "0BSD",
     "apache": "Apache-2.0",
@@ -79,7 +79,7 @@ _SPELLINGS = {
 _NOISE = re.compile(r"\b(?:the|licen[cs]ed?|osi approved|apache license and|public domain, )\b|[^a-z0-9+]+")
 _TOKEN = re.compile(r"\(|\)|[^\s()]+")
 
-# Whole licence texts, by what only they say; the first that fits counts.
+# Whole licence texts, by their characteristic wording; the first match counts.
 _TEXTS = (
     ("GPL-3.0", r"gnu (?:lesser |affero )?general public license"),
     ("MPL-2.0", r"mozilla public license"),
@@ -93,7 +93,7 @@ _TEXTS = (
 
 
 def spdx(spelling: str) -> str | None:
-    """Return the SPDX identifier of a licence as metadata spell it; None for what is not known."""
+    """Return the SPDX identifier of a licence as spelled in metadata; None if it is unknown."""
     text = spelling.strip()
     if text in PERMISSIVE:
         return text
@@ -102,46 +102,46 @@ def spdx(spelling: str) -> str | None:
 
 
 def licence_of_text(text: str) -> str | None:
-    """Return the licence whose text this is; None for what is not known."""
+    """Return the licence whose text this is; None if it is unknown."""
     plain = " ".join(text.lower().split())
     return next((name for name, wording in _TEXTS if re.search(wording, plain)), None)
 
 
 def is_permissive(expression: str) -> bool:
-    """Tell whether an SPDX expression allows use under a permissive licence: one side of OR is enough, AND needs both.
+    """Return whether an SPDX expression allows a permissive licence: one side of OR is enough, AND needs both sides.
 
-    Anything that is no expression of known licences is False, and so is a licence WITH an exception but for LLVM's.
+    Unknown licences, and exceptions other than LLVM's, count as not permissive.
     """
     tokens = _TOKEN.findall(re.sub(r"(?i)\s+WITH\s+LLVM-exception", "", expression.replace("/", " OR ")))
     try:
         reader = iter(tokens)
-        value, rest = _either(reader, next(reader))
+        value, rest = _or_terms(reader, next(reader))
     except (StopIteration, ValueError):
         return False
     return value and rest is None
 
 
-def _either(tokens: Iterator[str], token: str | None) -> tuple[bool, str | None]:
-    value, token = _both(tokens, token)
+def _or_terms(tokens: Iterator[str], token: str | None) -> tuple[bool, str | None]:
+    value, token = _and_terms(tokens, token)
     while token and token.upper() == "OR":
-        other, token = _both(tokens, next(tokens))
-        value = value or other
+        right, token = _and_terms(tokens, next(tokens))
+        value = value or right
     return value, token
 
 
-def _both(tokens: Iterator[str], token: str | None) -> tuple[bool, str | None]:
-    value, token = _one(tokens, token)
+def _and_terms(tokens: Iterator[str], token: str | None) -> tuple[bool, str | None]:
+    value, token = _term(tokens, token)
     while token and token.upper() == "AND":
-        other, token = _one(tokens, next(tokens))
-        value = value and other
+        right, token = _term(tokens, next(tokens))
+        value = value and right
     return value, token
 
 
-def _one(tokens: Iterator[str], token: str | None) -> tuple[bool, str | None]:
+def _term(tokens: Iterator[str], token: str | None) -> tuple[bool, str | None]:
     if token == "(":
-        value, token = _either(tokens, next(tokens))
+        value, token = _or_terms(tokens, next(tokens))
         if token != ")":
-            raise ValueError("a bracket is left open")
+            raise ValueError("a bracket is not closed")
         return value, next(tokens, None)
     if token is None or token in (")", "AND", "OR", "WITH"):
         raise ValueError("a licence is missing")
@@ -149,8 +149,8 @@ def _one(tokens: Iterator[str], token: str | None) -> tuple[bool, str | None]:
 
 
 def expression_of(spellings: Sequence[str]) -> str | None:
-    """Return an SPDX expression for licences that all apply, as metadata spell them; None if one is not clear."""
-    found = [spdx(one) or (one.strip() if is_permissive(one) else None) for one in spellings]
-    if not found or None in found or not all(one and is_permissive(one) for one in found):
+    """Return an SPDX expression for licences that all apply, as spelled in metadata; None if any of them is unclear."""
+    ids = [spdx(text) or (text.strip() if is_permissive(text) else None) for text in spellings]
+    if not ids or None in ids or not all(name and is_permissive(name) for name in ids):
         return None
-    return " AND ".join(dict.fromkeys(f"({one})" if " " in one and len(found) > 1 else one for one in found if one))
+    return " AND ".join(dict.fromkeys(f"({name})" if " " in name and len(ids) > 1 else name for name in ids if name))

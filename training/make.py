@@ -1,7 +1,6 @@
-"""Make the built-in model: bring the packages, cut pairs, choose tokens, train, measure. Each stage is done once.
+"""Make the built-in model: fetch packages, cut pairs, choose tokens, train, measure.
 
-A stage that has its result is left out, so that a run that was stopped goes on; --again STAGE does it and all later
-ones anew.
+A stage that has its result is skipped, so a stopped run resumes. --again STAGE repeats a stage and all later stages.
 
     python -m training.make --work FOLDER
     python -m training.make --work FOLDER --seeds 1 2 3 --cosqa FOLDER
@@ -41,28 +40,25 @@ from training.words import choose_tokens, count_words, sum_words
 from training.writing import remove_unfinished, whole
 
 STAGES = ("packages", "pairs", "tokens", "teacher", "train", "measure")
-# Packages that are measured on and never learned from.
+# Number of packages that are measured on and never learned from.
 HELD_OUT = 40
-# Clients that run at once, and packages of one call.
+# Clients that run at once, and packages per call.
 AT_ONCE, TOGETHER = 6, 20
-# More packages than this must not be missing, or the model is another one.
+# If a larger share of the packages is missing, the model would differ.
 _MOST_MISSING = 0.02
 _LEARNED, _MADE_OF = ("part-*", "model-*"), "learned-from"
 
 
 def bring(packages: Sequence[Package], folder: Path) -> Iterator[Fetched]:
-    """Yield each package whose licence is still the one that was pinned; end the run if too many are missing.
-
-    Whoever reads no further closes it, and no more is brought.
-    """
+    """Yield each package whose licence is still as pinned, until closed; raise SystemExit if too many are missing."""
     missing: list[str] = []
     batches = [packages[at : at + TOGETHER] for at in range(0, len(packages), TOGETHER)]
     is_over = Event()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         try:
             for number, batch in enumerate(pool.map(partial(_bring_batch, folder, is_over), batches), 1):
-                missing += [one for one in batch if isinstance(one, str)]
-                yield from (one for one in batch if isinstance(one, Fetched))
+                missing += [outcome for outcome in batch if isinstance(outcome, str)]
+                yield from (outcome for outcome in batch if isinstance(outcome, Fetched))
                 if number % 5 == 0 or number == len(batches):
                     say(f"packages: {min(number * TOGETHER, len(packages)):,} of {len(packages):,}")
         finally:
@@ -70,13 +66,13 @@ def bring(packages: Sequence[Package], folder: Path) -> Iterator[Fetched]:
     for reason in missing:
         say(f"left out: {reason}")
     if len(missing) > _MOST_MISSING * len(packages):
-        raise SystemExit(f"{len(missing)} of {len(packages)} packages are missing; run it again when they can be had")
+        raise SystemExit(f"{len(missing)} of {len(packages)} packages are missing; run it again to retry")
 
 
 def _bring_batch(folder: Path, is_over: Event, packages: Sequence[Package]) -> list[Fetched | str]:
     if not is_over.is_set():
         fetch_together(packages, folder)
-    return [_bring(one, folder) for one in packages if not is_over.is_set()]
+    return [_bring(package, folder) for package in packages if not is_over.is_set()]
 
 
 def _bring(package: Package, folder: Path) -> Fetched | str:
@@ -86,14 +82,14 @@ def _bring(package: Package, folder: Path) -> Fetched | str:
     except NotFetched as error:
         return str(error)
     except BROKEN as error:
-        return f"{package.key} can't be read: {error}; delete it from {folder}, and it is brought again"
+        return f"{package.key} can't be read: {error}; delete it from {folder} to fetch it again"
     if licence != package.licence:
         return f"{package.key}: its licence was pinned as {package.licence} and is {licence} now"
     return fetched
 
 
 def make_pairs(work: Path, packages: Sequence[Package]) -> None:
-    """Bring the packages, and cut the pairs of each as soon as it is there."""
+    """Fetch the packages, and cut each into pairs as soon as it is there."""
     total, number, began = 0, 0, time.monotonic()
     for folder in (work / "packages", work / "pairs"):
         remove_unfinished(folder)
@@ -106,12 +102,12 @@ def make_pairs(work: Path, packages: Sequence[Package]) -> None:
 
 
 def make_tokens(work: Path, keys: Sequence[str]) -> None:
-    """Choose the tokens, and write the pairs as their numbers."""
+    """Choose the tokens, and write the pairs as token ids."""
     say("tokens: counting words")
     with ProcessPoolExecutor() as pool:
         often, spread = sum_words(pool.map(partial(_count, work / "pairs"), keys, chunksize=8))
         vocabulary = Vocabulary(choose_tokens(often, spread))
-        say(f"tokens: {len(vocabulary.tokens):,} chosen, writing the pairs as their numbers")
+        say(f"tokens: {len(vocabulary.tokens):,} chosen, writing the pairs as token ids")
         data = Dataset.join(list(pool.map(partial(_encode, work / "pairs", vocabulary), keys, chunksize=8)))
     data.write(work / PAIRS)
     vocabulary.write(work / VOCABULARY)
@@ -127,17 +123,17 @@ def _encode(folder: Path, vocabulary: Vocabulary, key: str) -> Dataset:
 
 
 def hear_teacher(work: Path, recipe: Recipe) -> None:
-    """Let the teacher read the texts that are taught."""
+    """Let the teacher read its texts."""
     learning = Learning.read(work, recipe)
     ask_teacher(recipe, learning.data, learning.vocabulary, work / TEACHER, work / "models")
 
 
 def forget_other(work: Path, recipe: Recipe) -> None:
-    """Remove what was learned by another recipe, or from other pairs."""
+    """Remove tables that were trained with another recipe or from other pairs."""
     place, wanted = work / _MADE_OF, made_of(work, recipe)
-    learned = [one for pattern in _LEARNED for one in work.glob(pattern)]
+    learned = [path for pattern in _LEARNED for path in work.glob(pattern)]
     if learned and (not place.exists() or place.read_text() != wanted):
-        say("train: the recipe or the pairs are not those of what is learned here; it is learned anew")
+        say("train: the recipe or the pairs have changed; training again")
         forget(work, "train")
     place.write_text(wanted)
 
@@ -162,18 +158,18 @@ def measure(work: Path, seed: int, keys: Sequence[str], cosqa: Path | None) -> d
 
 
 def model_folder(work: Path, seed: int) -> Path:
-    """Return where the model of a seed is."""
+    """Return the folder of a seed's model."""
     return work / f"model-{seed}"
 
 
 def forget(work: Path, stage: str) -> None:
-    """Remove the results of a stage and of all later ones."""
+    """Remove the results of a stage and of all later stages."""
     places = {
         "packages": ["packages"],
         "pairs": ["pairs"],
         "tokens": [PAIRS, VOCABULARY],
         "teacher": [TEACHER],
-        "train": [one.name for pattern in _LEARNED for one in work.glob(pattern)],
+        "train": [path.name for pattern in _LEARNED for path in work.glob(pattern)],
         "measure": ["figures.json"],
     }
     for later in STAGES[STAGES.index(stage) :]:
@@ -184,17 +180,17 @@ def forget(work: Path, stage: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True, metavar="FOLDER", help="where everything is kept (10 GB)")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1], metavar="N", help="one model each (1)")
-    parser.add_argument("--cosqa", type=Path, metavar="FOLDER", help="measure on CoSQA's development half too")
-    parser.add_argument("--again", choices=STAGES, help="do this stage and all later ones anew")
+    parser.add_argument("--work", type=Path, required=True, metavar="FOLDER", help="folder for all results (10 GB)")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1], metavar="N", help="seeds, one model per seed (1)")
+    parser.add_argument("--cosqa", type=Path, metavar="FOLDER", help="also measure on CoSQA's development half")
+    parser.add_argument("--again", choices=STAGES, help="repeat this stage and all later stages")
     options = parser.parse_args()
     work: Path = options.work
     work.mkdir(parents=True, exist_ok=True)
     if options.again:
         forget(work, options.again)
     packages = read_packages()
-    keys = [one.key for one in packages]
+    keys = [package.key for package in packages]
     apart = held_out(keys, HELD_OUT)
     make_pairs(work, packages)
     present = [key for key in keys if (work / "pairs" / f"{key}.jsonl.gz").exists()]
@@ -205,8 +201,8 @@ def main() -> None:
     for seed in options.seeds:
         _unless(model_folder(work, seed).exists(), lambda seed=seed: make_model(work, seed))
     measured = [key for key in present if key in apart]
-    told = {str(seed): measure(work, seed, measured, options.cosqa) for seed in options.seeds}
-    (work / "figures.json").write_text(json.dumps(told, indent=1) + "\n")
+    results = {str(seed): measure(work, seed, measured, options.cosqa) for seed in options.seeds}
+    (work / "figures.json").write_text(json.dumps(results, indent=1) + "\n")
     say(f"done: {', '.join(str(model_folder(work, seed)) for seed in options.seeds)}, {work / 'figures.json'}")
 
 

@@ -1,4 +1,4 @@
-"""What a package's own metadata say of its licence, for each registry."""
+"""Reads the licence of a package from its metadata, for each registry."""
 
 import json
 import re
@@ -15,34 +15,34 @@ from training.poms import licences_of
 
 _CLASSIFIER = "License :: "
 _LICENCE_FILES = frozenset({"license", "license.txt", "license.md", "licence", "copying", "license-mit", "unlicense"})
-# A wheel names authors and notices as licence files too; these say under what terms it is.
+# A wheel also lists authors and notices as licence files; only these contain its terms.
 _TERMS = re.compile(r"(?i)(?:un)?licen[cs]e|copying")
 _DIST_INFO = re.compile(r"[^/]+\.dist-info/")
 
 
 def licence_of(fetched: Fetched) -> str | None:
-    """Return the SPDX expression of a package's licence, from its own metadata; None where that is not clear."""
+    """Return the SPDX expression of a package's licence, from its metadata; None if it is unclear."""
     return _READERS[fetched.package.registry](fetched)
 
 
 def _pypi(fetched: Fetched) -> str | None:
     text = _first(fetched, frozenset({"metadata"}), lambda path: path.count("/") == 1)
-    told = Parser().parsestr(text, headersonly=True)
-    if expression := told.get("License-Expression"):
+    head = Parser().parsestr(text, headersonly=True)
+    if expression := head.get("License-Expression"):
         return expression_of([expression])
-    classifiers = [one.rsplit(" :: ", 1)[1] for one in told.get_all("Classifier", []) if one.startswith(_CLASSIFIER)]
-    by_classifier = expression_of([one for one in classifiers if one != "OSI Approved"])
-    # A classifier of its family says less than the field beside it; a whole text in that field says nothing clear.
-    field = told.get("License", "")
+    classifiers = [name.rsplit(" :: ", 1)[1] for name in head.get_all("Classifier", []) if name.startswith(_CLASSIFIER)]
+    by_classifier = expression_of([name for name in classifiers if name != "OSI Approved"])
+    field = head.get("License", "")
     if not classifiers and field in ("", "UNKNOWN"):
-        return _by_licence_files(fetched, told.get_all("License-File", []))
+        return _by_licence_files(fetched, head.get_all("License-File", []))
+    # If the classifiers are unclear, the field decides: a name, or a whole text.
     return by_classifier or (expression_of([field]) if len(field) < 80 else licence_text(field))
 
 
 def _by_licence_files(fetched: Fetched, named: list[str]) -> str | None:
-    """Judge a wheel whose metadata name nothing but the files of its licence: each of them must be a permissive one."""
-    terms = [one for one in named if _TERMS.match(Path(one).name)]
-    names = frozenset(Path(one).name.lower() for one in terms)
+    """Judge a wheel whose metadata name only its licence files: all of them must be permissive."""
+    terms = [path for path in named if _TERMS.match(Path(path).name)]
+    names = frozenset(Path(path).name.lower() for path in terms)
     texts = [data for path, data in files_of(fetched.archive, names) if _DIST_INFO.match(path)] if names else []
     if len(texts) != len(terms):
         return None
@@ -50,17 +50,17 @@ def _by_licence_files(fetched: Fetched, named: list[str]) -> str | None:
 
 
 def licence_text(text: str) -> str | None:
-    """Return the licence of a whole text, if it is a permissive one."""
+    """Return the licence of a whole text, or None if it is not permissive."""
     found = licence_of_text(text)
     return found if found and is_permissive(found) else None
 
 
 def _npm(fetched: Fetched) -> str | None:
     text = _first(fetched, frozenset({"package.json"}), lambda path: path.count("/") == 1)
-    told = json.loads(text or "{}")
-    named = told.get("license") or told.get("licenses") or ""
+    values = json.loads(text or "{}")
+    named = values.get("license") or values.get("licenses") or ""
     named = named if isinstance(named, list) else [named]
-    return expression_of([one.get("type", "") if isinstance(one, dict) else str(one) for one in named])
+    return expression_of([item.get("type", "") if isinstance(item, dict) else str(item) for item in named])
 
 
 def _crates(fetched: Fetched) -> str | None:
@@ -70,7 +70,7 @@ def _crates(fetched: Fetched) -> str | None:
 
 
 def _go(fetched: Fetched) -> str | None:
-    # Modules have no metadata but the text of their licence.
+    # Modules have no metadata except the text of their licence.
     depth = f"{fetched.package.name}@{fetched.package.version}/".count("/")
     return licence_text(_first(fetched, _LICENCE_FILES, lambda path: path.count("/") == depth))
 
@@ -83,7 +83,7 @@ def _maven(fetched: Fetched) -> str | None:
 
 
 def _debian(fetched: Fetched) -> str | None:
-    """Judge by what the copyright file says of all files; those under other terms are refused_files."""
+    """Return the licence of all files in the copyright file; files under other terms are ``refused_files``."""
     text = _copyright(fetched)
     if "Files:" not in text:
         return licence_text(text)
@@ -91,10 +91,10 @@ def _debian(fetched: Fetched) -> str | None:
 
 
 def refused_files(fetched: Fetched) -> list[str]:
-    """Return patterns of the files that are under other terms than their package, and not permissive ones."""
+    """Return patterns of the files whose terms differ from their package's and are not permissive."""
     if fetched.package.registry != "debian":
         return []
-    return [one for files, licence in _paragraphs(_copyright(fetched)) if licence is None for one in files]
+    return [pattern for files, licence in _paragraphs(_copyright(fetched)) if licence is None for pattern in files]
 
 
 def _copyright(fetched: Fetched) -> str:
@@ -103,12 +103,12 @@ def _copyright(fetched: Fetched) -> str:
 
 
 def _paragraphs(text: str) -> Iterator[tuple[list[str], str | None]]:
-    """Yield patterns and licence of each paragraph of Debian's copyright format, the packaging's own left out."""
+    """Yield the patterns and licence of each paragraph in Debian's copyright format, except for the packaging."""
     for paragraph in re.split(r"\n\s*\n", text):
         files = re.search(r"^Files:((?:.*|\n[ \t]+.*)+)", paragraph, re.MULTILINE)
         named = re.search(r"^License:\s*(.*)", paragraph, re.MULTILINE)
         patterns = files[1].split() if files else []
-        if named and patterns and not all(one.startswith("debian") for one in patterns):
+        if named and patterns and not all(pattern.startswith("debian") for pattern in patterns):
             expression = re.sub(r"(?i)\bor\b", "OR", re.sub(r"(?i)\band\b", "AND", named[1].replace(",", " ")))
             yield patterns, expression_of([expression])
 

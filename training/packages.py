@@ -17,7 +17,7 @@ _COLUMNS = ("registry", "name", "version", "licence")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Package:
-    """One pinned package. ``licence`` is the SPDX expression that its own metadata gave when it was pinned."""
+    """A pinned package; ``licence`` is the SPDX expression in its metadata when it was pinned."""
 
     registry: Registry
     name: str
@@ -26,12 +26,12 @@ class Package:
 
     @property
     def key(self) -> str:
-        """What names it among all, also as a file."""
+        """Unique name of the package, also for files."""
         return f"{self.registry}-{self.name}-{self.version}".replace("/", "+").replace(":", "+")
 
 
 def read_packages(path: Path = LIST) -> list[Package]:
-    """Read the pinned list; raise ValueError for a line that is none."""
+    """Read the pinned list; raise ValueError for a malformed line."""
     with path.open(newline="") as file:
         rows = list(csv.reader(file, delimiter="\t"))
     if not rows or tuple(rows[0]) != _COLUMNS:
@@ -40,7 +40,7 @@ def read_packages(path: Path = LIST) -> list[Package]:
 
 
 def _package(path: Path, number: int, row: list[str]) -> Package:
-    registry = next((one for one in REGISTRIES if row and one == row[0]), None)
+    registry = next((name for name in REGISTRIES if row and name == row[0]), None)
     if registry is None or len(row) != len(_COLUMNS) or not all(row):
         raise ValueError(f"{path}:{number}: not a registry, name, version and licence: {row}")
     return Package(registry, *row[1:])
@@ -51,4 +51,4 @@ def write_packages(packages: Iterable[Package], path: Path = LIST) -> None:
     with whole(path) as fresh, fresh.open("w", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
         writer.writerow(_COLUMNS)
-        writer.writerows((one.registry, one.name, one.version, one.licence) for one in sorted(packages))
+        writer.writerows((item.registry, item.name, item.version, item.licence) for item in sorted(packages))

@@ -1,4 +1,4 @@
-"""Pairs of a text and the code it speaks of, cut from one source file with the product's own chunker."""
+"""Cuts a source file into pairs of a text and the code that it describes, with the product's chunker."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -15,22 +15,22 @@ from codequarry.shared.settings.config import ChunkingSettings
 
 Kind = Literal["doc", "comment", "name", "title"]
 
-# Characters of code: about what a chunk has; the rest of a long one says little new.
+# Characters of code: about the size of a chunk; the rest of longer code adds little.
 MOST_CODE = 2_000
 LEAST_CODE = 60
-# Words of a text: fewer say too little, more are an essay.
+# Words of a text: fewer words say too little, more words are an essay.
 FEWEST_WORDS = 4
 MOST_WORDS = 60
-# Names alone are the weakest pairs: one for each so many symbols is enough beside the others.
+# Names are the weakest pairs, so only every second chunk gives one.
 _NAME_EVERY = 2
 _DECLARED = frozenset({"function", "method", "class", "interface", "struct", "trait", "enum", "type", "module"})
 _COMMENT = re.compile(r"^\s*(?:#(?!!)|//(?!/)|--)\s?(?P<text>.*\S)\s*$")
 _LINES_AFTER_COMMENT = 12
-# Characters of a doc comment that stand before the code of a title.
+# Characters of a doc comment before the code of a title.
 _MOST_DOC = 600
 _FEWEST_LINES = 2
 _WORD = re.compile(r"[A-Za-z]{2,}")
-# A comment that is code, a ruler, an order to a tool, or a licence.
+# Comments that are code, rulers, directives for tools, or licences.
 _NO_PROSE = re.compile(
     r"[{};=]\s*$|^\W*$|^@|https?://"
     r"|\b(?:noqa|eslint|pylint|pragma|nolint|NOLINT|clang-format|type: ignore|TODO|FIXME|XXX"
@@ -42,7 +42,7 @@ _PROSE_SHARE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """``text`` speaks of ``code``; ``path`` and ``head`` (context, names, signature) stand before it."""
+    """A ``text`` that describes ``code``; ``path`` and ``head`` (context, names, signature) precede the code."""
 
     kind: Kind
     language: str
@@ -53,10 +53,7 @@ class Pair:
 
 
 def pairs_of(path: str, language: str, text: str, is_kept_apart: Callable[[str], bool] | None = None) -> Iterator[Pair]:
-    """Yield the pairs of one file, none for a file without prose.
-
-    ``is_kept_apart`` is asked of a chunk without its doc comment; one that it is true of has no pair.
-    """
+    """Yield the pairs of a file, except of chunks that, without their doc comment, are ``is_kept_apart``."""
     source = SourceFile("training", path, "", language, text)
     for number, chunk in enumerate(chunk_file(source, Sizes.of(ChunkingSettings()))):
         bare = without_doc(chunk)
@@ -80,7 +77,7 @@ def _documented(chunk: Chunk, bare: str, about: str) -> Iterator[Pair]:
 
 
 def _named(chunk: Chunk, bare: str, with_name: bool, with_title: bool) -> Iterator[Pair]:
-    """Pair a name with the body without it, and where there is a doc comment, with comment and body: its title."""
+    """Pair a name with the body without it, and as a title with the doc comment and that body."""
     name = chunk.symbol_name or ""
     words = split_identifier(name)
     if not (with_name or with_title) or len(words) < 2 or len(bare.strip()) < 2 * LEAST_CODE:
@@ -93,7 +90,7 @@ def _named(chunk: Chunk, bare: str, with_name: bool, with_title: bool) -> Iterat
 
 
 def _commented(chunk: Chunk) -> Iterator[Pair]:
-    """Pair a line of comment inside a declaration with the lines after it, up to the next comment or empty line."""
+    """Pair a comment inside a declaration with the lines after it, up to the next comment or empty line."""
     lines = chunk.text.split("\n")
     at = 1
     while at < len(lines):
@@ -123,7 +120,7 @@ def head_of(chunk: Chunk) -> str:
 
 
 def without_doc(chunk: Chunk) -> str:
-    """Return a chunk's text without its doc comment, so that the text is not simply found in the code."""
+    """Return a chunk's text without its doc comment, so that the code does not contain the text of the pair."""
     text = chunk.text
     for line in chunk.doc.split("\n"):
         text = text.replace(line.strip(), "") if len(line.strip()) > len("*/ ") else text
@@ -131,7 +128,7 @@ def without_doc(chunk: Chunk) -> str:
 
 
 def is_prose(text: str) -> bool:
-    """Tell whether a comment is a sentence in English letters, not code or an order to a tool."""
+    """Return whether a comment is a sentence in English letters, not code or a directive for a tool."""
     words = _WORD.findall(text)
     if not FEWEST_WORDS <= len(words) <= MOST_WORDS or _NO_PROSE.search(text):
         return False

@@ -1,4 +1,4 @@
-"""Add packages to the pinned list, each in its newest version, if its licence allows it.
+"""Add packages to the pinned list, in their newest versions, if their licences allow it.
 
 python -m training.pin --work FOLDER pypi:attrs npm:rxjs maven:co.fs2:fs2-core_2.13
 python -m training.pin --work FOLDER --from names.txt
@@ -15,18 +15,18 @@ from training.kept_apart import is_kept_apart
 from training.metadata import licence_of
 from training.packages import LIST, REGISTRIES, Package, Registry, read_packages, write_packages
 
-# The registries are what is waited for.
+# Threads that fetch packages; most of the time they wait for the registries.
 AT_ONCE = 6
 
 
 def pinned(name: str, work: Path) -> Package | str:
-    """Return a package as it is pinned, or the line that says why it is not."""
+    """Return the pinned package, or a message why it is not pinned."""
     registry, _, bare = name.partition(":")
     if registry not in REGISTRIES or not bare:
-        return f"{name}: not one of {', '.join(REGISTRIES)}, a colon, and a name"
+        return f"{name}: not of the form REGISTRY:NAME, with one of {', '.join(REGISTRIES)}"
     package = Package(cast(Registry, registry), bare, "")
     if is_kept_apart(package):
-        return f"{name}: kept apart, for measuring"
+        return f"{name}: excluded from training, because models are measured on it"
     try:
         fetched = fetch(package, work)
         licence = licence_of(fetched)
@@ -35,18 +35,18 @@ def pinned(name: str, work: Path) -> Package | str:
     except Exception as error:
         return f"{name}: {type(error).__name__}: {error}"
     if licence is None:
-        return f"{name}: its licence is not clear, or not a permissive one"
+        return f"{name}: its licence is unclear or not permissive"
     return Package(fetched.package.registry, bare, fetched.package.version, licence)
 
 
 def main() -> None:
-    """Pin what is named; say what was not, and why."""
+    """Pin the named packages; print which were not pinned, and why."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="REGISTRY:NAME")
-    parser.add_argument("--from", dest="file", type=Path, metavar="FILE", help="names, one a line")
-    parser.add_argument("--work", type=Path, required=True, metavar="FOLDER", help="where archives are kept")
+    parser.add_argument("--from", dest="file", type=Path, metavar="FILE", help="file of names, one per line")
+    parser.add_argument("--work", type=Path, required=True, metavar="FOLDER", help="folder for archives")
     options = parser.parse_args()
-    known = {(one.registry, one.name): one for one in (read_packages() if LIST.exists() else [])}
+    known = {(package.registry, package.name): package for package in (read_packages() if LIST.exists() else [])}
     names = options.names + (options.file.read_text().split() if options.file else [])
     fresh = [name for name in names if tuple(name.split(":", 1)) not in known]
     with ThreadPoolExecutor(AT_ONCE) as pool:

@@ -1,10 +1,10 @@
-"""Words that people put before what they look for; a third of the texts get some while the model is trained."""
+"""Words that people put before what they look for; a third of the texts get some of them during training."""
 
 from collections.abc import Sequence
 
 from codequarry.shared.embedding.vocabulary import Vocabulary
 
-# Our own list, of everyday forms; none is taken from a set of queries that anything is measured on.
+# Our own list of everyday forms; none comes from a set of queries that anything is measured on.
 FORMS = (
     "how does {} work", "how do i", "how to", "how can i", "how is", "how are", "where is", "where are", "where do we",
     "what does", "what is", "which function", "which code", "what happens when", "why does", "find the code that",

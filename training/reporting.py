@@ -1,9 +1,9 @@
-"""Telling how far the training is."""
+"""Prints the progress of the training."""
 
 import sys
 import time
 
 
 def say(text: str) -> None:
-    """Tell it on stderr, with the time of day."""
+    """Print a message to stderr, with the time of day."""
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)

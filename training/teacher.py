@@ -1,8 +1,8 @@
-"""The teacher: a sentence model that knows which texts are near to each other, whatever words they use.
+"""The teacher: a sentence model that knows which texts are similar, whatever words they use.
 
-Pairs tell that "remove" is near "delete" only as far as both stand beside the same code. So doc comments and names of
-a batch learn, beside their own code, how near the others are by the teacher (similarity distillation: Fang et al. 2021,
-SEED). The teacher reads texts as their tokens give them back: lower case, names as words, at most the first 16.
+From pairs, a table learns that "remove" is near "delete" only if both occur beside the same code. So the doc comments
+and names of a batch also learn how similar the teacher finds them (similarity distillation: Fang et al. 2021, SEED).
+The teacher reads texts as rebuilt from their tokens: in lower case, names as words, at most the first 16.
 """
 
 import hashlib
@@ -26,23 +26,23 @@ from training.recipe import Recipe
 from training.reporting import say
 from training.writing import whole
 
-# A question is shorter, and the time goes with the length.
+# Questions are shorter than this, and the time grows with the length.
 _MOST_TOKENS = 16
-# Their pieces may be more; the rest is not read.
+# The teacher's pieces of these tokens; the rest is not read.
 _MOST_PIECES = 24
-# Texts of one file, so that a run that was stopped goes on, and of one call of the model.
+# Texts per file, so that a stopped run can resume, and per call of the model.
 _OF_A_FILE, _AT_ONCE = 50_000, 64
 
 
 @dataclass(frozen=True, slots=True)
 class Teacher:
-    """``keys`` of texts, ascending, and a vector of each (texts, dimension), rounded: its direction alone counts."""
+    """``keys`` of texts, ascending, and their ``vectors`` (texts, dimension), rounded since only directions matter."""
 
     keys: NDArray[np.int64]
     vectors: NDArray[np.int8]
 
     def likeness(self, keys: NDArray[np.int64]) -> Matrix:
-        """Return the cosines between texts (keys, keys); raise KeyError for one that was not read."""
+        """Return the cosines between texts (keys, keys); raise KeyError if a text was not read."""
         places = np.searchsorted(self.keys, keys)
         if not np.array_equal(self.keys[np.minimum(places, len(self.keys) - 1)], keys):
             raise KeyError("a text that the teacher has not read")
@@ -52,10 +52,10 @@ class Teacher:
 
     @classmethod
     def read(cls, recipe: Recipe, data: Dataset, folder: Path) -> "Teacher":
-        """Read what `ask_teacher` wrote of these pairs' texts."""
+        """Read the vectors that `ask_teacher` wrote for the texts of these pairs."""
         keys, first = _texts(recipe, data)
         parts = [np.load(folder / _file(recipe.teacher, data, at), mmap_mode="r") for at in _parts(first)]
-        # Several processes hold this at once: laid out once, not twice for the time of joining.
+        # Filled in place, because several processes hold it at once and a concatenation would need twice the memory.
         vectors = np.empty((len(keys), parts[0].shape[1]), dtype=np.int8)
         for number, part in enumerate(parts):
             vectors[number * _OF_A_FILE :][: len(part)] = part
@@ -63,10 +63,7 @@ class Teacher:
 
 
 def ask_teacher(recipe: Recipe, data: Dataset, vocabulary: Vocabulary, folder: Path, models: Path) -> None:
-    """Let the teacher read texts, in a process a core; files of vectors that are in the folder are left as they are.
-
-    Raise ValueError where there is none to read.
-    """
+    """Let the teacher read texts that have no vectors yet, in a process per core; raise ValueError without texts."""
     _, first = _texts(recipe, data)
     if not len(first):
         raise ValueError(f"no pair is of a kind that is taught: {', '.join(recipe.taught_kinds)}")
@@ -86,7 +83,7 @@ def ask_teacher(recipe: Recipe, data: Dataset, vocabulary: Vocabulary, folder: P
 
 
 def _texts(recipe: Recipe, data: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the key of each text that is read, ascending, and where it stands first."""
+    """Return the key of each text that is read, ascending, and the place of its first occurrence."""
     places = data.of_kinds(recipe.taught_kinds, np.arange(len(data)))
     keys, first = np.unique(data.text_key[places], return_index=True)
     return keys, places[first]
@@ -97,32 +94,32 @@ def _parts(texts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 
 
 def _file(name: str, data: Dataset, which: NDArray[np.int64]) -> str:
-    """Name a file by what is read for it: of other texts, or of other tokens, there is another."""
-    told = hashlib.blake2b(f"{_MOST_TOKENS} {_MOST_PIECES}".encode(), digest_size=12)
+    """Return a file name with a hash of what is read: other texts or other tokens have another file."""
+    digest = hashlib.blake2b(f"{_MOST_TOKENS} {_MOST_PIECES}".encode(), digest_size=12)
     for numbers in data.parts["text"].take(which):
-        told.update(numbers.tobytes())
-    return f"{name}-{told.hexdigest()}.npy"
+        digest.update(numbers.tobytes())
+    return f"{name}-{digest.hexdigest()}.npy"
 
 
 def _said(data: Dataset, vocabulary: Vocabulary, which: NDArray[np.int64]) -> list[str]:
-    """Return texts as their tokens give them back."""
+    """Return texts as rebuilt from their tokens."""
     texts = data.parts["text"]
-    lists = [texts.flat[texts.starts[one] : texts.starts[one + 1]][:_MOST_TOKENS] for one in which]
-    said = [" ".join(vocabulary.tokens[token] for token in tokens).replace(f" {PIECE}", "") for tokens in lists]
-    return [text.removeprefix(PIECE) for text in said]
+    lists = [texts.flat[texts.starts[at] : texts.starts[at + 1]][:_MOST_TOKENS] for at in which]
+    joined = [" ".join(vocabulary.tokens[token] for token in tokens).replace(f" {PIECE}", "") for tokens in lists]
+    return [text.removeprefix(PIECE) for text in joined]
 
 
 def _read(model: Path, texts: Sequence[str], place: Path) -> None:
-    """Write the vectors of texts, whole or not at all; those of like length together, so that little is padding."""
+    """Write the vectors of texts, whole or not at all; sorted by length, the texts need little padding."""
     from tokenizers import Tokenizer
 
     graph, tokenizer = _graph(model / "model.onnx"), Tokenizer.from_file(str(model / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(_MOST_PIECES)
-    ids = [one.ids for one in tokenizer.encode_batch_fast(list(texts))]
-    order = sorted(range(len(ids)), key=lambda one: len(ids[one]))
+    ids = [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts))]
+    order = sorted(range(len(ids)), key=lambda text: len(ids[text]))
     read = np.concatenate(
-        [_vectors(graph, [ids[one] for one in order[at : at + _AT_ONCE]]) for at in range(0, len(order), _AT_ONCE)]
+        [_vectors(graph, [ids[text] for text in order[at : at + _AT_ONCE]]) for at in range(0, len(order), _AT_ONCE)]
     )
     vectors = np.empty_like(read)
     vectors[order] = read
@@ -146,6 +143,6 @@ def _vectors(graph: Graph, texts: Sequence[Sequence[int]]) -> Matrix:
     for row, tokens in enumerate(texts):
         ids[row, : len(tokens)], is_token[row, : len(tokens)] = tokens, 1
     feed = {"input_ids": ids, "attention_mask": is_token, "token_type_ids": np.zeros_like(ids)}
-    (hidden,) = graph.run(None, {one.name: feed[one.name] for one in graph.get_inputs()})[:1]
+    (hidden,) = graph.run(None, {argument.name: feed[argument.name] for argument in graph.get_inputs()})[:1]
     result: Matrix = np.einsum("bth,bt->bh", hidden, is_token.astype(np.float32)) / is_token.sum(axis=1, keepdims=True)
     return result

@@ -1,8 +1,8 @@
-"""Training the token table: texts near their code, far from all other code of the batch.
+"""Trains the token table: texts near their code, far from all other code of the batch.
 
-Symmetric InfoNCE (van den Oord et al. 2018, as in CLIP, Radford et al. 2021) with a learned scale; a vector is the
-normalised sum of sqrt(tf) times the token's row, and its gradient is written out below, so that numpy and scipy do.
-Beside the pairs a table may learn from a teacher how near texts of a batch are to each other (training.teacher).
+The loss is symmetric InfoNCE (van den Oord et al. 2018, as in CLIP, Radford et al. 2021) with a learned scale. A vector
+is the normalised sum of sqrt(tf) times the token's row; its gradient is written out, so numpy and scipy suffice. A
+table may also learn from a teacher how similar the texts of a batch are (training.teacher).
 """
 
 import math
@@ -21,20 +21,20 @@ from training.teacher import Teacher
 Matrix = NDArray[np.float32]
 Report = Callable[[float, float], None]
 Seed = int | Sequence[int]
-# Pairs in which document frequencies are counted: enough for those that occur more than once in a while.
+# Pairs in which document frequencies are counted: enough for all but rare tokens.
 _COUNTED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What is learned: ``rows`` (tokens, dimension), and of each token log(how much more it counts in a query)."""
+    """What is learned: ``rows`` (tokens, dimension), and the logarithm of each token's factor in queries (tokens)."""
 
     rows: Matrix
     log_query: NDArray[np.float32]
 
 
 class Adam:
-    """Adam (Kingma and Ba 2015) that touches only rows with a gradient; the others keep their moments."""
+    """Adam (Kingma and Ba 2015) for rows with a gradient only; other rows keep their moments."""
 
     def __init__(self, shape: tuple[int, ...], first: float = 0.9, second: float = 0.999) -> None:
         self._mean = np.zeros(shape, dtype=np.float32)
@@ -51,7 +51,7 @@ class Adam:
 
 
 def begin(data: Dataset, tokens: int, recipe: Recipe, seed: Seed) -> Weights:
-    """Return a table before it learns: random directions, as long as the token's inverse document frequency."""
+    """Return an untrained table: random directions with the length of the token's inverse document frequency."""
     chance = np.random.default_rng(seed)
     sample = chance.permutation(len(data))[:_COUNTED]
     seen = np.zeros(tokens)
@@ -65,12 +65,12 @@ def begin(data: Dataset, tokens: int, recipe: Recipe, seed: Seed) -> Weights:
 
 
 def batches(data: Dataset, recipe: Recipe, chance: np.random.Generator) -> Iterator[NDArray[np.int64]]:
-    """Yield batches of pairs, in blocks of one package each, every pair about once."""
+    """Yield batches of blocks of pairs from one package; every pair occurs about once."""
     order = chance.permutation(len(data))
     order = order[np.argsort(data.package[order], kind="stable")]
     whole = len(order) // recipe.block * recipe.block
     blocks = order[:whole].reshape(-1, recipe.block)
-    # A block that reaches into the next package is one of neighbours in the list, no harm.
+    # A block that reaches into the next package does no harm.
     blocks = blocks[chance.permutation(len(blocks))]
     a_batch = recipe.batch // recipe.block
     for at in range(0, len(blocks) - a_batch + 1, a_batch):
@@ -86,7 +86,7 @@ def train(
     report: Report,
     teacher: Teacher | None = None,
 ) -> None:
-    """Let ``weights`` learn in place; ``report`` is told the share that is done and the mean loss."""
+    """Train ``weights`` in place; ``report`` receives the share that is done and the mean loss."""
     recipe, chance = augmentation.recipe, np.random.default_rng(seed)
     log_scale = np.array([math.log(recipe.scale)], dtype=np.float32)
     adam, query_adam, scale_adam = Adam(weights.rows.shape), Adam(weights.log_query.shape), Adam((1,))
@@ -112,10 +112,7 @@ def train(
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """What the teacher says of some texts of a batch, ``which``: how the others share in being near to each of them.
-
-    ``shares`` are those (texts, texts); cosines are taken ``scale`` times before, and it counts ``weight`` times.
-    """
+    """The teacher's softmax of ``scale`` times the cosines between texts ``which`` of a batch (texts, texts)."""
 
     which: NDArray[np.int64]
     shares: Matrix
@@ -124,33 +121,31 @@ class Taught:
 
     @classmethod
     def of(cls, which: NDArray[np.int64], cosines: Matrix, recipe: Recipe) -> "Taught":
-        """Take the teacher's cosines between these texts.
-
-        A copy of a text takes nearly all of its shares; to leave copies out changed nothing (README.md).
-        """
+        """Make the shares from the teacher's cosines between these texts."""
+        # A copy of a text takes nearly all of its shares; leaving copies out changed nothing (README.md).
         return cls(which, _among_others(recipe.teacher_scale * cosines), recipe.teacher_scale, recipe.teacher_weight)
 
     def loss_and_slope(self, vectors: Matrix) -> tuple[float, Matrix]:
-        """Return the cross entropy of the shares by the batch's own vectors, and its slope by each of these."""
-        told = vectors[self.which]
-        own = _among_others(self.scale * (told @ told.T))
+        """Return the cross entropy of the shares and those of the batch's vectors, and its slope for each vector."""
+        taught = vectors[self.which]
+        own = _among_others(self.scale * (taught @ taught.T))
         loss = -float((self.shares * np.log(own + 1e-12)).sum()) / len(own)
         by_cosine = (own - self.shares) * (self.weight * self.scale / len(own))
         slope = np.zeros_like(vectors)
-        slope[self.which] = (by_cosine + by_cosine.T) @ told
+        slope[self.which] = (by_cosine + by_cosine.T) @ taught
         return self.weight * loss, slope
 
 
 def _taught(data: Dataset, batch: NDArray[np.int64], teacher: Teacher, recipe: Recipe) -> Taught | None:
     which = data.of_kinds(recipe.taught_kinds, batch)
     if len(which) < 2:
-        return None  # there is no other to be near to
+        return None  # there is no other text
     return Taught.of(which, teacher.likeness(data.text_key[batch[which]]), recipe)
 
 
 @dataclass(frozen=True, slots=True)
 class Gradient:
-    """The slope of the loss for the ``tokens`` that it touches, and for log(scale)."""
+    """The slope of the loss for the ``tokens`` of the batch, and for log(scale)."""
 
     tokens: NDArray[np.int64]
     rows: Matrix
@@ -166,10 +161,7 @@ def loss_and_gradient(
     same: NDArray[np.bool_],
     taught: Taught | None = None,
 ) -> tuple[float, Gradient]:
-    """Return the loss and its gradient.
-
-    ``same`` marks pairs off the diagonal whose text or code is equal: they are no negatives of each other.
-    """
+    """Return the loss and its gradient; ``same`` marks pairs with equal texts or codes, which are no negatives."""
     asked = texts @ sparse.diags(np.exp(weights.log_query)).tocsr()
     text_vectors, text_lengths = _unit(asked @ weights.rows)
     code_vectors, code_lengths = _unit(codes @ weights.rows)
@@ -193,7 +185,7 @@ def loss_and_gradient(
     tokens = np.union1d(texts.indices, codes.indices).astype(np.int64)
     of_texts = asked.T.tocsr()[tokens] @ back_to_texts
     of_codes = codes.T.tocsr()[tokens] @ back_to_codes
-    # A token's row enters a query times exp(log_query): of both factors the product's gradient is known.
+    # A token's row enters a query times exp(log_query), so the gradient of the product gives that of both factors.
     of_query = (of_texts * weights.rows[tokens]).sum(axis=1)
     return loss, Gradient(tokens, of_texts + of_codes, of_query, of_scale)
 

@@ -1,4 +1,4 @@
-"""The model's tokens, chosen from how often words occur: whole words first, then pieces for all the others."""
+"""Chooses the model's tokens by word frequency: whole words first, then pieces for all other words."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from training.pairs import Pair
 ENTRIES = 31_000
 # The share of entries that are pieces of words.
 PIECES_SHARE = 0.1
-# A word that only fewer packages use is a name of theirs.
+# Words of fewer packages are their own names.
 FEWEST_PACKAGES = 3
 _LONGEST_WORD = 32
 
@@ -38,22 +38,20 @@ def sum_words(packages: Iterable[Counter[str]]) -> tuple[Counter[str], Counter[s
 
 def choose_tokens(often: Counter[str], spread: Counter[str], entries: int = ENTRIES) -> list[str]:
     """Return the vocabulary: the most frequent words that several packages use, then pieces of the words left out."""
-    singles = [PIECE + one for one in "abcdefghijklmnopqrstuvwxyz0123456789"]
+    singles = [PIECE + sign for sign in "abcdefghijklmnopqrstuvwxyz0123456789"]
     pieces = round(entries * PIECES_SHARE) - len(singles)
     known = [word for word, _ in often.most_common() if spread[word] >= FEWEST_PACKAGES and len(word) <= _LONGEST_WORD]
     words = known[: entries - pieces - len(singles)]
     chosen = set(words)
     left = {word: count for word, count in often.items() if word not in chosen and word.isascii()}
-    return words + singles + [PIECE + one for one in choose_pieces(left, pieces)]
+    return words + singles + [PIECE + piece for piece in choose_pieces(left, pieces)]
 
 
 def choose_pieces(words: dict[str, int], number: int) -> list[str]:
-    """Return the runs of letters that save the most tokens when rare words are cut.
-
-    A word counts with the square root of its frequency, so that no single name decides.
-    """
+    """Return the runs of letters that save the most tokens when rare words are cut."""
     saved = Counter[str]()
     for word, count in words.items():
+        # The square root, so that no single name decides.
         weight = count**0.5
         for length in range(2, LONGEST_PIECE + 1):
             for at in range(len(word) - length + 1):

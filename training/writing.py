@@ -1,4 +1,4 @@
-"""Files and folders that are there whole or not at all."""
+"""Writes files and folders whole or not at all."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ _UNFINISHED = ".new"
 
 @contextmanager
 def whole(place: Path) -> Iterator[Path]:
-    """Give where to write what is ``place`` from the end of the block on; a block that fails leaves nothing."""
+    """Provide a path that becomes ``place`` at the end of the block; a block that fails leaves nothing."""
     fresh = place.with_name(f"{place.name}.{os.getpid()}{_UNFINISHED}")
     try:
         yield fresh
@@ -21,7 +21,7 @@ def whole(place: Path) -> Iterator[Path]:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove from a folder what runs that were killed had not ended; no other run may be writing there."""
+    """Remove unfinished files of killed runs from a folder; no other run may be writing there."""
     for place in folder.glob(f"*{_UNFINISHED}"):
         _remove(place)
 

@@ -1,4 +1,4 @@
-"""`codequarry backup`, `verify` and `restore`: a copy of the index, and back."""
+"""`codequarry backup`, `verify` and `restore`: copies of the index."""
 
 import sys
 import time
@@ -16,20 +16,16 @@ from codequarry.cli.terminal.progress import SECONDS_BETWEEN_LINES
 if TYPE_CHECKING:
     from codequarry.shared.store.backups import Manifest, Step
 
-
 BackupTarget = Annotated[Path, typer.Argument(metavar="TARGET", help="Folder of the backup.")]
 
 
 def backup(context: typer.Context, target: BackupTarget, as_json: Json = False) -> None:
-    """Copy the index to a new folder while everything runs.
-
-    Keys, grants and jobs are part of the index. Mirrors are not: they are fetched again.
-    """
+    """Copy the index, with keys, grants and jobs, to a new folder while everything runs. Mirrors are not copied."""
     from codequarry.shared.store.embedded import backup as embedded
     from codequarry.shared.store.embedded.editions import EmbeddedEditions
 
     settings, folder = load(context).settings, _absolute(target)
-    with shown_steps() as observe:
+    with step_display() as observe:
         if settings.store == "opensearch":
             from codequarry.shared.store.opensearch import backup as opensearch
 
@@ -41,12 +37,12 @@ def backup(context: typer.Context, target: BackupTarget, as_json: Json = False) 
 
 
 def verify(target: BackupTarget, as_json: Json = False) -> None:
-    """Compare every file of a backup with its checksum, and read everything that is in it."""
+    """Compare every file of a backup with its checksum, and read everything in it."""
     from codequarry.shared.store.backups import OPENSEARCH, read_manifest
     from codequarry.shared.store.embedded import backup as embedded
 
     folder = _absolute(target)
-    with shown_steps() as observe:
+    with step_display() as observe:
         if read_manifest(folder).store == OPENSEARCH:
             from codequarry.shared.store.opensearch import backup as opensearch
 
@@ -59,14 +55,14 @@ def verify(target: BackupTarget, as_json: Json = False) -> None:
 def restore(
     context: typer.Context,
     target: BackupTarget,
-    replace: Annotated[bool, typer.Option("--replace", help="Delete the index that is there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing index, which is deleted.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Put a backup in the place of the index."""
+    """Restore the index from a backup."""
     from codequarry.shared.store.embedded import backup as embedded
 
     settings, folder = load(context).settings, _absolute(target)
-    with shown_steps() as observe:
+    with step_display() as observe:
         if settings.store == "opensearch":
             from codequarry.shared.store.opensearch.restore import restore_backup
 
@@ -90,15 +86,15 @@ def _show(manifest: "Manifest", target: Path, done: str, as_json: bool) -> None:
 
 
 def describe(step: "Step") -> str:
-    """Return a step in one line."""
+    """Return a step as one line."""
     if step.unit == "bytes":
         return f"{step.phase}: {size(step.done)} of {size(step.total)}"
     return f"{step.phase}: {step.done:,} of {step.total:,} {step.unit}"
 
 
 @contextmanager
-def shown_steps() -> Iterator[Callable[["Step"], None]]:
-    """Give a function that shows steps: a bar on a terminal, now and then a line elsewhere."""
+def step_display() -> Iterator[Callable[["Step"], None]]:
+    """Yield a function that shows steps: a bar on a terminal, otherwise a line every few seconds."""
     if not sys.stderr.isatty():
         yield StepLines()
         return
@@ -113,14 +109,14 @@ def shown_steps() -> Iterator[Callable[["Step"], None]]:
 
 
 class StepLines:
-    """Writes a line every few seconds; a command that takes less writes none."""
+    """Writes a line every few seconds; a shorter command writes none."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._last = clock()
 
     def __call__(self, step: "Step") -> None:
-        """Show a step if the last line was long ago."""
+        """Show a step if a line is due."""
         if self._clock() - self._last >= SECONDS_BETWEEN_LINES:
             self._last = self._clock()
             note(describe(step))

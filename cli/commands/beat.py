@@ -1,4 +1,4 @@
-"""`codequarry beat`: reminds the workers of what is to be done every few seconds."""
+"""`codequarry beat`: sends workers their periodic tasks."""
 
 import typer
 
@@ -6,9 +6,9 @@ from codequarry.cli.session.session import load
 
 
 def beat(context: typer.Context) -> None:
-    """Remind the workers of lost jobs, of those that nobody was told of, of old ones, and of origins to be asked.
+    """Send workers their periodic tasks: requeue lost jobs, announce waiting jobs, delete old jobs, poll origins.
 
-    Needs [queue] url. Run one; while none runs, jobs are done, but lost ones wait.
+    Needs [queue] url. Run exactly one. Without it workers still run new jobs, but lost jobs wait.
     """
     settings = load(context).settings
     from codequarry.shared.telemetry.logs import configure_logs

@@ -16,7 +16,7 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """One effective setting as it may be shown: secrets are masked."""
+    """One effective setting, with secrets masked."""
 
     key: str
     value: object
@@ -24,7 +24,7 @@ class SettingRow:
 
 
 def rows(loaded: "LoadedSettings") -> list[SettingRow]:
-    """Return every setting in the order of the model, as it may be shown."""
+    """Return every setting in the order of the model, with secrets masked."""
     from codequarry.shared.settings.config import LEAVES
     from codequarry.shared.settings.sources import MASK, is_secret, without_accounts
 
@@ -40,10 +40,10 @@ def rows(loaded: "LoadedSettings") -> list[SettingRow]:
 
 
 def config(context: typer.Context, as_json: Json = False) -> None:
-    """Show the settings and where they come from.
+    """Show the settings and where each comes from.
 
-    Defaults, then a TOML file (CODEQUARRY_CONFIG, ./codequarry.toml or config.toml in the data folder), then
-    CODEQUARRY_ variables, then --set. Secrets are masked.
+    Later sources win: defaults, a TOML file (CODEQUARRY_CONFIG, ./codequarry.toml or config.toml in the data
+    folder), CODEQUARRY_ variables, --set. Secrets are masked.
     """
     loaded = load(context)
     shown = rows(loaded)

@@ -1,4 +1,4 @@
-"""`codequarry deliveries`: what code hosts told the service, and what became of it."""
+"""`codequarry deliveries`: the webhook deliveries that the service received, and their outcome."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,10 +15,10 @@ DEFAULT_LIMIT = 50
 
 def deliveries(
     context: typer.Context,
-    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Most deliveries to list.")] = DEFAULT_LIMIT,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="List at most N deliveries.")] = DEFAULT_LIMIT,
     as_json: Json = False,
 ) -> None:
-    """List the webhook deliveries that came, the latest first, and what became of each."""
+    """List webhook deliveries and what became of each, latest first."""
     from codequarry.shared.catalog.deliveries import list_deliveries
 
     with workplace(load(context).settings) as place:
@@ -28,11 +28,11 @@ def deliveries(
 
         write_answer(Deliveries(tuple(map(delivery_status, found))))
     elif not found:
-        note("no webhook was heard of yet")
+        note("no webhook delivery has arrived yet")
     else:
-        write_table([_row(one) for one in found])
+        write_table([_row(delivery) for delivery in found])
 
 
-def _row(one: "Delivery") -> tuple[object, ...]:
-    again = f"again {one.repeats} times" if one.repeats else ""
-    return one.received_at[:19], one.provider, one.event, one.repo, one.ref, one.result, one.job or one.reason, again
+def _row(entry: "Delivery") -> tuple[object, ...]:
+    outcome = entry.result, entry.job or entry.reason, f"repeated {entry.repeats} times" if entry.repeats else ""
+    return entry.received_at[:19], entry.provider, entry.event, entry.repo, entry.ref, *outcome

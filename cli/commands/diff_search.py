@@ -1,4 +1,4 @@
-"""`codequarry diff-search`: what became of the answers to a question between two versions."""
+"""`codequarry diff-search`: how the hits of a query differ between two versions."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -20,32 +20,27 @@ if TYPE_CHECKING:
 
 DEFAULT_LINES = 8
 RESULTS_FOR_A_PERSON = 10
-# What stands at the top of a unified diff.
+# Lines of the header of a unified diff.
 HEADER_LINES = 2
 _COLOURS = {"added": "green", "removed": "red", "moved": "blue", "changed": "yellow"}
 
 
 def diff_search(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, a name; repo: lang: path: symbol: filter.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a name; repo: lang: path: symbol: filter.")],
     before: Annotated[str, typer.Option("--from", metavar="A", help="A branch, tag, pull/12 or commit.")],
-    after: Annotated[str, typer.Option("--to", metavar="B", help="The version that it is compared with.")],
+    after: Annotated[str, typer.Option("--to", metavar="B", help="The version to compare with.")],
     repo: Repos = None,
     top_k: Annotated[
-        int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="How many results; 10, with --json 20.")
+        int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="Number of results; 10, with --json 20.")
     ] = None,
-    max_per_file: Annotated[int | None, typer.Option(metavar="N", help="Most results from one file.")] = None,
-    no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave test code out.")] = False,
-    show_all: Annotated[bool, typer.Option("--all", help="Show also what is the same in both.")] = False,
-    lines: Annotated[
-        int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code to show for each result.")
-    ] = DEFAULT_LINES,
+    max_per_file: Annotated[int | None, typer.Option(metavar="N", help="At most N results from one file.")] = None,
+    no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave out test code.")] = False,
+    show_all: Annotated[bool, typer.Option("--all", help="Also show what is the same in both.")] = False,
+    lines: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code per result.")] = DEFAULT_LINES,
     as_json: Json = False,
 ) -> None:
-    """Compare two indexed versions by a question.
-
-    Tells what was added, removed, moved or changed among the code that answers it.
-    """
+    """Compare the hits of a query in two indexed versions: what was added, removed, moved or changed."""
     options = {
         "top_k": RESULTS_FOR_A_PERSON if top_k is None and not as_json else top_k,
         "max_per_file": max_per_file,
@@ -58,11 +53,11 @@ def diff_search(
     if as_json:
         write_answer(answer)
         return
-    several = len({one.repo for one in answer.freshness}) > 1
-    for index, one in enumerate(answer.results):
+    several = len({entry.repo for entry in answer.freshness}) > 1
+    for index, difference in enumerate(answer.results):
         if index:
             write()
-        _show(one, lines, several)
+        _show(difference, lines, several)
     for remark in _remarks(answer):
         note(remark)
 
@@ -78,17 +73,17 @@ def _ask(context: typer.Context, body: Mapping[str, Any]) -> "ComparisonAnswer":
         return compare(engine, request)
 
 
-def _show(one: "Difference", lines: int, several: bool) -> None:
-    old, new = one.before, one.after
+def _show(found: "Difference", lines: int, several: bool) -> None:
+    old, new = found.before, found.after
     shown = new or old
-    assert shown is not None, "it is in one of the versions"
+    assert shown is not None, "a difference is in at least one version"
     place, symbol, kind = headline(shown)
-    if old and one.change == "moved":
+    if old and found.change == "moved":
         place = f"{headline(old)[0]} -> {place}"
-    fields = [one.change, place, symbol, kind, f"{one.score:.2f}", safe_line(one.repo) if several else ""]
+    fields = [found.change, place, symbol, kind, f"{found.score:.2f}", safe_line(found.repo) if several else ""]
     head = "  ".join(field for field in fields if field)
     if sys.stdout.isatty():
-        typer.secho(visible(head), fg=_COLOURS.get(one.change))
+        typer.secho(visible(head), fg=_COLOURS.get(found.change))
     else:
         write(head)
     for line in changed_lines(old, new, lines):
@@ -96,9 +91,9 @@ def _show(one: "Difference", lines: int, several: bool) -> None:
 
 
 def changed_lines(old: "CodeChunk | None", new: "CodeChunk | None", most: int) -> Iterator[str]:
-    """Yield lines of code, with a sign before them: - was, + is."""
-    was, is_now = (one.text.splitlines() if one else [] for one in (old, new))
-    # The names of two files come first; a line of code has a sign before it, so that it never looks like a border.
+    """Yield the lines of a diff, each with its sign: - for old, + for new."""
+    was, is_now = (chunk.text.splitlines() if chunk else [] for chunk in (old, new))
+    # Skip the two file names. Lines of code begin with a sign, so none of them looks like a hunk header.
     unified = islice(unified_diff(was, is_now, lineterm="", n=1), HEADER_LINES, None)
     found = [line for line in unified if not line.startswith("@@")]
     yield from found[:most]

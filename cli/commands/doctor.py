@@ -1,4 +1,4 @@
-"""`codequarry doctor`: is everything in order, and if not, what to do."""
+"""`codequarry doctor`: checks the installation and says how to fix what is wrong."""
 
 import sys
 
@@ -13,10 +13,7 @@ PLAIN = "\x1b[0m"
 
 
 def doctor(context: typer.Context, as_json: Json = False) -> None:
-    """Check that everything is in order.
-
-    Data folder, disk, git, model and store; each with what to do about it. Exit 1 if anything fails.
-    """
+    """Check data folder, disk, git, model and store, and say how to fix what is wrong. Exit 1 if a check fails."""
     from codequarry.cli.session.doctor_checks import Check, run_checks, worst
 
     loaded = load(context)
@@ -30,7 +27,8 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
             {
                 "state": worst(done),
                 "checks": [
-                    {"name": one.name, "state": one.state, "message": one.message, "remedy": one.remedy} for one in done
+                    {"name": check.name, "state": check.state, "message": check.message, "remedy": check.remedy}
+                    for check in done
                 ],
             }
         )

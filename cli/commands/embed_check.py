@@ -1,4 +1,4 @@
-"""`codequarry embed-check`: how near two texts are to the embedding model, or what is nearest to one, and why."""
+"""`codequarry embed-check`: how near two texts are to the embedding model, or what is nearest to a text, and why."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
@@ -28,24 +28,19 @@ if TYPE_CHECKING:
     from codequarry.shared.embedding.port import Embedder
     from codequarry.shared.settings.config import SettingsModel
 
-
 DEFAULT_TOP_K, MAX_TOP_K = 10, 200
-# Two texts fill a screen; of ten chunks each has four lines.
+# Two texts may fill a screen; ten chunks get four lines each.
 PAIRS_OF_TWO_TEXTS, PAIRS_OF_A_CHUNK = 8, 4
 
 
 def embed_check(
     context: typer.Context,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A text, or a file: PATH, @PATH, - for stdin.")],
-    document: Annotated[
-        str | None, typer.Argument(metavar="DOCUMENT", help="What it is compared with: a text or a file, as above.")
-    ] = None,
-    nearest: Annotated[
-        bool, typer.Option("--nearest", help="Instead of a DOCUMENT: show the nearest chunks of the index.")
-    ] = False,
+    document: Annotated[str | None, typer.Argument(metavar="DOCUMENT", help="Text or file to compare with.")] = None,
+    nearest: Annotated[bool, typer.Option("--nearest", help="Show the nearest chunks of the index instead.")] = False,
     top_k: Annotated[
         int | None,
-        typer.Option("--top-k", "--topk", "-k", min=1, max=MAX_TOP_K, metavar="N", help="How many chunks; 10."),
+        typer.Option("--top-k", "--topk", "-k", min=1, max=MAX_TOP_K, metavar="N", help="Number of chunks; 10."),
     ] = None,
     repo: Repos = None,
     language: Languages = None,
@@ -57,29 +52,29 @@ def embed_check(
     workspace: Workspace = None,
     pairs: Annotated[
         int | None,
-        typer.Option(min=0, max=1000, metavar="N", help="Contributions of each kind to show; 8, per chunk 4."),
+        typer.Option(min=0, max=1000, metavar="N", help="Contributions of each kind to show; 8, or 4 per chunk."),
     ] = None,
-    as_text: Annotated[bool, typer.Option("--text", help="Both are texts, even where a file is called so.")] = False,
+    as_text: Annotated[bool, typer.Option("--text", help="Both are texts, even if a file has that name.")] = False,
     as_file: Annotated[bool, typer.Option("--file", help="Both are paths of files.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show why the embedding model finds two things near.
 
-    Prints the cosine of the two vectors and what each pair of tokens adds to it: tokens that both have,
-    different ones that go together, different ones that don't. The first is embedded as a query is, the
-    second as the code of an index is, which matters to models that put other words before each.
+    Prints the cosine of the two vectors and what each pair of tokens adds to it: tokens of both texts, different
+    tokens that are related, and different tokens that are opposed. The first text is embedded as a query, the second
+    as indexed code, which matters to models that prefix the two differently.
 
-    What is the name of a file is read. Two texts are compared by the model of the settings; --nearest takes
-    the model of the index and looks by vectors alone, without the words and rules of a search.
+    An argument that names a file stands for its text. Two texts are compared by the model of the settings. --nearest
+    uses the model of the index and ranks by vectors only, without the words and rules of a search.
     """
     version = version_filter(branch, tag, commit, pull, workspace)
     filters: dict[str, Any] = {"repo": repo, "language": language, "path": path, **version}
     filters = {name: value for name, value in filters.items() if value}
     _check_use(document, nearest, bool(filters) or top_k is not None)
     if as_text and as_file:
-        raise UsageError("--text and --file exclude each other: @PATH says file for one of the two")
+        raise UsageError("--text and --file exclude each other; use @PATH if only one argument is a file")
     if query == document == STDIN and not as_text:
-        raise UsageError("stdin can be read once: give - for one of the two")
+        raise UsageError("stdin can be read only once; use - for only one argument")
     reading: ArgumentReading = "text" if as_text else "file" if as_file else "either"
     settings = load(context).settings
     most_bytes = settings.scan.max_file_bytes
@@ -97,9 +92,9 @@ def _check_use(document: str | None, nearest: bool, narrowed: bool) -> None:
     if document is None and not nearest:
         raise UsageError("give a second text or file, or --nearest for the nearest chunks of the index")
     if document is not None and nearest:
-        raise UsageError("--nearest takes one text or file: the others are the chunks of the index")
+        raise UsageError("--nearest takes only one text or file and compares it with the chunks of the index")
     if narrowed and not nearest:
-        raise UsageError("--top-k, --repo, --language, --path and versions choose among chunks: they need --nearest")
+        raise UsageError("--top-k, --repo, --language, --path and versions select chunks; they need --nearest")
 
 
 def _show_two(
@@ -109,7 +104,7 @@ def _show_two(
     from codequarry.shared.index.opened_index import open_settings_model
 
     with closing(open_settings_model(settings)) as embedder:
-        check_files_may_leave(settings, embedder, [one.path for one in (query, document) if one.path])
+        check_external_models(settings, embedder, [text.path for text in (query, document) if text.path])
         body = comparison_json(embedder, query, document, pairs)
     if as_json:
         write_json(body)
@@ -126,10 +121,10 @@ def _show_nearest(
     from codequarry.search_api.search.neighbours import nearest_chunks
     from codequarry.search_api.versions.catalog import Catalog
 
-    check_files_may_leave(place.settings, place.embedder, [query.path] if query.path else [])
+    check_external_models(place.settings, place.embedder, [query.path] if query.path else [])
     vector = place.embedder.embed_query(query.text)
     if not vector.any():
-        raise UsageError("the query has no token that the model knows: nothing is near to it")
+        raise UsageError("the model knows no token of the query, so nothing is near to it")
     catalog = Catalog(place.store)
     shown = nearest(catalog, nearest_chunks(catalog, vector, filters, top_k), place.embedder, query, pairs)
     body = nearest_json(shown, place.embedder, query)
@@ -141,25 +136,22 @@ def _show_nearest(
         note(remark)
 
 
-def check_files_may_leave(settings: "SettingsModel", embedder: "Embedder", paths: Iterable[str]) -> None:
-    """Raise UsageError where a file lies in a checkout of a repository whose code stays here, and the model does not.
-
-    git is asked only where the settings name such a repository.
-    """
+def check_external_models(settings: "SettingsModel", embedder: "Embedder", paths: Iterable[str]) -> None:
+    """Raise UsageError if a file is in a repository whose code must stay here, and the model is on another machine."""
     rules = (*settings.repositories, *settings.repository_groups)
-    if not embedder.leaves_machine or all(one.external_models for one in rules):
+    if not embedder.leaves_machine or all(rule.external_models for rule in rules):
         return
     from codequarry.ingest.git.mirrors import open_environment
-    from codequarry.shared.repositories.model_permission import check_model_place
+    from codequarry.shared.repositories.model_permission import check_model_allowed
 
     environment = open_environment(settings.git, settings.home)
     for path in paths:
         for origin in _origins_of(path, environment):
-            check_model_place(settings, path, origin, embedder)
+            check_model_allowed(settings, path, origin, embedder)
 
 
 def _origins_of(path: str, environment: dict[str, str]) -> Iterator[str]:
-    """Yield where the repository may come from that a file lies in; UsageError where nothing tells."""
+    """Yield the possible origins of the repository that a file is in; UsageError if git can't read it."""
     from codequarry.ingest.git.checkout import open_checkout
     from codequarry.ingest.git.origins import parse_origin
 
@@ -167,11 +159,11 @@ def _origins_of(path: str, environment: dict[str, str]) -> Iterator[str]:
     try:
         places = open_checkout(folder, environment).places()
     except GitError:
-        # Git's own folder, or one that is damaged.
-        if any((one / ".git").exists() for one in (folder, *folder.parents)):
+        # Git's own folder, or a damaged repository.
+        if any((place / ".git").exists() for place in (folder, *folder.parents)):
             raise UsageError(
-                f"'{path}' lies in a repository that git can't read: it might be one with external_models = false, and "
-                "nothing of it was sent; choose a model of this machine ([embedding] model)"
+                f"'{path}' is in a repository that git cannot read and that may have external_models = false, so "
+                "nothing of it was sent; choose a model on this machine ([embedding] model)"
             ) from None
         return
     yield from places

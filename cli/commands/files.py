@@ -1,4 +1,4 @@
-"""`codequarry files` and `codequarry chunks`: what the index holds of a repository, and how a file was cut."""
+"""`codequarry files` and `codequarry chunks`: the files of an indexed repository, and the chunks of a file."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -6,15 +6,14 @@ import typer
 
 from codequarry.cli.options.search_options import Branch, Commit, Pull, Tag, Workspace, version_query
 from codequarry.cli.session.session import Json, load, workplace
-from codequarry.cli.terminal.console import count, note, safe_line, size, write, write_json, write_table
+from codequarry.cli.terminal.console import count, note, safe_line, short, size, write, write_json, write_table
 
 if TYPE_CHECKING:
     from codequarry.search_api.versions.resolution import OneVersion
     from codequarry.shared.model import FileRecord
 
-# What stands beside a path or place for a person; --json has all of it.
+# Longest text beside a path or place; --json has all of it.
 MOST_CHARACTERS = 60
-SHORT_COMMIT = 12
 
 Repo = Annotated[str, typer.Argument(metavar="REPO", help="Name of an indexed repository (codequarry repos list).")]
 
@@ -27,15 +26,10 @@ def files(
     commit: Commit = None,
     pull: Pull = None,
     workspace: Workspace = None,
-    masked: Annotated[
-        bool, typer.Option("--masked", help="Only files with masked secrets: how many, by rule; never the secrets.")
-    ] = False,
+    masked: Annotated[bool, typer.Option("--masked", help="Only files with masked secrets, counted by rule.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List files: indexed, or skipped and why.
-
-    At the default branch, or at the version that is named.
-    """
+    """List indexed files, and skipped files with the reason, of the default branch or the version that is named."""
     version = version_query(branch, tag, commit, pull, workspace)
     with workplace(load(context).settings) as place:
         from codequarry.search_api.versions.catalog import Catalog
@@ -70,7 +64,7 @@ def files(
 
 
 def _show_masked(seen: "OneVersion", records: "list[FileRecord]", *, as_json: bool) -> None:
-    """Show the files with secrets, masked or for that reason skipped."""
+    """Show the files with secrets, whether masked or skipped because of them."""
     from codequarry.shared.secret_counts import SecretCounts
 
     found = [(record, SecretCounts.of_detail(record.detail)) for record in records]
@@ -81,9 +75,7 @@ def _show_masked(seen: "OneVersion", records: "list[FileRecord]", *, as_json: bo
         ]
         write_json({**_version_to_json(seen), "files": files})
         return
-    rows = [
-        (record.path, ", ".join(f"{rule} {number}" for rule, number in one.by_rule.items())) for record, one in found
-    ]
+    rows = [(record.path, ", ".join(f"{rule} {n}" for rule, n in counts.by_rule.items())) for record, counts in found]
     write_table(rows)
     total = sum(counts.total for _, counts in found)
     note(f"{_at(seen)}: {count(total, 'secret')} in {count(len(found), 'file')}")
@@ -100,10 +92,7 @@ def chunks(
     workspace: Workspace = None,
     as_json: Json = False,
 ) -> None:
-    """Show how a file was cut into chunks.
-
-    At the default branch, or at the version that is named.
-    """
+    """Show how a file was cut into chunks, at the default branch or the version that is named."""
     version = version_query(branch, tag, commit, pull, workspace)
     with workplace(load(context).settings) as place:
         from codequarry.search_api.search.files import file_chunks
@@ -140,7 +129,7 @@ def _version_to_json(seen: "OneVersion") -> dict[str, Any]:
 
 
 def _at(seen: "OneVersion") -> str:
-    return f"{safe_line(seen.view.repo)} {safe_line(seen.view.ref.name)} at {seen.view.commit[:SHORT_COMMIT]}"
+    return f"{safe_line(seen.view.repo)} {safe_line(seen.view.ref.name)} at {short(seen.view.commit)}"
 
 
 def _indexed_to_json(record: "FileRecord") -> dict[str, Any]:
@@ -168,7 +157,6 @@ def _skipped_to_json(record: "FileRecord") -> dict[str, Any]:
 
 
 def _summary(text: str) -> str:
-    """Return the first line of a chunk that says something, shortened."""
     return _shortened(next((line.strip() for line in text.splitlines() if line.strip()), ""))
 
 

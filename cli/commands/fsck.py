@@ -1,4 +1,4 @@
-"""`codequarry fsck`: the index against git."""
+"""`codequarry fsck`: compares the index with its checksums and with git."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import typer
 from codequarry.cli.options.search_options import Branch, Commit, Pull, Tag, Workspace, version_query
 from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal import progress, repair_report
-from codequarry.cli.terminal.console import count, note, safe_line, write, write_json, write_table
+from codequarry.cli.terminal.console import count, note, safe_line, short, write, write_json, write_table
 from codequarry.cli.terminal.failures import FAILED
 
 if TYPE_CHECKING:
@@ -24,15 +24,12 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 
-SHORT_COMMIT = 12
-# More than a person reads at once; --json has all.
+# At most this many problems are printed; --json has all.
 MOST_SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Which version is checked, and how."""
-
     repo: str
     version: "VersionQuery"
     full_text: bool
@@ -50,17 +47,13 @@ def fsck(
     commit: Commit = None,
     pull: Pull = None,
     workspace: Workspace = None,
-    full_text: Annotated[
-        bool, typer.Option("--full-text", help="Compare the text of every file, not of 200 picked at random.")
-    ] = False,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Mend what is wrong with the newest commit, and a damaged store.")
-    ] = False,
+    full_text: Annotated[bool, typer.Option("--full-text", help="Compare the text of all files, not of 200.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair the newest commit, and a damaged store.")] = False,
     as_json: Json = False,
 ) -> None:
     """Compare the store with its checksums, and the index with git: path by path, blob by blob.
 
-    Nothing is fetched and, without --repair, nothing changed. Exit 1 if anything is wrong.
+    Fetches nothing and, without --repair, changes nothing. Exit 1 if anything is wrong.
     """
     version = version_query(branch, tag, commit, pull, workspace)
     settings = load(context).settings
@@ -71,7 +64,7 @@ def fsck(
 
 
 def _fsck_version(settings: "SettingsModel", asked: _Asked, *, as_json: bool) -> None:
-    rebuilt, (found, left) = _looked(settings, asked.repair, as_json, lambda workshop: _look(workshop, asked))
+    rebuilt, (found, left) = _inspect(settings, asked.repair, as_json, lambda workshop: _look(workshop, asked))
     if as_json:
         write_json(_body(found, left, repair=asked.repair) | repair_report.body(rebuilt))
     else:
@@ -81,17 +74,16 @@ def _fsck_version(settings: "SettingsModel", asked: _Asked, *, as_json: bool) ->
 
 
 def _look(workshop: "Workshop", asked: _Asked) -> "tuple[FsckReport, FsckReport]":
-    """Check a version, and repair it if that was asked for; return what was found before and what is left."""
+    """Check a version, and repair it on request; return the report before and the report after."""
     found = _check(workshop, asked)
     return found, _repair(workshop, found, asked) if asked.repair and found.problems else found
 
 
 def _fsck_store(settings: "SettingsModel", *, repair: bool, as_json: bool) -> None:
-    """Look for damage in all that is stored, whatever repository it belongs to."""
-    rebuilt, (found, left) = _looked(settings, repair, as_json, lambda workshop: _look_at_store(workshop, repair))
+    rebuilt, (found, left) = _inspect(settings, repair, as_json, lambda workshop: _look_at_store(workshop, repair))
     if as_json:
-        repaired = {"repaired": [_problem(one) for one in found]} if repair else {}
-        body = {"clean": not left, "problems": [_problem(one) for one in left], **repaired}
+        repaired = {"repaired": [_problem(problem) for problem in found]} if repair else {}
+        body = {"clean": not left, "problems": [_problem(problem) for problem in left], **repaired}
         write_json(body | repair_report.body(rebuilt))
     else:
         write(f"store: {'clean' if not left else count(len(left), 'problem')}")
@@ -108,18 +100,18 @@ def _look_at_store(workshop: "Workshop", repair: bool) -> "tuple[list[Inconsiste
         check_readable(found)
     if not repair or not any(problem.kind == "vectors" for problem in found):
         return found, found
-    note(f"store: {count(mend_vectors(workshop), 'vector')} made anew")
+    note(f"store: {count(mend_vectors(workshop), 'vector')} rebuilt")
     return found, check_storage(workshop.store)
 
 
-def _looked(
+def _inspect(
     settings: "SettingsModel", repair: bool, as_json: bool, look: "Callable[[Workshop], Found]"
 ) -> "tuple[RepairReport | None, Found]":
-    """Return what ``look`` finds; where it finds the database damaged and may repair it, that is done first."""
+    """Return what ``look`` finds; if the database is damaged and may be repaired, rebuild it first."""
     from codequarry.shared.errors import CodequarryError, StoreDamaged
 
     try:
-        seen = _opened(settings, look)
+        seen = _with_workshop(settings, look)
         if repair and settings.store == "embedded":
             repair_report.drop_unfinished(settings)
         return None, seen
@@ -130,14 +122,14 @@ def _looked(
     if not as_json:
         repair_report.show(rebuilt)
     try:
-        return rebuilt, _opened(settings, look)
+        return rebuilt, _with_workshop(settings, look)
     except CodequarryError:
         if as_json:
             write_json({"clean": False, "problems": []} | repair_report.body(rebuilt))
         raise
 
 
-def _opened(settings: "SettingsModel", look: "Callable[[Workshop], Found]") -> "Found":
+def _with_workshop(settings: "SettingsModel", look: "Callable[[Workshop], Found]") -> "Found":
     from codequarry.ingest.request.index_request import Workshop
 
     with workplace(settings) as place:
@@ -153,7 +145,6 @@ def _check(workshop: "Workshop", asked: _Asked) -> "FsckReport":
 
 
 def _repair(workshop: "Workshop", found: "FsckReport", asked: _Asked) -> "FsckReport":
-    """Mend what was found, and check what is there then."""
     from codequarry.ingest.fsck.versions import repair_version
 
     with progress.shown() as observe:
@@ -162,7 +153,7 @@ def _repair(workshop: "Workshop", found: "FsckReport", asked: _Asked) -> "FsckRe
 
 
 def _record(store: "Store", repo: str, version: "VersionQuery") -> "TransactionRecord":
-    """Return the record of a published version; NotIndexed says what there is."""
+    """Return the record of a published version; NotIndexed names the indexed versions."""
     from codequarry.search_api.versions.catalog import Catalog
     from codequarry.search_api.versions.resolution import one_version
     from codequarry.shared.catalog.ledger import read_transaction
@@ -171,7 +162,7 @@ def _record(store: "Store", repo: str, version: "VersionQuery") -> "TransactionR
     view = one_version(Catalog(store), repo, version).view
     record = read_transaction(store, view.timeline, view.number)
     if record is None:
-        raise NotIndexed(f"{repo} at {view.commit} was given up a moment ago")
+        raise NotIndexed(f"{repo} at {view.commit} has just expired")
     return record
 
 
@@ -185,9 +176,9 @@ def _body(found: "FsckReport", left: "FsckReport", *, repair: bool) -> dict[str,
         "files": left.files,
         "texts": left.texts,
         "same_rules": left.same_rules,
-        "problems": [_problem(one) for one in left.problems],
+        "problems": [_problem(problem) for problem in left.problems],
     }
-    return body | ({"repaired": [_problem(one) for one in found.problems]} if repair else {})
+    return body | ({"repaired": [_problem(problem) for problem in found.problems]} if repair else {})
 
 
 def _problem(problem: "Inconsistency") -> dict[str, str]:
@@ -197,30 +188,30 @@ def _problem(problem: "Inconsistency") -> dict[str, str]:
 def _show(found: "FsckReport", left: "FsckReport", repo: str, *, repair: bool) -> None:
     record = left.record
     if repair and found.problems:
-        write(f"{safe_line(repo)}: {count(len(found.problems), 'problem')} found and worked on")
-    compared = f"{count(left.files, 'file')} compared, {left.texts:,} of them down to the text"
-    write(f"{safe_line(repo)}: {safe_line(record.ref)} at {record.commit[:SHORT_COMMIT]}, {compared}")
+        write(f"{safe_line(repo)}: {count(len(found.problems), 'problem')} found, repair attempted")
+    compared = f"{count(left.files, 'file')} compared, {left.texts:,} of them with their text"
+    write(f"{safe_line(repo)}: {safe_line(record.ref)} at {short(record.commit)}, {compared}")
     if not left.same_rules:
-        note("note: other settings than today's decided about these files, so their verdicts were not compared")
+        note("note: the settings have changed since these files were judged, so verdicts were not compared")
     if not left.problems:
         write("  clean")
         return
     _list(left.problems)
     paths = count(len(left.wrong_paths), "path")
-    note(f"{count(len(left.problems), 'problem')} with {paths}" + ("" if repair else f"; {_remedy(left, repo)}"))
+    note(f"{count(len(left.problems), 'problem')} in {paths}" + ("" if repair else f"; {_remedy(left, repo)}"))
 
 
 def _list(problems: "tuple[Inconsistency, ...]") -> None:
     from codequarry.ingest.fsck.files import KINDS
 
-    write_table([("  " + one.kind, one.path, one.detail) for one in problems[:MOST_SHOWN]])
+    write_table([("  " + problem.kind, problem.path, problem.detail) for problem in problems[:MOST_SHOWN]])
     if len(problems) > MOST_SHOWN:
         write(f"  and {len(problems) - MOST_SHOWN:,} more (--json lists them all)")
-    for kind in dict.fromkeys(one.kind for one in problems):
+    for kind in dict.fromkeys(problem.kind for problem in problems):
         note(f"  {kind}: {KINDS[kind]}")
 
 
 def _remedy(left: "FsckReport", repo: str) -> str:
-    if any(one.kind == "counter" for one in left.problems):
-        return "restore catalog and rows from one backup, or index again into an empty store"
-    return f"codequarry fsck {safe_line(repo)} --repair mends the newest commit of a version"
+    if any(problem.kind == "counter" for problem in left.problems):
+        return "restore catalog and rows from the same backup, or index again into an empty store"
+    return f"codequarry fsck {safe_line(repo)} --repair repairs the newest commit of a version"

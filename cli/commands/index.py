@@ -1,11 +1,11 @@
-"""`codequarry index`: a repository from git into the index."""
+"""`codequarry index`: indexes a repository or a version of it."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codequarry.cli.options.version_options import asked_ref
+from codequarry.cli.options.version_options import ref_from_options
 from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal import progress
 from codequarry.cli.terminal.console import note, write_json
@@ -18,51 +18,43 @@ if TYPE_CHECKING:
 
 def index(
     context: typer.Context,
-    origin: Annotated[
-        str | None, typer.Argument(metavar="[PATH_OR_URL]", help="A folder, or a URL that git can clone.")
-    ] = None,
-    branch: Annotated[str | None, typer.Option(metavar="B", help="A branch, as a layer over what is indexed.")] = None,
+    origin: Annotated[str | None, typer.Argument(metavar="[PATH_OR_URL]", help="A folder or a git URL.")] = None,
+    branch: Annotated[str | None, typer.Option(metavar="B", help="A branch, as a layer over a commit.")] = None,
     tag: Annotated[str | None, typer.Option(metavar="T", help="A tag.")] = None,
-    commit: Annotated[str | None, typer.Option(metavar="SHA", help="A commit, in full or its first digits.")] = None,
+    commit: Annotated[str | None, typer.Option(metavar="SHA", help="A commit, in full or abbreviated.")] = None,
     pull: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pull or merge request.")] = None,
-    workspace: Annotated[
-        str | None, typer.Option(metavar="PATH", help="A working tree as it is, with what is not committed.")
-    ] = None,
-    default: Annotated[
-        bool, typer.Option("--default", help="Make the branch the one that the repository is searched at.")
-    ] = False,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name in the index; the origin's if unset.")] = None,
-    full: Annotated[bool, typer.Option("--full", help="Start over instead of going on from what is indexed.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would take, and change nothing.")] = False,
+    workspace: Annotated[str | None, typer.Option(metavar="PATH", help="A working tree with local changes.")] = None,
+    default: Annotated[bool, typer.Option("--default", help="Make it the default branch, which is searched.")] = False,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name in the index; default: the origin's.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Start over instead of indexing only what changed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate the cost, and change nothing.")] = False,
     max_chunks: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop if there are more chunks.")] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Stop if more tokens would have to be embedded.")
-    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop if it embeds more tokens.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Index a repository, or one version of it, or bring it up to date.
+    """Index a repository or one version of it, or bring it up to date.
 
-    Reads git objects, not the working tree: what is committed is indexed. A second run reads only what
-    changed. Stopped at any moment, the next run goes on where it was.
+    Reads git objects, not the working tree: only committed files are indexed. A second run reads only what changed. If
+    a run is interrupted, the next run resumes it.
 
-    A branch, a tag, a commit, a pull request or a working tree becomes a layer over what is indexed: it costs
-    what differs. One that the origin has no more is dropped.
+    A branch, tag, commit, pull request or working tree becomes a layer over an indexed commit and costs only its diff.
+    A version that the origin no longer has is dropped.
     """
     settings = load(context).settings
     from codequarry.ingest.request.index_request import IndexRequest, Workshop
 
-    ref = asked_ref(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
+    ref = ref_from_options(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
     if origin is None and workspace is None:
         raise UsageError("give the path of a git repository or its URL, or --workspace PATH")
     if default and branch is None:
-        raise UsageError("--default needs --branch: it says which branch becomes the default one")
+        raise UsageError("--default needs --branch, which names the new default branch")
     request = IndexRequest(origin or "", ref, name, full, max_chunks, max_tokens, default)
     with workplace(settings, writing=True, migrating=not dry_run) as place:
         workshop = Workshop(place.store, place.embedder, settings)
         try:
             (_estimate if dry_run else _index)(request, workshop, as_json)
         except KeyboardInterrupt:
-            note("stopped; nothing was published. Run the same command again to go on.")
+            note("stopped; nothing was published. Run the same command again to resume.")
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -73,9 +65,9 @@ def _index(request: "IndexRequest", workshop: "Workshop", as_json: bool) -> None
     with progress.shown() as observe:
         report = index_repository(request, workshop, observe)
     report = _erased(report, workshop)
-    for one in (report.default_branch, report):
-        if one and one.name_note:
-            note(f"note: {one.name_note}")
+    for part in (report.default_branch, report):
+        if part and part.name_note:
+            note(f"note: {part.name_note}")
     if as_json:
         write_json(asdict(report))
     else:
@@ -83,7 +75,7 @@ def _index(request: "IndexRequest", workshop: "Workshop", as_json: bool) -> None
 
 
 def _erased(report: "IndexReport", workshop: "Workshop") -> "IndexReport":
-    """Wait until rows from before secrets were masked may be deleted, and erase them."""
+    """Wait until rows from before secrets were masked may be deleted, and delete them."""
     if report.erased or report.unmasked:
         return report
     from dataclasses import replace
@@ -92,7 +84,7 @@ def _erased(report: "IndexReport", workshop: "Workshop") -> "IndexReport":
     from codequarry.ingest.run.remasking import finish_masking
 
     seconds = workshop.settings.retention.grace_seconds
-    note(f"rows from before secrets were masked are deleted in {seconds:g} s, when running searches have ended")
+    note(f"rows with unmasked secrets will be deleted in {seconds:g} s, when running searches have ended")
     sleep(seconds)
     return replace(report, erased=finish_masking(workshop, report.repo))
 

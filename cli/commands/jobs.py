@@ -1,4 +1,4 @@
-"""`codequarry jobs`: what was asked to be indexed or removed, and what became of it."""
+"""`codequarry jobs`: the jobs that index or remove repositories."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT = 100
 
 app = typer.Typer(
-    help="What was asked to be indexed or removed: list, show, retry, cancel.",
+    help="List, show, retry and cancel the jobs that index or remove repositories.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-JobId = Annotated[str, typer.Argument(metavar="ID", help="Id of a job, as jobs list shows it.")]
+JobId = Annotated[str, typer.Argument(metavar="ID", help="Id of a job (codequarry jobs list).")]
 
 
 @app.command("list", epilog=examples("jobs list", "jobs list --state failed", "jobs list --repo flask --json"))
@@ -29,16 +29,15 @@ def list_jobs(
     context: typer.Context,
     state: Annotated[
         list[str] | None,
-        typer.Option(metavar="S", help="Only queued, running, done, failed or cancelled ones; may be repeated."),
+        typer.Option(metavar="S", help="Only queued, running, done, failed or cancelled jobs (repeatable)."),
     ] = None,
     repo: Annotated[str | None, typer.Option(metavar="NAME", help="Only jobs of this repository.")] = None,
-    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Most jobs to list.")] = DEFAULT_LIMIT,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="List at most N jobs.")] = DEFAULT_LIMIT,
     as_json: Json = False,
 ) -> None:
-    """List jobs: what runs, what goes first, then what ended, the latest first.
+    """List jobs: running jobs, waiting jobs in order, then ended jobs, latest first.
 
-    --state failed is the dead-letter list: what failed for good. Ended jobs are kept for a day, failed ones
-    for two weeks.
+    --state failed is the dead-letter list. Ended jobs are kept for a day, failed jobs for two weeks.
     """
     from codequarry.shared.jobs.job_list import shown_jobs
 
@@ -52,7 +51,7 @@ def list_jobs(
         write_json({"jobs": [to_json(job_status(job)) for job in jobs[:limit]], "total": len(jobs)})
         return
     if not jobs:
-        note("no such jobs")
+        note("no jobs")
         return
     write_table([_row(job) for job in jobs[:limit]], right=(4,))
     if len(jobs) > limit:
@@ -61,13 +60,13 @@ def list_jobs(
 
 @app.command("show", epilog=examples("jobs show 5f0c…", "jobs show 5f0c… --json"))
 def show(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
-    """Show one job with the reason of every attempt that failed."""
+    """Show a job and the reason for each failed attempt."""
     from codequarry.shared.jobs.job_list import read_job
 
     with workplace(load(context).settings) as place:
         job = read_job(place.store, job_id)
     if job is None:
-        raise NotIndexed(f"there is no job '{job_id}'; codequarry jobs list shows those there are")
+        raise NotIndexed(f"there is no job '{job_id}'; codequarry jobs list shows all jobs")
     if as_json:
         _write(job)
         return
@@ -80,7 +79,7 @@ def show(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
 
 @app.command("retry", epilog=examples("jobs retry 5f0c…"))
 def retry(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
-    """Let a job wait again that failed for good or was cancelled."""
+    """Queue a failed or cancelled job again."""
     from codequarry.shared.jobs.lifecycle import retried
 
     _change(context, job_id, retried, as_json)
@@ -88,7 +87,7 @@ def retry(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
 
 @app.command("cancel", epilog=examples("jobs cancel 5f0c…"))
 def cancel(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
-    """Cancel a job: at once where it waits; one that runs publishes nothing and stops within seconds."""
+    """Cancel a job. A waiting job ends at once; a running job publishes nothing and stops within seconds."""
     from codequarry.shared.jobs.lifecycle import cancelled
 
     _change(context, job_id, cancelled, as_json)

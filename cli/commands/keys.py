@@ -1,4 +1,4 @@
-"""`codequarry keys`: who may ask the service, for what, and what they see."""
+"""`codequarry keys`: the keys of the HTTP API, with their scopes and grants."""
 
 import getpass
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from codequarry.shared.access.keys import ApiKey
 
 app = typer.Typer(
-    help="Keys of the HTTP API: make, show, grant, rotate, revoke.", no_args_is_help=True, rich_markup_mode=None
+    help="Create, show, grant, rotate and revoke keys of the HTTP API.", no_args_is_help=True, rich_markup_mode=None
 )
 
-# What a grant of one repository says where it shows nothing.
+# Shown beside a grant of one repository that shows nothing.
 _STATES = {
-    "pending": " (not there yet)",
-    "lost": " (shows nothing: no repository had this name; grant it again, or take it away with --remove)",
+    "pending": " (no such repository yet)",
+    "lost": " (shows nothing: no repository had this name; grant it again, or remove it with --remove)",
 }
 
-Which = Annotated[str, typer.Argument(metavar="KEY", help="Id of a key, or its name.")]
+KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="Id or name of a key.")]
 GrantRepos = Annotated[
     list[str] | None,
-    typer.Option("--repo", metavar="NAME", help="A repository, or a pattern of names in which * is any characters."),
+    typer.Option("--repo", metavar="NAME", help="A repository, or a pattern of names in which * matches anything."),
 ]
 GrantPaths = Annotated[
-    list[str] | None, typer.Option("--path", metavar="GLOB", help="Only paths that fit, as in docs/ or src/**/*.py.")
+    list[str] | None, typer.Option("--path", metavar="GLOB", help="Only paths that match, as docs/ or src/**/*.py.")
 ]
 NotPaths = Annotated[
-    list[str] | None, typer.Option("--not-path", metavar="GLOB", help="No path that fits, as in secrets/.")
+    list[str] | None, typer.Option("--not-path", metavar="GLOB", help="No paths that match, as secrets/.")
 ]
 Expires = Annotated[
-    str | None, typer.Option(metavar="WHEN", help="When it ends: 90d, 12h, or a date as 2027-01-31. Never without.")
+    str | None, typer.Option(metavar="WHEN", help="When the key expires: 90d, 12h, or a date as 2027-01-31.")
 ]
 
 
@@ -64,10 +64,10 @@ def create(
     expires: Expires = None,
     as_json: Json = False,
 ) -> None:
-    """Make a key, and print it: it is shown this once.
+    """Create a key and print it. It is shown only once.
 
-    It sees what it is granted: each --repo, all of it or the paths of --path and --not-path. The scope `index` asks for
-    indexing, `admin` does all; neither sees more for that.
+    The key sees each --repo, or only the paths of --path and --not-path in it. The scope `index` may submit indexing
+    jobs, `admin` may do everything; neither sees more code.
     """
     from codequarry.shared.access.grants import PENDING
     from codequarry.shared.access.key_list import add_key
@@ -78,33 +78,33 @@ def create(
     with _catalog(context) as place:
         key = add_key(place.store, key)
     _tell(key, token, as_json)
-    for one in key.grants:
-        if one.repo_id == PENDING:
-            note(f"no repository is called {safe_line(one.repos)} yet: the first one that takes the name is shown")
+    for grant in key.grants:
+        if grant.repo_id == PENDING:
+            note(f"no repository is called {safe_line(grant.repos)} yet; the key will see the first with that name")
 
 
 @app.command("list", epilog=examples("keys list", "keys list --json"))
 def list_all(context: typer.Context, as_json: Json = False) -> None:
-    """List the keys, expired and revoked ones too; never their secrets."""
+    """List all keys, including expired and revoked keys, but never their secrets."""
     from codequarry.shared.access.binding import bind_index
     from codequarry.shared.access.key_list import list_keys
     from codequarry.shared.access.keys import moment
 
     with workplace(load(context).settings) as place:
-        # An older release's grants have no repository until they are bound: they would look lost.
+        # Grants of an older release would look lost until they are bound.
         bind_index(place.store)
         shown = [key.to_json(moment()) for key in list_keys(place.store)]
     if as_json:
         write_json({"keys": shown})
     elif shown:
-        write_table([_row(one) for one in shown])
+        write_table([_row(key) for key in shown])
     else:
         note("there is no key yet: codequarry keys create NAME --repo '*'")
 
 
 @app.command("show", epilog=examples("keys show ci", "keys show 4f1c2ab09d3e --json"))
-def show(context: typer.Context, key: Which, as_json: Json = False) -> None:
-    """Show a key: what it may do and see, its secrets' ages, when it was used."""
+def show(context: typer.Context, key: KeyArgument, as_json: Json = False) -> None:
+    """Show a key: what it may do and see, the ages of its secrets, and when it was last used."""
     from codequarry.shared.access.key_list import find_key
 
     with workplace(load(context).settings) as place:
@@ -119,24 +119,22 @@ def show(context: typer.Context, key: Which, as_json: Json = False) -> None:
 )
 def grant(
     context: typer.Context,
-    key: Which,
+    key: KeyArgument,
     repos: GrantRepos = None,
     paths: GrantPaths = None,
     not_paths: NotPaths = None,
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Take away every grant of these names or patterns, as they were written.")
-    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove all grants of these names or patterns.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Let a key see more repositories or paths, or take some away. The service follows within seconds."""
+    """Grant a key more repositories or paths, or remove grants. The service follows within seconds."""
     from codequarry.shared.access.key_list import find_key, grant_to_key
     from codequarry.shared.access.keys import withdrawn
 
     if remove and (paths or not_paths):
-        raise UsageError("--remove takes grants of whole --repo patterns; make the one with the paths anew")
+        raise UsageError("--remove takes only --repo and removes all its grants; grant the paths to keep again")
     wanted = _grants(repos, paths, not_paths)
     if remove:
-        _change(context, key, lambda known: withdrawn(known, [one.repos for one in wanted]), as_json)
+        _change(context, key, lambda known: withdrawn(known, [grant.repos for grant in wanted]), as_json)
     else:
         with _catalog(context) as place:
             _show(grant_to_key(place.store, find_key(place.store, key).id, wanted), as_json)
@@ -147,12 +145,12 @@ def grant(
 )
 def rotate(
     context: typer.Context,
-    key: Which,
-    keep: Annotated[str, typer.Option(metavar="TIME", help="How long the old secret goes on: 24h, 30m, 0s.")] = "24h",
+    key: KeyArgument,
+    keep: Annotated[str, typer.Option(metavar="TIME", help="How long the old secret works: 24h, 30m, 0s.")] = "24h",
     expires: Expires = None,
     as_json: Json = False,
 ) -> None:
-    """Give a key a new secret, and print it this once; both are valid until the old one ends."""
+    """Give a key a new secret and print it. It is shown only once; the old secret works for --keep."""
     from codequarry.shared.access.key_list import change_key, find_key
     from codequarry.shared.access.keys import rotated
 
@@ -169,8 +167,8 @@ def rotate(
 
 
 @app.command("revoke", epilog=examples("keys revoke ci", "keys revoke 4f1c2ab09d3e --json"))
-def revoke(context: typer.Context, key: Which, as_json: Json = False) -> None:
-    """End a key for good. The service refuses it within seconds; it stays in the list."""
+def revoke(context: typer.Context, key: KeyArgument, as_json: Json = False) -> None:
+    """Revoke a key for good. The service refuses it within seconds; it stays in the list."""
     from codequarry.shared.access.keys import revoked
 
     _change(context, key, revoked, as_json)
@@ -178,7 +176,7 @@ def revoke(context: typer.Context, key: Which, as_json: Json = False) -> None:
 
 @contextmanager
 def _catalog(context: typer.Context) -> "Iterator[Workplace]":
-    """Open the index to change its catalog: whatever model it was made with, and before anything is indexed too."""
+    """Open the index to change its catalog, whatever its model and even before anything is indexed."""
     from codequarry.shared.access.binding import bind_index
     from codequarry.shared.data_folder import private_folder
 
@@ -191,7 +189,7 @@ def _catalog(context: typer.Context) -> "Iterator[Workplace]":
 
 
 def _user() -> str:
-    """Return who runs the command; in a container nobody may know."""
+    """Return the name of the current user, "" if unknown, as it may be in a container."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -215,7 +213,7 @@ def _grants(repos: Sequence[str] | None, paths: Sequence[str] | None, not_paths:
 
 
 def _ending(text: str | None) -> str:
-    """Return a moment in time as keys record it, "" for none; UsageError where it can't be read or is over."""
+    """Return a time as keys record it, "" for none; UsageError if it is malformed or in the past."""
     from codequarry.shared.access.keys import moment
 
     if not text:
@@ -226,18 +224,18 @@ def _ending(text: str | None) -> str:
         return moment(read_duration(text))
     at = (ends if ends.tzinfo else ends.replace(tzinfo=UTC)).astimezone(UTC)
     if at - datetime.now(UTC) <= timedelta():
-        raise UsageError(f"'{text}' is over already")
+        raise UsageError(f"'{text}' is in the past")
     return at.isoformat(timespec="seconds")
 
 
 def _tell(key: "ApiKey", token: str, as_json: bool) -> None:
-    """Print a new secret: alone on stdout, so that it can be piped to where it is kept."""
+    """Print a new key alone on stdout, so that it can be piped to a secret store."""
     from codequarry.shared.access.keys import moment
 
     if as_json:
         write_json({**key.to_json(moment()), "key": token})
         return
-    note(f"key {safe_line(key.name)} ({key.id}), shown this once:")
+    note(f"key {safe_line(key.name)} ({key.id}), shown only once:")
     write(token)
 
 
@@ -251,14 +249,13 @@ def _show(key: "ApiKey", as_json: bool) -> None:
     write_table(_lines(shown))
 
 
-def _lines(one: Mapping[str, Any]) -> list[tuple[str, str]]:
-    made = f"{one['created_at']} by {one['created_by'] or 'somebody'}"
-    lines = [("id", one["id"]), ("name", one["name"]), ("state", one["state"]), ("scopes", ", ".join(one["scopes"]))]
-    lines += [("sees", _grant(grant)) for grant in one["grants"]] or [("sees", "nothing")]
-    lines += [
-        ("secret", f"of {own['created_at']}, until {own['expires_at'] or 'the key ends'}") for own in one["secrets"]
-    ]
-    return [*lines, ("made", made), ("ends", one["expires_at"] or "never"), ("used", one["last_used_at"] or "not yet")]
+def _lines(key: Mapping[str, Any]) -> list[tuple[str, str]]:
+    lines = [("id", key["id"]), ("name", key["name"]), ("state", key["state"]), ("scopes", ", ".join(key["scopes"]))]
+    lines += [("sees", _grant(grant)) for grant in key["grants"]] or [("sees", "nothing")]
+    for secret in key["secrets"]:
+        lines.append(("secret", f"of {secret['created_at']}, until {secret['expires_at'] or 'the key expires'}"))
+    lines.append(("created", f"{key['created_at']} by {key['created_by'] or 'an unknown user'}"))
+    return [*lines, ("expires", key["expires_at"] or "never"), ("last used", key["last_used_at"] or "never")]
 
 
 def _grant(grant: Mapping[str, Any]) -> str:
@@ -267,6 +264,6 @@ def _grant(grant: Mapping[str, Any]) -> str:
     return f"{grant['repos']}{only}{without}{_STATES.get(grant['state'], '')}"
 
 
-def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
-    seen = "; ".join(map(_grant, one["grants"])) or "nothing"
-    return one["id"], one["name"], one["state"], ",".join(one["scopes"]), one["last_used_at"] or "not used", seen
+def _row(key: Mapping[str, Any]) -> tuple[str, ...]:
+    seen = "; ".join(map(_grant, key["grants"])) or "nothing"
+    return key["id"], key["name"], key["state"], ",".join(key["scopes"]), key["last_used_at"] or "not used", seen

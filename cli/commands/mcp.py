@@ -1,4 +1,4 @@
-"""`codequarry mcp`: the tools of a coding agent, over stdio."""
+"""`codequarry mcp`: the tools for coding agents, over stdio."""
 
 import os
 from contextlib import closing
@@ -15,14 +15,14 @@ KEY_VARIABLES = ("CODEQUARRY_MCP__KEY", "CODEQUARRY_MCP__KEY_FILE")
 def mcp(
     context: typer.Context,
     key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="Show what this key may see: its id or its name [mcp.key].")
+        str | None, typer.Option(metavar="KEY", help="Limit answers to what a key may see; its id or name [mcp.key].")
     ] = None,
 ) -> None:
     """Serve a coding agent over stdio.
 
-    The Model Context Protocol with the tools search_code and read_file (docs/agents.md). It answers as the owner of the
-    index, or with --key as a key of it. A key itself does not belong on a command line, which others can read:
-    CODEQUARRY_MCP__KEY and CODEQUARRY_MCP__KEY_FILE take it.
+    Offers the tools search_code and read_file over the Model Context Protocol (docs/agents.md). Answers as the owner of
+    the index, or with --key as that key. Do not put the secret of a key on a command line, which others can read: put
+    it into CODEQUARRY_MCP__KEY or CODEQUARRY_MCP__KEY_FILE.
     """
     # An empty variable counts as unset everywhere else; here that would open the whole index.
     for name in KEY_VARIABLES:

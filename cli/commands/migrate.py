@@ -1,4 +1,4 @@
-"""`codequarry migrate`: the index goes on with another embedding model."""
+"""`codequarry migrate`: moves the index to another embedding model, or to the current format."""
 
 from contextlib import closing
 from dataclasses import asdict
@@ -10,14 +10,14 @@ import typer
 from codequarry.cli.session.migration import migrate_to
 from codequarry.cli.session.session import Json, load
 from codequarry.cli.terminal.console import count, duration, note, safe_line, write, write_json
-from codequarry.shared.known_models import whole_name
+from codequarry.shared.known_models import resolve_model_folder
 
 if TYPE_CHECKING:
     from codequarry.ingest.migration.estimate import MigrationEstimate
     from codequarry.ingest.migration.migrate import MigrationReport
     from codequarry.shared.settings.config import SettingsModel
 
-# Of the files that a model refuses, so many are named; --json has all.
+# At most this many refused files are printed; --json has all.
 REFUSED_SHOWN = 10
 
 
@@ -25,18 +25,16 @@ def migrate(
     context: typer.Context,
     model: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Model to move to (codequarry models); that of the settings if unset."),
+        typer.Option(metavar="MODEL", help="Model to move to (codequarry models); from the settings by default."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would take, and change nothing.")] = False,
-    schema: Annotated[
-        bool, typer.Option("--schema", help="Bring an index that an older version made up to date instead.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate the cost, and change nothing.")] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Upgrade an index of an older version, instead.")] = False,
     as_json: Json = False,
 ) -> None:
     """Move the index to another embedding model.
 
-    A new index is filled from the stored text, without any clone, beside the old one; searches and imports go on, and
-    the new one takes over when it is complete. Stopped at any moment, the same command goes on where it was.
+    Fills a second index from the stored text, without any clone. Searches and imports continue, and the new index takes
+    over when it is complete. If interrupted, run the same command again to resume.
     """
     settings = load(context).settings
     if schema:
@@ -44,7 +42,7 @@ def migrate(
         return
     wanted = model or settings.embedding.model
     if model and not settings.embedding.base_url:
-        wanted = whole_name(model, Path.cwd())
+        wanted = resolve_model_folder(model, Path.cwd())
     if dry_run:
         _estimate(settings, wanted, as_json)
         return
@@ -56,12 +54,11 @@ def migrate(
 
 
 def _upgrade(settings: "SettingsModel", as_json: bool) -> None:
-    """Bring the active edition of the index up to date."""
     before, after = _upgrade_opensearch(settings) if settings.store == "opensearch" else _upgrade_embedded(settings)
     if as_json:
         write_json({"before": before, "after": after})
     else:
-        write(f"the index is of format {after}" + (f"; it was {before}" if before != after else ""))
+        write(f"the index has format {after}" + (f", upgraded from {before}" if before != after else ""))
 
 
 def _upgrade_opensearch(settings: "SettingsModel") -> tuple[int, int]:
@@ -80,18 +77,18 @@ def _upgrade_embedded(settings: "SettingsModel") -> tuple[int, int]:
 
 def _show(report: "MigrationReport", settings: "SettingsModel") -> None:
     if not report.moved:
-        write(f"nothing to move: {'the index has that model' if report.previous else 'the index is empty'}")
+        write(f"nothing to move: {'the index already uses that model' if report.previous else 'the index is empty'}")
     else:
         how = " (resumed)" if report.resumed else ""
         write(f"moved to {report.name}, {report.dimension} dimensions, in {duration(report.seconds)}{how}")
-        write(f"  copied      {count(report.files, 'file')}, {count(report.chunks, 'chunk')}, old versions among them")
+        write(f"  copied      {count(report.files, 'file')}, {count(report.chunks, 'chunk')}, including old versions")
         write(f"  embeddings  {report.embedded:,} made, {report.reused_embeddings:,} reused")
     if report.refused:
-        write(f"  refused     {count(len(report.refused), 'file')} that the model does not take")
+        write(f"  refused     {count(len(report.refused), 'file')} that the model rejects")
         for path, why in report.refused[:REFUSED_SHOWN]:
             write(f"    {safe_line(path)}: {safe_line(why)}")
     if settings.embedding.model != report.model:
-        note(f'searches use it now; for imports set it too: [embedding] model = "{report.model}"')
+        note(f'searches use it now; to import, also set [embedding] model = "{report.model}"')
 
 
 def _estimate(settings: "SettingsModel", model: str, as_json: bool) -> None:
@@ -106,9 +103,9 @@ def _estimate(settings: "SettingsModel", model: str, as_json: bool) -> None:
 
 def _show_estimate(found: "MigrationEstimate") -> None:
     if not found.files:
-        write(f"nothing to move: {'the index has that model' if found.previous else 'the index is empty'}")
+        write(f"nothing to move: {'the index already uses that model' if found.previous else 'the index is empty'}")
         return
     write(f"moving to {found.name} would take about {duration(found.seconds)}")
-    write(f"  copied      {count(found.files, 'file')}, {count(found.chunks, 'chunk')}, old versions among them")
-    cost = "" if found.cost is None else f", about {found.cost:.2f} at the price that is set"
+    write(f"  copied      {count(found.files, 'file')}, {count(found.chunks, 'chunk')}, including old versions")
+    cost = "" if found.cost is None else f", about {found.cost:.2f} at the configured price"
     write(f"  embeddings  {found.texts:,} texts of about {found.tokens:,} tokens{cost}")

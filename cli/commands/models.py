@@ -1,4 +1,4 @@
-"""`codequarry models`: the embedding models and re-rankers that are known, and installing one."""
+"""`codequarry models`: the known embedding models and re-rankers, and installation of a model."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,29 +19,29 @@ _NOT_SERVED = "known, not yet served"
 
 @app.callback(invoke_without_command=True)
 def list_models(context: typer.Context, as_json: Json = False) -> None:
-    """List the known models: dimension, window in tokens, prefixes or input types, and how each is had."""
+    """List the known models: dimension, window in tokens, prefixes or input types, and how to get each."""
     if context.invoked_subcommand:
         return
     from codequarry.shared.known_models import EMBEDDERS, RERANKERS
 
     settings = load(context).settings
     folder = settings.home / "models"
-    models = [_model(one, settings.embedding, folder) for one in EMBEDDERS]
+    models = [_model(known, settings.embedding, folder) for known in EMBEDDERS]
     models += [_placed(path, settings.embedding) for path in _other_folders(folder)]
     rerankers = [
-        {"name": one.name, "window": one.window, "repository": one.repository, "state": _NOT_SERVED}
-        for one in RERANKERS
+        {"name": known.name, "window": known.window, "repository": known.repository, "state": _NOT_SERVED}
+        for known in RERANKERS
     ]
     if as_json:
         write_json({"models_folder": str(folder), "models": models, "rerankers": rerankers})
         return
     write_table(
-        [("MODEL", "DIM", "WINDOW", "BEFORE QUERIES / DOCUMENTS", "STATE"), *(_row(one) for one in models)],
+        [("MODEL", "DIM", "WINDOW", "BEFORE QUERIES / DOCUMENTS", "STATE"), *(_row(model) for model in models)],
         right=(1, 2),
     )
     write()
-    write_table([("RE-RANKER", "WINDOW", "STATE"), *((one.name, one.window, _NOT_SERVED) for one in RERANKERS)])
-    hints = [f"{one['name']}: {one['how']}" for one in models if one["state"] != "ready"]
+    write_table([("RE-RANKER", "WINDOW", "STATE"), *((known.name, known.window, _NOT_SERVED) for known in RERANKERS)])
+    hints = [f"{model['name']}: {model['how']}" for model in models if model["state"] != "ready"]
     note("\n" + "\n".join(hints) if hints else "")
 
 
@@ -51,7 +51,7 @@ def install(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a model that `codequarry models` can install.")],
     as_json: Json = False,
 ) -> None:
-    """Install a model into the data folder, checked against its pinned hash."""
+    """Install a model into the data folder, after checking its pinned hash."""
     from codequarry.shared.embedding.install import install_model
 
     settings = load(context).settings
@@ -59,7 +59,7 @@ def install(
     if as_json:
         write_json({"installed": folder.name, "folder": str(folder)})
     elif settings.embedding.model.casefold() != folder.name:
-        note(f'use it: [embedding] model = "{folder.name}" in the settings, then index again')
+        note(f'to use it, set [embedding] model = "{folder.name}" and index again')
 
 
 def _model(known: "KnownModel", settings: "EmbeddingSettings", models_folder: Path) -> dict[str, object]:
@@ -86,7 +86,7 @@ def _model(known: "KnownModel", settings: "EmbeddingSettings", models_folder: Pa
 def _availability(
     known: "KnownModel", settings: "EmbeddingSettings", models_folder: Path, used: bool
 ) -> tuple[bool, str]:
-    """Tell whether a model can be used now, and what it comes from or what is to be done."""
+    """Return whether a model is ready to use, and where it comes from or how to get it."""
     from codequarry.shared.embedding.factory import how_to_place, is_model_folder
 
     if known.source == "built in":
@@ -95,7 +95,7 @@ def _availability(
         return True, "from the server of embedding.base_url"
     if known.source == "api":
         ready = used and settings.api_key is not None
-        return ready, "by its API" if ready else "set embedding.model, and CODEQUARRY_EMBEDDING__API_KEY to its key"
+        return ready, "through its API" if ready else "set embedding.model and CODEQUARRY_EMBEDDING__API_KEY"
     if is_model_folder(models_folder / known.name):
         return True, f"in {models_folder / known.name}"
     if known.source == "install":
@@ -114,12 +114,12 @@ def _other_folders(models_folder: Path) -> Iterator[Path]:
                 yield path
 
 
-# A model of which nothing is known: one that reads any length and wants nothing before its texts.
+# A model of which nothing is known: any window, and no prefixes.
 _PLAIN: dict[str, object] = {"dimension": None, "window": None, "query_prefix": "", "document_prefix": ""}
 
 
 def _placed(path: Path, settings: "EmbeddingSettings") -> dict[str, object]:
-    """Describe a model that someone put into the models folder."""
+    """Describe a model that the user put into the models folder."""
     from codequarry.shared.errors import EmbeddingError
 
     shape = _PLAIN
@@ -157,20 +157,20 @@ def _shape(path: Path) -> dict[str, object]:
     }
 
 
-def _row(one: dict[str, object]) -> tuple[object, ...]:
-    before = [_before(one, side) for side in ("query", "document")]
-    state = "built in" if one["source"] == "built in" else f"{one['source']}, {one['state']}"
+def _row(model: dict[str, object]) -> tuple[object, ...]:
+    before = [_before(model, side) for side in ("query", "document")]
+    state = "built in" if model["source"] == "built in" else f"{model['source']}, {model['state']}"
     return (
-        one["name"],
-        one["dimension"] or "",
-        one["window"] or "any",
+        model["name"],
+        model["dimension"] or "",
+        model["window"] or "any",
         " / ".join(part or "-" for part in before) if any(before) else "",
-        f"{state}, in use" if one["in_use"] else state,
+        f"{state}, in use" if model["in_use"] else state,
     )
 
 
-def _before(one: dict[str, object], side: str) -> str:
-    if prefix := one[f"{side}_prefix"]:
+def _before(model: dict[str, object], side: str) -> str:
+    if prefix := model[f"{side}_prefix"]:
         return f"'{prefix}'"
-    input_type = one[f"{side}_input_type"]
+    input_type = model[f"{side}_input_type"]
     return f"input_type {input_type}" if input_type else ""

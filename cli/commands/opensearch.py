@@ -1,4 +1,4 @@
-"""`codequarry opensearch`: a node on this machine, and the index in whatever cluster the settings name."""
+"""`codequarry opensearch`: a node on this machine, and the index in the cluster that the settings name."""
 
 import json
 from collections.abc import Iterator
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from codequarry.shared.settings.config import SettingsModel
     from codequarry.shared.store.opensearch.store import OpenSearchStore
 
-# What `status --json` tells of an index.
+# The fields of an index in `status --json`.
 INDEX_FIELDS = ("name", "alias", "documents", "bytes", "health")
 
 app = typer.Typer(
-    help="Run OpenSearch on this machine, and make or look at the index in a cluster.",
+    help="Run OpenSearch on this machine, and create or inspect the index in a cluster.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 Folder = Annotated[
     Path | None,
-    typer.Option(help="Where the node lives; opensearch in the data folder if not given.", show_default=False),
+    typer.Option(help="Folder of the node; opensearch in the data folder by default.", show_default=False),
 ]
 
 
@@ -39,15 +39,13 @@ def start(
         int | None,
         typer.Option(min=0, max=65535, help="9200 if it is free, else any; 0 means any.", show_default=False),
     ] = None,
-    heap: Annotated[str, typer.Option(help="Memory of the server, as 512m or 2g.")] = "1g",
-    repository: Annotated[
-        str | None, typer.Option(metavar="URL", help="Maven mirror to download from.", show_default=False)
-    ] = None,
+    heap: Annotated[str, typer.Option(help="Heap of the server, for example 512m or 2g.")] = "1g",
+    repository: Annotated[str | None, typer.Option(metavar="URL", help="Maven mirror.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
-    """Start a node on this machine; no Docker needed.
+    """Start a node on this machine, without Docker.
 
-    The first start downloads about 90 MB. The node answers on 127.0.0.1 only and runs until it is stopped.
+    The first start downloads about 90 MB. The node listens on 127.0.0.1 only and runs until it is stopped.
     """
     from codequarry.opensearch.node import NodePlan
     from codequarry.opensearch.node import start as start_node
@@ -64,7 +62,7 @@ def start(
 
 @app.command(epilog=examples("opensearch stop"))
 def stop(context: typer.Context, folder: Folder = None, as_json: Json = False) -> None:
-    """Stop the node that was started here; its data stays."""
+    """Stop the node of this machine; its data stays."""
     from codequarry.opensearch.node import stop as stop_node
 
     node = stop_node(_plan(load(context).settings, folder))
@@ -94,14 +92,14 @@ def status(context: typer.Context, folder: Folder = None, as_json: Json = False)
             {
                 "node": _described(node) if node else None,
                 "cluster": {"urls": urls.split(", "), "name": cluster.name, "version": cluster.version},
-                "indices": [{name: getattr(one, name) for name in INDEX_FIELDS} for one in indices],
+                "indices": [{name: getattr(index, name) for name in INDEX_FIELDS} for index in indices],
             }
         )
         return
     write(f"cluster  {cluster.distribution} {cluster.version} at {urls}")
     if not indices:
-        note(f"no index '{settings.opensearch.index}' yet: codequarry opensearch init, or the first import, makes it")
-    rows = [(one.name, count(one.documents, "document"), size(one.bytes), one.health) for one in indices]
+        note(f"no index '{settings.opensearch.index}' yet; codequarry opensearch init or the first import creates it")
+    rows = [(index.name, count(index.documents, "document"), size(index.bytes), index.health) for index in indices]
     write_table(rows, right=(1, 2))
 
 
@@ -111,10 +109,7 @@ def init(
     only_print: Annotated[bool, typer.Option("--print", help="Print the index bodies as JSON; make nothing.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make the index as the settings say, or print what would be made.
-
-    The first import makes it too; this is for those who want to see or prepare it.
-    """
+    """Create the index that the settings describe, or print what would be created. The first import creates it too."""
     from codequarry.shared.embedding.factory import open_embedder
     from codequarry.shared.store.opensearch.index_bodies import index_bodies
 
@@ -131,7 +126,7 @@ def init(
     if as_json:
         write_json({"made": made})
     else:
-        note(f"made {', '.join(made)}" if made else f"'{settings.opensearch.index}' exists already")
+        note(f"created {', '.join(made)}" if made else f"'{settings.opensearch.index}' already exists")
 
 
 def _folder(settings: "SettingsModel", folder: Path | None) -> Path:
@@ -150,7 +145,7 @@ def _described(node: "Node") -> dict[str, object]:
 
 @contextmanager
 def _store(settings: "SettingsModel", dimension: int) -> "Iterator[OpenSearchStore]":
-    """Open the edition that the aliases stand on."""
+    """Open the active edition, to which the aliases point."""
     from codequarry.shared.store.opensearch.editions import OpenSearchEditions
     from codequarry.shared.store.opensearch.store import OpenSearchStore
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codequarry.cli.commands import repos_add, repos_collect
-from codequarry.cli.options.version_options import asked_ref
+from codequarry.cli.options.version_options import ref_from_options
 from codequarry.cli.session.session import Json, examples, load, workplace
-from codequarry.cli.terminal.console import count, note, write_answer, write_json, write_table
+from codequarry.cli.terminal.console import count, note, short, write_answer, write_json, write_table
 from codequarry.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from codequarry.shared.versions.refs import Ref
 
 app = typer.Typer(
-    help="Add, list, rename and remove repositories, give up old commits.",
+    help="Add, list, rename and remove repositories, and expire old commits.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -38,7 +38,7 @@ def list_repos(context: typer.Context, as_json: Json = False) -> None:
     if not described:
         note("nothing is indexed yet: codequarry index PATH_OR_URL")
         return
-    write_table([row for one in described for row in _rows(one)], right=(3, 4))
+    write_table([row for repository in described for row in _rows(repository)], right=(3, 4))
 
 
 @app.command("rm", epilog=examples("repos rm flask --yes", "repos rm flask --branch experiment"))
@@ -47,23 +47,23 @@ def remove(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of an indexed repository.")],
     branch: Annotated[str | None, typer.Option(metavar="B", help="Only this branch.")] = None,
     tag: Annotated[str | None, typer.Option(metavar="T", help="Only this tag.")] = None,
-    commit: Annotated[str | None, typer.Option(metavar="SHA", help="Only what was indexed as this commit.")] = None,
+    commit: Annotated[str | None, typer.Option(metavar="SHA", help="Only the version indexed as this commit.")] = None,
     pull: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only this pull request.")] = None,
     workspace: Annotated[str | None, typer.Option(metavar="PATH", help="Only this working tree.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     as_json: Json = False,
 ) -> None:
     """Remove a repository, or one version of it.
 
-    A repository goes with its chunks, its mirror, and the vectors that no other one uses. A version is a layer that
-    `codequarry index` can make again at any time: removing it asks nothing.
+    A repository is removed with its chunks, its mirror, and the vectors that no other repository uses. A version is a
+    layer that `codequarry index` can create again, so removing it needs no confirmation.
     """
-    ref = asked_ref(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
+    ref = ref_from_options(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
     if ref is not None:
         _remove_version(context, name, ref, as_json)
         return
     if not yes and not sys.stdin.isatty():
-        raise UsageError(f"removing {name} cannot be undone; say --yes where nobody can be asked")
+        raise UsageError(f"removing {name} cannot be undone; use --yes to confirm it without a terminal")
     with workplace(load(context).settings) as place:
         if not yes and not typer.confirm(f"Remove {name} and all its chunks from the index?", err=True):
             raise typer.Abort
@@ -101,7 +101,7 @@ app.command("collect", epilog=_COLLECT)(repos_collect.collect)
 
 
 def _rows(repository: "IndexedRepository") -> Iterator[tuple[object, ...]]:
-    """Yield a line for the repository, which is its default branch, and one for each other version."""
+    """Yield a row for the repository at its default branch, and a row for each other version."""
     state = repository.state if repository.percent is None else f"{repository.state} {repository.percent} %"
     failed = {failure.ref: f"failed: {failure.reason}" for failure in repository.failures}
     how = failed.pop(repository.branch, "") or _behind(repository) or state
@@ -115,17 +115,17 @@ def _rows(repository: "IndexedRepository") -> Iterator[tuple[object, ...]]:
 
 
 def _gone(version: "IndexedVersion") -> str:
-    from codequarry.ingest.garbage_collection.deleted_workspaces import is_gone
+    from codequarry.ingest.garbage_collection.deleted_workspaces import is_deleted
     from codequarry.shared.versions.refs import Ref
 
     if version.kind != "workspace":
         return ""
-    return "no such folder here" if is_gone(Ref("workspace", version.ref.removeprefix("workspace:"))) else ""
+    return "no such folder here" if is_deleted(Ref("workspace", version.ref.removeprefix("workspace:"))) else ""
 
 
 def _extent(shown: "IndexedRepository | IndexedVersion") -> tuple[str, str, str]:
-    # The command line is the owner's, who sees all counts.
-    return (shown.indexed_commit or "-")[:12], count(shown.files or 0, "file"), count(shown.chunks or 0, "chunk")
+    # The command line acts as the owner, who sees all counts.
+    return short(shown.indexed_commit or "-"), count(shown.files or 0, "file"), count(shown.chunks or 0, "chunk")
 
 
 def _behind(shown: "IndexedRepository | IndexedVersion") -> str:

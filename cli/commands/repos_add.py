@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codequarry.cli.commands.sync import Detach
-from codequarry.cli.options.version_options import asked_ref
+from codequarry.cli.options.version_options import ref_from_options
 from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal import progress
 from codequarry.cli.terminal.console import note, write_json, write_table
@@ -24,25 +24,23 @@ Patterns = list[str] | None
 
 def add(
     context: typer.Context,
-    origin: Annotated[
-        str | None, typer.Argument(metavar="[PATH_OR_URL]", help="A folder, or a URL that git can clone.")
-    ] = None,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name in the index; the origin's if unset.")] = None,
-    branch: Annotated[str | None, typer.Option(metavar="B", help="Index this branch too.")] = None,
-    tag: Annotated[str | None, typer.Option(metavar="T", help="Index this tag too.")] = None,
+    origin: Annotated[str | None, typer.Argument(metavar="[PATH_OR_URL]", help="A folder or a git URL.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name in the index; default: the origin's.")] = None,
+    branch: Annotated[str | None, typer.Option(metavar="B", help="Also index this branch.")] = None,
+    tag: Annotated[str | None, typer.Option(metavar="T", help="Also index this tag.")] = None,
     github_org: Annotated[
-        str | None, typer.Option(metavar="ORG", help="All repositories of this organisation or user of GitHub.")
+        str | None, typer.Option(metavar="ORG", help="All repositories of this GitHub organisation or user.")
     ] = None,
     gitlab_group: Annotated[
-        str | None, typer.Option(metavar="GROUP", help="All projects of this GitLab group and those below it.")
+        str | None, typer.Option(metavar="GROUP", help="All projects of this GitLab group and its subgroups.")
     ] = None,
     api_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="API of your own server, as in https://git.example/api/v4.")
+        str | None, typer.Option(metavar="URL", help="API of your own server, as https://git.example/api/v4.")
     ] = None,
-    include: Annotated[Patterns, typer.Option(metavar="PATTERN", help="Only names that fit; may be repeated.")] = None,
-    exclude: Annotated[Patterns, typer.Option(metavar="PATTERN", help="No names that fit; may be repeated.")] = None,
-    archived: Annotated[bool, typer.Option("--archived", help="Archived ones too.")] = False,
-    forks: Annotated[bool, typer.Option("--forks", help="Forks too.")] = False,
+    include: Annotated[Patterns, typer.Option(metavar="PATTERN", help="Only names that match (repeatable).")] = None,
+    exclude: Annotated[Patterns, typer.Option(metavar="PATTERN", help="No names that match (repeatable).")] = None,
+    archived: Annotated[bool, typer.Option("--archived", help="Include archived repositories.")] = False,
+    forks: Annotated[bool, typer.Option("--forks", help="Include forks.")] = False,
     token_variable: Annotated[
         str | None, typer.Option(metavar="VAR", help="Environment variable that holds the token for the API.")
     ] = None,
@@ -50,18 +48,18 @@ def add(
     detach: Detach = False,
     as_json: Json = False,
 ) -> None:
-    """Add a repository, or all those of an organisation or group, and have them indexed.
+    """Add and index a repository, or all repositories of an organisation or group.
 
-    The jobs are done here, unless a queue wakes workers or --detach leaves them to codequarry serve. What is in
-    the index already is brought up to date.
+    The command runs the jobs itself, unless a queue wakes workers or --detach leaves them to codequarry serve.
+    Repositories that are already indexed are brought up to date.
     """
-    given = [one for one in (origin, github_org, gitlab_group) if one]
+    given = [source for source in (origin, github_org, gitlab_group) if source]
     if len(given) != 1:
         raise UsageError("give one of PATH_OR_URL, --github-org and --gitlab-group")
     if origin is None and (name or branch or tag):
         raise UsageError("--name, --branch and --tag are for a single repository")
     settings = load(context).settings
-    ref = asked_ref(branch=branch, tag=tag)
+    ref = ref_from_options(branch=branch, tag=tag)
     places = [origin] if origin else []
     if not origin:
         group = _group(github_org, gitlab_group, api_url, include, exclude, archived, forks, token_variable)
@@ -72,7 +70,7 @@ def add(
     with workplace(settings, writing=True) as place:
         from codequarry.cli.session.job_execution import finish
 
-        jobs, went_well = finish([_submitted(place, one, name, ref) for one in places], place, detach=detach)
+        jobs, went_well = finish([_submit(place, url, name, ref) for url in places], place, detach=detach)
     if as_json:
         from codequarry.search_api.answers.jobs import job_status
         from codequarry.search_api.answers.json import to_json
@@ -85,14 +83,13 @@ def add(
 def rename(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of an indexed repository.")],
-    new_name: Annotated[str, typer.Argument(metavar="NEW_NAME", help="Its name from now on.")],
+    new_name: Annotated[str, typer.Argument(metavar="NEW_NAME", help="New name of the repository.")],
     as_json: Json = False,
 ) -> None:
-    """Give a repository another name.
+    """Rename a repository.
 
-    It is indexed anew under that name, without embedding anything again, and is gone under the old one when all
-    versions are there. Of its history the newest commits remain. Grants of keys follow. Stopped, the same
-    command goes on.
+    It is indexed again under the new name, which embeds nothing again, and removed under the old name when all versions
+    are there. Of its history only the newest commits remain. Grants of keys follow. If interrupted, run it again.
     """
     settings = load(context).settings
     with workplace(settings, writing=True) as place, progress.shown() as observe:
@@ -105,9 +102,9 @@ def rename(
         body = {"renamed": name, "name": renamed.name, "versions": list(renamed.versions), "lost": list(renamed.lost)}
         write_json(body)
         return
-    note(f"{name} is {renamed.name} now, with {', '.join(renamed.versions) or 'nothing indexed yet'}")
-    for one in renamed.lost:
-        note(f"{one} is not there any more: nobody has it")
+    note(f"{name} is now {renamed.name}, with {', '.join(renamed.versions) or 'nothing indexed yet'}")
+    for version in renamed.lost:
+        note(f"{version} is lost: the origin no longer has it")
 
 
 def _group(
@@ -143,9 +140,9 @@ def _group(
 def _listed(group: "RepositoryGroup", settings: "SettingsModel") -> list[str]:
     from codequarry.ingest.remotes.hosting.groups import list_group
 
-    found = [one.origin for one in list_group(group, settings)]
+    found = [listed.origin for listed in list_group(group, settings)]
     if not found:
-        note("no repository fits: archived ones, forks and empty ones are left out (--archived, --forks)")
+        note("no repository matches; archived ones need --archived, forks need --forks, empty ones are left out")
     return found
 
 
@@ -156,7 +153,7 @@ def _show_places(places: list[str], as_json: bool) -> None:
         write_table([(place,) for place in places])
 
 
-def _submitted(place: "Workplace", text: str, name: str | None, ref: "Ref | None") -> "Job":
+def _submit(place: "Workplace", text: str, name: str | None, ref: "Ref | None") -> "Job":
     from codequarry.ingest.git.origins import parse_origin
     from codequarry.shared.jobs.job import PRIORITIES
     from codequarry.shared.jobs.job_list import submit

@@ -1,4 +1,4 @@
-"""`codequarry search`: a question, and the places in the code that answer it."""
+"""`codequarry search`: searches the indexed code."""
 
 import logging
 import sys
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from codequarry.search_api.answers.hits import SearchAnswer
 
 DEFAULT_LINES = 6
-# Fewer than the API's 20: the best hit shall not be scrolled off the screen.
+# Fewer than the API's 20, so that the best hit stays on the screen.
 RESULTS_FOR_A_PERSON = 10
 
 
 def search(  # one parameter a flag: the signature is the documentation
     context: typer.Context,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, a name; repo: lang: path: symbol: filter.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a name; repo: lang: path: symbol: filter.")],
     repo: Repos = None,
     language: Languages = None,
     path: Paths = None,
@@ -47,28 +47,23 @@ def search(  # one parameter a flag: the signature is the documentation
     pull: Pull = None,
     workspace: Workspace = None,
     top_k: Annotated[
-        int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="How many results; 10, with --json 20.")
+        int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="Number of results; 10, with --json 20.")
     ] = None,
     other: Annotated[
         Names, typer.Option("--filter", metavar="FIELD=VALUE", help="Only chunks with this value (repeatable).")
     ] = None,
-    max_per_file: Annotated[int | None, typer.Option(metavar="N", help="Most results from one file.")] = None,
-    no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave test code out.")] = False,
-    cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where an answer ended.")] = None,
+    max_per_file: Annotated[int | None, typer.Option(metavar="N", help="At most N results from one file.")] = None,
+    no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave out test code.")] = False,
+    cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Continue where an answer ended.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")] = False,
     rerank: Annotated[
         bool | None,
-        typer.Option("--rerank/--no-rerank", help="Score the best candidates once more with [reranking] model."),
+        typer.Option("--rerank/--no-rerank", help="Score the best candidates again with the [reranking] model."),
     ] = None,
-    lines: Annotated[
-        int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code to show for each result.")
-    ] = DEFAULT_LINES,
+    lines: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code per result.")] = DEFAULT_LINES,
     as_json: Json = False,
 ) -> None:
-    """Search the indexed repositories.
-
-    At the default branch of each, or at the version that is named.
-    """
+    """Search the indexed repositories, at the default branch of each or the version that is named."""
     filters: dict[str, Names] = {"repo": repo, "language": language, "path": path, "symbol_type": symbol_type}
     filters |= {name: [value] for name, value in version_filter(branch, tag, commit, pull, workspace).items()}
     options = {
@@ -96,7 +91,7 @@ def search(  # one parameter a flag: the signature is the documentation
 
 
 def _filters(flags: Mapping[str, Names], pairs: Sequence[str]) -> dict[str, list[str]]:
-    """Return the filters of the flags and of ``FIELD=VALUE`` pairs; the API says which fields there are."""
+    """Return the filters of the flags and of ``FIELD=VALUE`` pairs; the API checks the names of the fields."""
     given = {name: list(values) for name, values in flags.items() if values}
     for pair in pairs:
         name, separator, value = pair.partition("=")
@@ -107,12 +102,11 @@ def _filters(flags: Mapping[str, Names], pairs: Sequence[str]) -> dict[str, list
 
 
 def _ask(context: typer.Context, body: dict[str, Any], *, for_person: bool) -> "SearchAnswer":
-    """Return what the API would answer."""
     from codequarry.search_api.query.request import parse_request
     from codequarry.search_api.ranking.second_stage import second_stage
     from codequarry.search_api.search.engine import SearchEngine
 
-    # Who asks for it here may also switch it on here.
+    # --rerank also enables the second stage if the settings do not.
     settings = load(context, {"reranking.enabled": body.get("rerank") or None}).settings
     if for_person and not body.get("rerank", settings.reranking.enabled):
         body = {"top_k": RESULTS_FOR_A_PERSON, **body}
@@ -127,7 +121,7 @@ def _ask(context: typer.Context, body: dict[str, Any], *, for_person: bool) -> "
 
 
 def _log_nothing_twice() -> None:
-    """Log warnings, but not what a second stage could not do: the answer says so; only what nobody foresaw."""
+    """Log warnings, but of the second stage only errors: the answer itself reports what it could not do."""
     from codequarry.search_api.ranking.second_stage import LOGGER
 
     log_warnings()

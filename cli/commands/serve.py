@@ -23,14 +23,13 @@ def serve(
     trust_loopback: Annotated[
         bool | None,
         typer.Option(
-            "--trust-loopback", help="Answer every program of this machine while there is no key [api.trust_loopback]."
+            "--trust-loopback", help="Answer any program on this machine while there are no keys [api.trust_loopback]."
         ),
     ] = None,
 ) -> None:
     """Serve the HTTP API.
 
-    Searches, repositories, jobs, webhooks, probes, metrics and /openapi.json (docs/api.md, docs/webhooks.md).
-    Jobs are done by this process, and origins asked what has changed, unless [queue] url leaves that to workers.
+    Also runs jobs and polls origins, unless [queue] url leaves that to workers. See docs/api.md and docs/webhooks.md.
     """
     flags = {"api.host": host, "api.port": port, "api.socket": socket, "api.trust_loopback": trust_loopback}
     settings = load(context, flags).settings

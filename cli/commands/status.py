@@ -1,4 +1,4 @@
-"""`codequarry status`: store, model, repositories, disk and running imports at a glance."""
+"""`codequarry status`: store, model, repositories, disk, running imports and migrations."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,20 +22,20 @@ def status(context: typer.Context, as_json: Json = False) -> None:
         return
     write(f"store         {body['store']['kind']}, {safe_line(body['store']['place'])}")
     write(f"model         {body['model']['name']}, {body['model']['dimension']} dimensions")
-    for one in body["degraded"]:
-        write(f"degraded      {safe_line(one)}")
+    for reason in body["degraded"]:
+        write(f"degraded      {safe_line(reason)}")
     total = f"{count(body['files'], 'file')}, {count(body['chunks'], 'chunk')}"
     write(f"repositories  {len(body['repos'])}: {total}" if body["repos"] else "repositories  none")
     write(f"disk          {size(body['disk']['used'])} in {safe_line(body['home'])}, {size(body['disk']['free'])} free")
-    for one in body["unmasked"]:
-        write(f"unmasked      {safe_line(one)}: secrets in it are not masked everywhere (codequarry doctor)")
-    for one in body["imports"]:
-        done = f"{one['files_done']:,} of {one['files_total']:,} files"
-        version = safe_line(" ".join(filter(None, (one["repo"], one["ref"]))))
-        write(f"import        {version}: {one['phase']}, {one['percent']} %, {done}, as of {one['updated_at']}")
-    for one in body["migrations"]:
-        state = one["phase"] if one["running"] else "stopped"
-        write(f"migration     to {one['model']}: {state}, {one['percent']} %, as of {one['updated_at']}")
+    for repo in body["unmasked"]:
+        write(f"unmasked      {safe_line(repo)}: some secrets are not masked (codequarry doctor)")
+    for run in body["imports"]:
+        done = f"{run['files_done']:,} of {run['files_total']:,} files"
+        version = safe_line(" ".join(filter(None, (run["repo"], run["ref"]))))
+        write(f"import        {version}: {run['phase']}, {run['percent']} %, {done}, as of {run['updated_at']}")
+    for run in body["migrations"]:
+        state = run["phase"] if run["running"] else "stopped"
+        write(f"migration     to {run['model']}: {state}, {run['percent']} %, as of {run['updated_at']}")
 
 
 def _status(place: "Workplace") -> dict[str, Any]:
@@ -59,12 +59,12 @@ def _status(place: "Workplace") -> dict[str, Any]:
         "model": {"name": place.embedder.name, "dimension": place.embedder.dimension},
         "degraded": list(place.degraded),
         "repos": to_json(Repositories(repos))["repos"],
-        "files": sum(one.files or 0 for one in repos),
-        "chunks": sum(one.chunks or 0 for one in repos),
+        "files": sum(repo.files or 0 for repo in repos),
+        "chunks": sum(repo.chunks or 0 for repo in repos),
         "disk": {"used": _used(settings.home), "free": disk_usage(_existing(settings.home)).free},
         "imports": [
-            asdict(one) | {"ref": Ref.of_key(one.ref).name if one.ref else "", "percent": one.percent}
-            for one in list_progress(place.store)
+            asdict(run) | {"ref": Ref.of_key(run.ref).name if run.ref else "", "percent": run.percent}
+            for run in list_progress(place.store)
         ],
         "migrations": _migrations(settings),
         "unmasked": repositories_with_unmasked(place.store),
@@ -72,7 +72,6 @@ def _status(place: "Workplace") -> dict[str, Any]:
 
 
 def _migrations(settings: "SettingsModel") -> list[dict[str, Any]]:
-    """Return the migrations to other models that run or were left behind."""
     from contextlib import closing
 
     from codequarry.ingest.migration.note import unfinished_migrations
@@ -81,23 +80,22 @@ def _migrations(settings: "SettingsModel") -> list[dict[str, Any]]:
     with closing(editions_of(settings)) as editions:
         return [
             {
-                "model": one.note.setting,
-                "phase": one.note.phase,
-                "percent": one.note.percent,
-                "running": one.is_running,
-                "updated_at": one.note.updated_at,
+                "model": migration.note.setting,
+                "phase": migration.note.phase,
+                "percent": migration.note.percent,
+                "running": migration.is_running,
+                "updated_at": migration.note.updated_at,
             }
-            for one in unfinished_migrations(editions)
+            for migration in unfinished_migrations(editions)
         ]
 
 
 def _existing(folder: Path) -> Path:
-    """Return a folder, or the nearest one above it that exists: where it would be made."""
     return next(place for place in (folder, *folder.parents) if place.exists())
 
 
 def _used(folder: Path) -> int:
-    """Return the bytes that the files of a folder take on the disk; files that vanish meanwhile count nothing."""
+    """Return the bytes that the files of a folder take on disk; files that vanish meanwhile do not count."""
     total = 0
     for path in folder.rglob("*"):
         try:

@@ -1,11 +1,11 @@
-"""`codequarry sync`: the index is brought to what the settings name."""
+"""`codequarry sync`: makes the index match the settings."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from codequarry.cli.session.session import Json, load, workplace
-from codequarry.cli.terminal.console import count, note, write, write_json, write_table
+from codequarry.cli.terminal.console import count, note, short, write, write_json, write_table
 from codequarry.cli.terminal.failures import FAILED
 
 if TYPE_CHECKING:
@@ -14,24 +14,22 @@ if TYPE_CHECKING:
     from codequarry.shared.jobs.job import Job
 
 Detach = Annotated[
-    bool, typer.Option("--detach", help="Only ask: a running codequarry serve, or the workers, do the jobs.")
+    bool, typer.Option("--detach", help="Only submit the jobs; a running codequarry serve or the workers run them.")
 ]
 
 
 def sync(
     context: typer.Context,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")] = False,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Remove repositories and versions that the settings do not name.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove what the settings do not name.")] = False,
     detach: Detach = False,
     as_json: Json = False,
 ) -> None:
-    """Bring the index to what [[repositories]] and [[repository_groups]] name.
+    """Make the index match [[repositories]] and [[repository_groups]].
 
-    Adds repositories, indexes what has changed of their default branches and of the branches and tags that
-    `refs` names, renames, and with --prune removes. Asks every origin once. An origin or group that does not
-    answer is told at the end (exit 1); while a group can't be listed no repository is removed.
+    Adds repositories, indexes changes of their default branches and of the branches and tags in `refs`, renames
+    repositories, and with --prune removes them. Asks every origin once. Origins and groups that do not answer are
+    reported at the end (exit 1). While a group cannot be listed, no repository is removed.
     """
     settings = load(context).settings
     with workplace(settings, writing=not dry_run, migrating=not dry_run) as place:
@@ -48,7 +46,7 @@ def sync(
 
 
 def _carry_out(plan: "SyncPlan", place: "Workplace", detach: bool) -> "tuple[dict[Action, Job], bool]":
-    """Rename at once, and have all else done by jobs; tell whether all went well."""
+    """Rename at once and run the other actions as jobs; return the jobs, and whether all succeeded."""
     from codequarry.cli.session.job_execution import finish
     from codequarry.ingest.remotes.sync import submit_action
     from codequarry.ingest.request.index_request import Workshop
@@ -58,7 +56,7 @@ def _carry_out(plan: "SyncPlan", place: "Workplace", detach: bool) -> "tuple[dic
         if action.action == "rename":
             workshop = Workshop(place.store, place.embedder, place.settings)
             rename_repository(action.repo, action.new_name, workshop)
-    submitted = {one: submit_action(place.store, one) for one in plan.actions if one.action != "rename"}
+    submitted = {step: submit_action(place.store, step) for step in plan.actions if step.action != "rename"}
     if not submitted:
         return {}, True
     finished, went_well = finish(list(submitted.values()), place, detach=detach)
@@ -74,16 +72,16 @@ def _body(plan: "SyncPlan", jobs: "dict[Action, Job]", dry_run: bool) -> dict[st
     return {
         "dry_run": dry_run,
         "actions": [shown(action) for action in plan.actions],
-        "problems": [{"where": one.where, "detail": one.detail} for one in plan.problems],
+        "problems": [{"where": problem.where, "detail": problem.detail} for problem in plan.problems],
     }
 
 
 def _show(plan: "SyncPlan", dry_run: bool) -> None:
     if dry_run:
-        write_table([(one.action, one.repo, one.new_name or one.ref, one.commit[:12]) for one in plan.actions])
-    for one in plan.problems:
-        note(f"{one.where}: {one.detail}")
+        write_table([(step.action, step.repo, step.new_name or step.ref, short(step.commit)) for step in plan.actions])
+    for problem in plan.problems:
+        note(f"{problem.where}: {problem.detail}")
     if not plan.actions and not plan.problems:
-        note("the index holds what the settings name")
+        note("the index already matches the settings")
     elif dry_run:
         write(f"{count(len(plan.actions), 'step')}; nothing was changed")

@@ -1,4 +1,4 @@
-"""`codequarry worker`: does the jobs that others ask for."""
+"""`codequarry worker`: runs jobs of the queue."""
 
 from typing import Annotated
 
@@ -11,16 +11,16 @@ from codequarry.shared.errors import UnknownName
 def worker(
     context: typer.Context,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Jobs and batches at once [queue.concurrency].")
+        int | None, typer.Option(min=1, metavar="N", help="Jobs and batches to run at once [queue.concurrency].")
     ] = None,
     queues: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Only these of control, scan, index, embed; all if unset.")
+        str | None, typer.Option(metavar="NAMES", help="Queues to serve: control, scan, index, embed; default all.")
     ] = None,
 ) -> None:
-    """Do the jobs that the service, webhooks and other commands ask for.
+    """Run the jobs that the service, webhooks and other commands submit.
 
-    Needs [queue] url and an index that all share. Run as many as you like, on any number of machines, and one
-    `codequarry beat`. SIGTERM lets each end its step and leave the rest for others (docs/operators/running.md).
+    Needs [queue] url and an index that all workers share. Run any number of workers on any number of machines, and
+    one `codequarry beat`. On SIGTERM a worker ends its step and leaves the rest to others (docs/operators/running.md).
     """
     settings = load(context, {"queue.concurrency": concurrency}).settings
     from codequarry.shared.queue.messages import QUEUES

@@ -1,10 +1,10 @@
-"""Flags that say what a command reads: of which repositories, languages and paths, and in which version."""
+"""Options that select repositories, languages, paths and one version."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codequarry.cli.options.version_options import asked_ref
+from codequarry.cli.options.version_options import ref_from_options
 
 if TYPE_CHECKING:
     from codequarry.search_api.query.version_query import VersionQuery
@@ -16,12 +16,12 @@ Languages = Annotated[
     Names, typer.Option("--language", "--lang", metavar="NAME", help="Only this language (repeatable).")
 ]
 Paths = Annotated[
-    Names, typer.Option("--path", metavar="GLOB", help="Only paths that fit; '!GLOB' excludes (repeatable).")
+    Names, typer.Option("--path", metavar="GLOB", help="Only paths that match; '!GLOB' excludes (repeatable).")
 ]
 Branch = Annotated[str | None, typer.Option("--branch", metavar="B", help="An indexed branch.")]
 Tag = Annotated[str | None, typer.Option("--tag", metavar="T", help="An indexed tag.")]
 Commit = Annotated[
-    str | None, typer.Option("--commit", metavar="SHA", help="Any commit that is kept, in full or its first digits.")
+    str | None, typer.Option("--commit", metavar="SHA", help="Any commit in the index, in full or abbreviated.")
 ]
 Pull = Annotated[int | None, typer.Option("--pull", metavar="N", min=1, help="An indexed pull or merge request.")]
 Workspace = Annotated[str | None, typer.Option("--workspace", metavar="PATH", help="An indexed working tree.")]
@@ -30,8 +30,8 @@ Workspace = Annotated[str | None, typer.Option("--workspace", metavar="PATH", he
 def version_filter(
     branch: str | None, tag: str | None, commit: str | None, pull: int | None, workspace: str | None
 ) -> dict[str, str]:
-    """Return the filter of a search that names the version of the flags, none where no flag was given."""
-    ref = asked_ref(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
+    """Return the search filter for the version that the options name, empty if they name none."""
+    ref = ref_from_options(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
     if ref is None:
         return {}
     return {"commit": ref.value} if ref.kind == "commit" else {"ref": ref.key}
@@ -40,7 +40,7 @@ def version_filter(
 def version_query(
     branch: str | None, tag: str | None, commit: str | None, pull: int | None, workspace: str | None
 ) -> "VersionQuery":
-    """Return the version of the flags as it is looked up."""
+    """Return the version that the options name, in the form that lookups take."""
     from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
 
     asked = version_filter(branch, tag, commit, pull, workspace)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from codequarry.shared.versions.refs import Ref
 
 
-def asked_ref(
+def ref_from_options(
     *,
     branch: str | None = None,
     tag: str | None = None,
@@ -19,10 +19,7 @@ def asked_ref(
     pull: int | None = None,
     workspace: str | None = None,
 ) -> "Ref | None":
-    """Return the version that was asked for, None where no option was given; UsageError where several were.
-
-    A working tree may be named by any folder in it; one whose folder is gone, by what its path was.
-    """
+    """Return the version that the options name, or None; UsageError if they name several."""
     from codequarry.shared.versions.refs import Ref, commit_digits
 
     given = {"--branch": branch, "--tag": tag, "--commit": commit, "--pull": pull, "--workspace": workspace}
@@ -43,27 +40,24 @@ def asked_ref(
 
 
 def _top_folder(named: str) -> str:
-    """Return the top folder of the working tree that a folder lies in, as ``git rev-parse --show-toplevel`` does.
-
-    Without git: a search shall not wait for a process. The folder itself where there is no such tree.
-    """
+    """Return the top folder of the working tree around a folder, without a git process that a search would wait for."""
     from pathlib import Path
 
     folder = Path(named).expanduser().resolve()
-    if not folder.exists():
+    if not folder.exists():  # a deleted working tree is named by its former path
         return str(folder)
-    return str(next((one for one in (folder, *folder.parents) if _is_top(one)), folder))
+    return str(next((place for place in (folder, *folder.parents) if _is_top(place)), folder))
 
 
 def _is_top(folder: "Path") -> bool:
-    """Tell whether git keeps its own things here: a folder, or in linked working trees and submodules a file."""
-    own = folder / ".git"
-    # An empty folder of that name is nothing to git.
-    return own.is_file() or (own / "HEAD").exists()
+    """Return whether there is a ``.git`` folder, or the ``.git`` file of a linked working tree or submodule."""
+    entry = folder / ".git"
+    # Git ignores an empty folder of that name.
+    return entry.is_file() or (entry / "HEAD").exists()
 
 
 def _as_text(name: str) -> str:
-    """Return what was typed as the index writes it, where it is not UTF-8."""
+    """Return a name as the index writes it: escaped if it is not UTF-8."""
     from codequarry.ingest.git.paths import printable
 
     try:

@@ -1,4 +1,4 @@
-"""What `codequarry doctor` looks at: each check says how it is and, where it is not well, what to do."""
+"""The checks of `codequarry doctor`: each returns a state, a message and, if something is wrong, a remedy."""
 
 import re
 import shutil
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 CheckState = Literal["ok", "warn", "fail"]
 
-# The first git that takes configuration from the environment and from one named file (GIT_CONFIG_GLOBAL).
+# The first git that reads configuration from the environment and from a named file (GIT_CONFIG_GLOBAL).
 OLDEST_GIT = (2, 32)
-# A shallow estimate: 10,000 chunks take up to 100 MB, and a mirror the size of the repository.
+# A rough estimate: 10,000 chunks take up to 100 MB, and a mirror as much as the repository.
 COMFORTABLE_BYTES = 2_000_000_000
 LEAST_BYTES = 100_000_000
-# Of many grants so many are named.
+# At most this many dangling grants are listed.
 MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One finding; ``remedy`` says what to do where ``state`` is not ok."""
+    """One finding; ``remedy`` says what to do if ``state`` is not ok."""
 
     name: str
     state: CheckState
@@ -40,7 +40,7 @@ class Check:
 
 
 def run_checks(loaded: "LoadedSettings") -> Iterator[Check]:
-    """Yield each finding as it is made."""
+    """Run the checks and yield each finding as soon as it is known."""
     settings = loaded.settings
     yield Check("settings", "ok", f"from {loaded.file}" if loaded.file else "no settings file")
     yield check_home(settings.home)
@@ -52,14 +52,14 @@ def run_checks(loaded: "LoadedSettings") -> Iterator[Check]:
 
 
 def check_home(home: Path) -> Check:
-    """Check that files can be made in the data folder, and that others can't read them."""
+    """Check that the data folder is writable, and that other users can't read it."""
     try:
         private_folder(home)
         check_private(home)
         with tempfile.TemporaryFile(dir=home):
             pass
     except OSError as error:
-        return Check("home", "fail", f"{home}: {error.strerror}", "set CODEQUARRY_HOME to a folder you may write to")
+        return Check("home", "fail", f"{home}: {error.strerror}", "set CODEQUARRY_HOME to a folder you can write to")
     except FolderNotPrivate as error:
         message, _, remedy = str(error).rpartition(": ")
         return Check("home", "fail", message, remedy)
@@ -67,30 +67,30 @@ def check_home(home: Path) -> Check:
 
 
 def check_disk(home: Path) -> Check:
-    """Check the room that is left where the data lies."""
+    """Check the free space on the disk of the data folder."""
     place = next(folder for folder in (home, *home.parents) if folder.exists())
     free = shutil.disk_usage(place).free
     message = f"{size(free)} free"
     if free >= COMFORTABLE_BYTES:
         return Check("disk", "ok", message)
-    return Check("disk", "fail" if free < LEAST_BYTES else "warn", message, "make room, or move CODEQUARRY_HOME")
+    return Check("disk", "fail" if free < LEAST_BYTES else "warn", message, "free some space, or move CODEQUARRY_HOME")
 
 
 def check_git(command: str = "git") -> Check:
-    """Check that git is there and new enough."""
+    """Check that git is installed and new enough."""
     wanted = ".".join(map(str, OLDEST_GIT))
     try:
-        said = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+        output = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError) as error:
         return Check("git", "fail", f"git does not run: {error}", f"install git {wanted} or newer")
-    numbers = re.search(r"(\d+)\.(\d+)", said)
+    numbers = re.search(r"(\d+)\.(\d+)", output)
     if numbers and (int(numbers[1]), int(numbers[2])) >= OLDEST_GIT:
-        return Check("git", "ok", said)
-    return Check("git", "fail", said, f"install git {wanted} or newer")
+        return Check("git", "ok", output)
+    return Check("git", "fail", output, f"install git {wanted} or newer")
 
 
 def _check_index(settings: "SettingsModel") -> Iterator[Check]:
-    """Check the model and then the store, which is opened for that model's vectors."""
+    """Check the model, then the store, which is opened for vectors of that model."""
     from codequarry.cli.session.session import workplace
 
     try:
@@ -103,15 +103,14 @@ def _check_index(settings: "SettingsModel") -> Iterator[Check]:
     except StoreError as error:
         yield Check("store", "fail", str(error), _STORE_REMEDY)
     except CodequarryError as error:
-        yield Check("index", "fail", str(error), "mend what the message names and run codequarry doctor again")
+        yield Check("index", "fail", str(error), "fix what the message names, then run codequarry doctor again")
 
 
 _MODEL_REMEDY = "see codequarry models, or set embedding.model"
-_STORE_REMEDY = "see that the store runs and that the settings below [opensearch] are right"
+_STORE_REMEDY = "check that the store is running and that the settings under [opensearch] are right"
 
 
 def _guarded(name: str, check: Callable[[], Check], remedy: str) -> Check:
-    """Turn the error of a check into its finding."""
     try:
         return check()
     except CodequarryError as error:
@@ -120,7 +119,7 @@ def _guarded(name: str, check: Callable[[], Check], remedy: str) -> Check:
 
 def _check_model(place: "Workplace") -> Check:
     if place.degraded:
-        return Check("model", "fail", place.degraded[0], "do what the message says; searches go on by words alone")
+        return Check("model", "fail", place.degraded[0], "do what the message says; searches use words only meanwhile")
     started = time.monotonic()
     vector = place.embedder.embed_query("codequarry doctor")
     took = time.monotonic() - started
@@ -138,8 +137,8 @@ def _check_reranking(settings: "SettingsModel") -> Check:
         scored = next(model.score(said, [said], seconds), None)
         took = time.monotonic() - started
         if scored is None:
-            message = f"{model.name}: no score in {seconds:g} s; {took:.2f} s went by until it was loaded"
-            return Check("reranking", "warn", message, "raise reranking.timeout_seconds if later searches miss it too")
+            message = f"{model.name}: no score within {seconds:g} s; loading took {took:.2f} s"
+            return Check("reranking", "warn", message, "raise reranking.timeout_seconds if later searches lack it too")
         return Check("reranking", "ok", f"{model.name}, first score {took:.2f} s")
 
 
@@ -147,7 +146,7 @@ def _check_store(place: "Workplace") -> Iterator[Check]:
     reached = _guarded("store", lambda: _check_reachable(place), _STORE_REMEDY)
     yield reached
     if reached.state == "fail":
-        return  # whatever comes next would say the same again
+        return  # later checks would report the same
     yield _guarded("identity", lambda: _check_identity(place), "do what the message says")
     yield _guarded("storage", lambda: _check_storage(place), "codequarry fsck --repair")
     yield _guarded("imports", lambda: _check_imports(place), _STORE_REMEDY)
@@ -165,7 +164,7 @@ def _check_reachable(place: "Workplace") -> Check:
 
 
 def _check_identity(place: "Workplace") -> Check:
-    """Compare the index's model with that of the settings: imports are refused where they differ."""
+    """Compare the model of the index with that of the settings; imports are refused if they differ."""
     from contextlib import closing
 
     from codequarry.shared.index.identity import check_identity, read_identity
@@ -173,12 +172,12 @@ def _check_identity(place: "Workplace") -> Check:
 
     known = read_identity(place.store)
     if known is None:
-        return Check("identity", "ok", "empty: takes any model")
+        return Check("identity", "ok", "the index is empty and takes any model")
     try:
         with closing(open_settings_model(place.settings)) as embedder:
             check_identity(place.store, embedder, place.settings.embedding.model)
     except CodequarryError as error:
-        return Check("identity", "warn", str(error), "searches go on; imports need the index's model in the settings")
+        return Check("identity", "warn", str(error), "searches work; imports need the index's model in the settings")
     return Check("identity", "ok", f"made with {known.model}")
 
 
@@ -195,18 +194,18 @@ def _check_migration(settings: "SettingsModel") -> Check:
     note = found[-1].note
     if found[-1].is_running:
         return Check("migration", "ok", f"to {note.setting}: {note.phase}, {note.percent} %, as of {note.updated_at}")
-    remedy = f"codequarry migrate --model {note.setting} goes on where it was"
+    remedy = f"codequarry migrate --model {note.setting} resumes it"
     return Check("migration", "warn", f"to {note.setting}: stopped at {note.percent} %", remedy)
 
 
 def _check_storage(place: "Workplace") -> Check:
-    """Look for damage by samples; codequarry fsck reads everything."""
+    """Check a sample for damage; codequarry fsck reads everything."""
     found = place.store.inspect(thoroughly=False)
     if not found:
-        return Check("storage", "ok", "samples are what was written")
-    lost = "vectors" if all(one.kind == "vectors" for one in found) else "what is lost"
-    remedy = f"stop services and imports; codequarry fsck --repair makes {lost} anew"
-    return Check("storage", "fail", "; ".join(one.detail for one in found[:3]), remedy)
+        return Check("storage", "ok", "samples match their checksums")
+    lost = "vectors" if all(damage.kind == "vectors" for damage in found) else "what is lost"
+    remedy = f"stop services and imports; codequarry fsck --repair rebuilds {lost}"
+    return Check("storage", "fail", "; ".join(damage.detail for damage in found[:3]), remedy)
 
 
 def _check_imports(place: "Workplace") -> Check:
@@ -218,19 +217,19 @@ def _check_imports(place: "Workplace") -> Check:
     if not left and not open_now:
         return Check("imports", "ok", "none running")
     message = f"running or interrupted: {', '.join(left) or count(open_now, 'transaction')}"
-    return Check("imports", "warn", message, "if none runs: codequarry index goes on where it was")
+    return Check("imports", "warn", message, "if none is running, codequarry index resumes it")
 
 
 def _check_secrets(place: "Workplace") -> Check:
     from codequarry.ingest.garbage_collection.unmasked_rows import repositories_with_unmasked
 
     if place.settings.secrets.action == "off":
-        return Check("secrets", "warn", "are not masked", 'set [secrets] action = "mask" and index the repositories')
+        return Check("secrets", "warn", "not masked", 'set [secrets] action = "mask" and index the repositories')
     left = repositories_with_unmasked(place.store)
     if not left:
         return Check("secrets", "ok", "masked in every repository")
-    message = f"not masked in all that is indexed of {', '.join(left)}"
-    return Check("secrets", "warn", message, "codequarry index masks them, and codequarry repos collect ends it")
+    message = f"not masked everywhere in {', '.join(left)}"
+    return Check("secrets", "warn", message, "run codequarry index to mask them, then codequarry repos collect")
 
 
 def _check_grants(place: "Workplace") -> Check:
@@ -238,11 +237,11 @@ def _check_grants(place: "Workplace") -> Check:
 
     found = dangling_grants(place.store)
     if not found:
-        return Check("grants", "ok", "each is of a repository that is there, or may come")
+        return Check("grants", "ok", "each names a repository that exists or may be added")
     named = ", ".join(dict.fromkeys(f"{grant.repos} of key {key.name}" for key, grant in found[:MOST_NAMED]))
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    message = f"{count(len(found), 'grant')} of repositories that are gone, which show nothing: {named}{more}"
-    return Check("grants", "warn", message, "codequarry keys grant KEY --remove --repo NAME takes one away")
+    message = f"{count(len(found), 'grant')} for repositories that no longer exist: {named}{more}"
+    return Check("grants", "warn", message, "codequarry keys grant KEY --remove --repo NAME removes a grant")
 
 
 def _check_cluster(place: "Workplace") -> Iterator[Check]:

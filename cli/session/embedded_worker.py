@@ -1,10 +1,10 @@
-"""The in-process worker of `codequarry serve`: one job at a time, over the store that the service searches."""
+"""The in-process worker of `codequarry serve`: runs one job at a time on the store that the service searches."""
 
 import threading
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from codequarry.search_api.jobs.queue import as_asked
+from codequarry.search_api.jobs.queue import with_request_context
 from codequarry.shared.errors import CodequarryError, Interrupted
 from codequarry.shared.jobs.job import Job, JobRequest
 from codequarry.shared.jobs.job_list import claim_next, submit_within
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from codequarry.shared.catalog.repositories import Progress
     from codequarry.shared.liveness.deadline import Deadline
 
-# A job whose pause after a failure is over, or that another process asked for, is found this soon.
+# Seconds until a job is found that another process submitted, or whose pause after a failure is over.
 LOOK_SECONDS = 2.0
-# Who polls may be waiting for a silent origin; nothing is lost if it is not waited for.
+# Seconds to wait for the poller at the end. It may hang on a silent origin; leaving it loses nothing.
 POLLER_SECONDS = 5.0
-# How often ended jobs are tidied away and lost ones begun anew.
+# Seconds between two runs of housekeeping, which puts ended jobs away and requeues lost jobs.
 TIDY_SECONDS = 30.0
-# Whoever runs a job shows every few seconds that it lives; a holder on another machine is given this long.
+# A holder sends a heartbeat every few seconds; on another machine it counts as lost after this long without one.
 SILENT_SECONDS = 60.0
 
 log = logger("codequarry.indexer")
 
 
 class LocalIndexer:
-    """Does the jobs of the catalog in a thread of the service's own process."""
+    """Runs the jobs of the catalog in a thread of the service's process."""
 
     def __init__(self, backend: "Backend") -> None:
-        """Do the jobs of the index that ``backend`` searches."""
+        """Run the jobs of the index that ``backend`` searches."""
         self._backend = backend
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -42,21 +42,21 @@ class LocalIndexer:
         self._closed = False
 
     def submit(self, request: JobRequest, deadline: "Deadline | None" = None) -> Job:
-        """Ask for a version and return its job, or the one that waits for the same; StoreUnavailable if too many do."""
+        """Submit a job; return it, or the waiting job for the same version. StoreUnavailable if too many jobs wait."""
         store, settings = self._backend.engine(deadline).store, self._backend.settings
         most, most_of_key = settings.queue.max_waiting, settings.limits.jobs_waiting_per_key
-        # Without the lock: a poller may wait for a silent store much longer than a request does.
-        job, is_new = submit_within(store, as_asked(request), most, most_of_key)
+        # Without the lock: the poller may wait for a silent store much longer than a request may.
+        job, is_new = submit_within(store, with_request_context(request), most, most_of_key)
         log.info("job asked for", job_id=job.id, repo=job.repo, ref=job.ref, joined=not is_new)
         self.start()
         return job
 
     def wake(self, job: Job) -> None:
-        """Look for jobs at once: this one waits again."""
+        """Look for jobs at once, because ``job`` waits again."""
         self.start()
 
     def start(self) -> None:
-        """Begin to work, on what an earlier process left too."""
+        """Start the worker and the poller; jobs that an earlier process left are run too."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="indexer", daemon=True)
@@ -66,13 +66,13 @@ class LocalIndexer:
         self._asked.set()
 
     def end(self) -> None:
-        """Take no more jobs, and give back the one that runs at its next step; returns at once."""
+        """Take no more jobs, and hand back the running job at its next step; return at once."""
         self._closed = True
         self._asked.set()
         self._ended.set()
 
     def close(self) -> None:
-        """End, and wait until the job that runs was given back."""
+        """End, and wait until the running job has been handed back."""
         self.end()
         if self._thread is not None:
             self._thread.join()
@@ -80,9 +80,9 @@ class LocalIndexer:
             self._poller.join(POLLER_SECONDS)
 
     def _attend(self, _: Job, __: "Progress") -> None:
-        """Leave a job between two of its steps where the process is to end: what was written stays."""
+        """Interrupt a job between two steps if the service is stopping; what was written stays."""
         if self._closed:
-            raise Interrupted("the service is to end; the job goes on when it is back")
+            raise Interrupted("the service is stopping; the job resumes when the service is back")
 
     def _work(self) -> None:
         from codequarry.ingest.removal.interrupted_removal import repair
@@ -90,7 +90,7 @@ class LocalIndexer:
         from codequarry.ingest.workers.job_supervision import Lookout
 
         holder = new_holder()
-        # Between two jobs this thread has none: what it still seems to run, it could not write the end of.
+        # Between two jobs this thread runs none: a job that it still seems to hold is one whose end was not written.
         lookout = Lookout(SILENT_SECONDS, mine=holder)
         tidied = float("-inf")
         while not self._closed:
@@ -106,13 +106,13 @@ class LocalIndexer:
             except CodequarryError as error:
                 log.warning("jobs wait", detail=str(error))
             except Exception as error:
-                # The thread must outlive whatever one job meets; the log has it.
+                # The thread must survive any failure of a job; the log has the error.
                 log.error("job failed", exc_info=error)
             self._asked.wait(LOOK_SECONDS)
             self._asked.clear()
 
     def _poll(self) -> None:
-        """Ask origins what has changed; in a thread of its own, for one that is silent is waited for."""
+        """Poll origins for changes, in a separate thread because a silent origin blocks it."""
         from codequarry.ingest.remotes.polling import LOOK_SECONDS as POLL_SECONDS
         from codequarry.ingest.remotes.polling import poll_due
 

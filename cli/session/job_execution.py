@@ -1,11 +1,11 @@
-"""Doing jobs that a command has just asked for, where no service or worker is to do them."""
+"""Execution of the jobs that a command has just submitted, unless a service or worker will run them."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from codequarry.cli.terminal import progress
-from codequarry.cli.terminal.console import count, note, safe_line
+from codequarry.cli.terminal.console import count, note, safe_line, short
 from codequarry.shared.errors import QueueUnavailable
 
 if TYPE_CHECKING:
@@ -15,29 +15,28 @@ if TYPE_CHECKING:
 
 
 def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> tuple[list["Job"], bool]:
-    """Do jobs one after the other; return them as they are then, and whether all went well that was done here.
+    """Run jobs one after the other; return their new state, and whether all that ran here succeeded.
 
-    With ``detach``, or where a queue wakes workers, they are left to these; one that a running service has taken is
-    left to it.
+    With ``detach`` or a queue, all jobs are left to the service or the workers; so is a job that they already claimed.
     """
     if detach or place.settings.queue.url:
         tell_workers(jobs, place.settings)
-        note(f"{count(len(jobs), 'job')} left to the service or the workers: codequarry jobs list")
+        note(f"{count(len(jobs), 'job')} left to the service or the workers; codequarry jobs list shows them")
         return list(jobs), True
-    from codequarry.ingest.transaction.holder import is_gone
-    from codequarry.shared.jobs.housekeeping import tidy
+    from codequarry.ingest.transaction.holder import has_ended
+    from codequarry.shared.jobs.housekeeping import requeue_lost
     from codequarry.shared.telemetry.logs import configure_logs
 
     configure_logs("error", as_json=False)
-    tidy(place.store, lambda job: is_gone(job.holder))
+    requeue_lost(place.store, lambda job: has_ended(job.holder))
     with progress.shown() as observe:
         done = [_do(job, place, lambda _, shown: observe(shown)) for job in jobs]
-    # One that waits with an error is left to a service that need not be there.
+    # A job that waits with an error counts as failed: no service may be running to retry it.
     return done, not any(job.state == "failed" or (job.state == "queued" and job.error) for job in done)
 
 
 def tell_workers(jobs: Sequence["Job"], settings: "SettingsModel") -> None:
-    """Tell workers of jobs, where a queue wakes them; if it does not answer, ``codequarry beat`` tells them later."""
+    """Announce jobs to the workers if there is a queue; if it is down, ``codequarry beat`` announces them later."""
     if settings.queue.url is None:
         return
     from codequarry.ingest.workers.app import CeleryMessages, make_app
@@ -71,8 +70,8 @@ def _do(job: "Job", place: "Workplace", attend: "Callable[..., None]") -> "Job":
 def _tell(job: "Job") -> None:
     what = safe_line(f"{job.repo} {job.ref}".rstrip())
     if job.state == "done":
-        note(f"{what}: {'removed' if job.kind == 'remove' else f'indexed at {job.commit[:12]}'}")
+        note(f"{what}: {'removed' if job.kind == 'remove' else f'indexed at {short(job.commit)}'}")
     else:
         why = f": {safe_line(job.error)}" if job.error else ""
-        later = "; codequarry serve or a worker tries again" if job.state == "queued" else ""
+        later = "; codequarry serve or a worker will retry it" if job.state == "queued" else ""
         note(f"{what}: {job.state}{why}{later}")

@@ -1,4 +1,4 @@
-"""A migration with its progress on stderr, as the command runs it and as the settings may ask for it."""
+"""A migration with progress on stderr, started by the command or by ``on_model_change`` in the settings."""
 
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def migrate_to(settings: "SettingsModel", model: str) -> "MigrationReport":
-    """Move the index with progress on stderr; Ctrl-C says how to go on."""
+    """Migrate the index with progress on stderr; after Ctrl-C, print how to resume."""
     from codequarry.ingest.migration.migrate import migrate as run
 
     try:
         with progress.shown() as observe:
             return run(settings, model, observe)
     except KeyboardInterrupt:
-        note(f"stopped; searches go on with the old model. To go on: codequarry migrate --model {model}")
+        note(f"stopped; searches still use the old model. To resume: codequarry migrate --model {model}")
         raise typer.Exit(INTERRUPTED) from None

@@ -1,4 +1,4 @@
-"""What every command is given: the settings of this run, and the store and model they name."""
+"""What every command needs: the settings of this run, and the store and model that they name."""
 
 import sys
 import tempfile
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def examples(*lines: str) -> str:
-    """Return the end of a command's help."""
-    # The control character keeps the lines as they are.
+    """Return the examples at the end of a command's help."""
+    # The control character prevents rewrapping of the lines.
     return "\b\nExamples:\n" + "\n".join(f"  codequarry {line}" for line in lines)
 
 
@@ -29,7 +29,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document (doc
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """An open index: a store with the model that made it; ``degraded`` is what every answer has to say of it."""
+    """An open index: a store and the model that made it; ``degraded`` is what every answer must report."""
 
     settings: "SettingsModel"
     embedder: "Embedder"
@@ -38,7 +38,7 @@ class Workplace:
 
 
 def load(context: typer.Context, overrides: Mapping[str, object] | None = None) -> "LoadedSettings":
-    """Return the settings of this run: ``--set`` and the flags in ``overrides`` (key to value or None) count most."""
+    """Return the settings of this run; ``--set`` and the flags in ``overrides`` (key to value or None) win."""
     from codequarry.shared.settings.config import load_settings
 
     return load_settings(context.find_root().obj or (), overrides)
@@ -48,13 +48,13 @@ def load(context: typer.Context, overrides: Mapping[str, object] | None = None) 
 def workplace(settings: "SettingsModel", *, writing: bool = False, migrating: bool = True) -> Iterator[Workplace]:
     """Open the index and its model, and close both afterwards.
 
-    ``writing`` takes the model of the settings: ModelMismatch where the index was made with another one, unless
-    [embedding] on_model_change asks for a migration, which is made first where the command is ``migrating``.
+    ``writing`` uses the model of the settings: ModelMismatch if the index was made with another model, unless
+    [embedding] on_model_change asks for a migration. The migration runs first if ``migrating``.
     """
     from codequarry.shared.index.opened_index import open_index
     from codequarry.shared.store.factory import editions_of
 
-    # For retries. Without a server (who retries has imported stamina) nothing logs: a tenth of a second is saved.
+    # Only retries log here. Skipping this when nothing retries (stamina is not imported) saves a tenth of a second.
     if settings.store == "opensearch" or "stamina" in sys.modules:
         log_warnings()
     with _place_of_index(settings, writing) as place:
@@ -68,10 +68,7 @@ def workplace(settings: "SettingsModel", *, writing: bool = False, migrating: bo
 
 @contextmanager
 def _place_of_index(settings: "SettingsModel", writing: bool) -> Iterator["SettingsModel"]:
-    """Give the settings that say where the index is: who only reads makes no data folder where there is none.
-
-    Then an empty index in a folder that is removed again gives the answers.
-    """
+    """Yield the settings that say where the index is; reading without a data folder uses an empty temporary folder."""
     if writing or settings.store != "embedded" or settings.home.exists():
         yield settings
         return
@@ -97,7 +94,7 @@ def _open_to_write(settings: "SettingsModel", editions: "Editions", migrating: b
 
 
 def log_warnings() -> None:
-    """Log warnings to stderr: stdout is for the answer, and for nothing else."""
+    """Log warnings to stderr; stdout is for the answer only."""
     from codequarry.shared.telemetry.logs import configure_logs
 
     configure_logs("warning", as_json=False)

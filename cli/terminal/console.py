@@ -1,4 +1,4 @@
-"""Writing to the terminal: results to stdout, all else to stderr, and nothing that a file name could smuggle in."""
+"""Terminal output: results on stdout, everything else on stderr, control characters escaped."""
 
 import json
 import sys
@@ -7,13 +7,16 @@ from typing import Any
 
 from codequarry.shared.control_characters import visible, visible_json
 
+# Enough digits to be unique in large repositories.
+SHORT_COMMIT = 12
+
 
 class ReaderGone(Exception):
-    """Whoever read our output has enough of it, as `head` does: no failure."""
+    """The reader of our output closed the pipe, as `head` does. This is not a failure."""
 
 
 def write(text: str = "", before: str = "", after: str = "") -> None:
-    """Write a line to stdout; only ``before`` and ``after`` reach a terminal as they are, such as colours of ours."""
+    """Write a line to stdout; only ``before`` and ``after``, such as our own colours, are not escaped."""
     try:
         sys.stdout.write(f"{before}{visible(text)}{after}\n")
     except BrokenPipeError:
@@ -27,20 +30,20 @@ def note(text: str) -> None:
 
 
 def write_json(body: Mapping[str, Any]) -> None:
-    """Write the one JSON document of a command to stdout, indented for a person."""
+    """Write a command's JSON document to stdout, indented on a terminal."""
     indent = 2 if sys.stdout.isatty() else None
     write(visible_json(json.dumps(body, ensure_ascii=False, indent=indent)))
 
 
 def write_answer(answer: object) -> None:
-    """Write a typed answer as the one JSON document of a command, as the API gives it."""
+    """Write a typed answer as a command's JSON document, in the form that the API returns."""
     from codequarry.search_api.answers.json import to_json
 
     write_json(to_json(answer))
 
 
 def write_table(rows: Iterable[Sequence[object]], *, right: Sequence[int] = ()) -> None:
-    """Write rows in columns as wide as their widest cell; the columns in ``right`` are set to the right."""
+    """Write rows in columns as wide as their widest cell; the columns in ``right`` are right-aligned."""
     table = [[safe_line(str(cell)) for cell in row] for row in rows]
     if not table:
         return
@@ -54,7 +57,7 @@ def write_table(rows: Iterable[Sequence[object]], *, right: Sequence[int] = ()) 
 
 
 def safe_line(text: str) -> str:
-    """Return text from a repository as one line: what can't be shown is escaped, as in a Python string."""
+    """Return text from a repository as one line; unprintable characters are escaped as in a Python string."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
@@ -65,16 +68,21 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def short(commit: str) -> str:
+    """Return the first digits of a commit, which people read and git accepts."""
+    return commit[:SHORT_COMMIT]
+
+
 def skips(reasons: Mapping[str, int]) -> str:
-    """Return how many files were skipped and why, most frequent reasons first."""
+    """Return how many files were skipped and why, most frequent reason first."""
     if not reasons:
         return "none skipped"
-    listed = ", ".join(f"{number:,} {reason}" for reason, number in sorted(reasons.items(), key=lambda one: -one[1]))
+    listed = ", ".join(f"{number:,} {reason}" for reason, number in sorted(reasons.items(), key=lambda item: -item[1]))
     return f"{sum(reasons.values()):,} skipped: {listed}"
 
 
 def size(number_of_bytes: float) -> str:
-    """Return a number of bytes as people read it."""
+    """Return a number of bytes in a readable unit."""
     amount = float(number_of_bytes)
     for unit in ("B", "kB", "MB", "GB"):
         if amount < 1000:
@@ -84,7 +92,7 @@ def size(number_of_bytes: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration as people read it."""
+    """Return a duration in readable units."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     if seconds < 60:

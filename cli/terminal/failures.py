@@ -1,4 +1,4 @@
-"""What a failure looks like: one line on stderr and an exit code."""
+"""The report of a failure: one line on stderr and an exit code."""
 
 import errno
 import os
@@ -16,16 +16,16 @@ INTERRUPTED = 130
 
 
 def report(error: BaseException) -> int:
-    """Say in one line what went wrong and return the exit code; ``CODEQUARRY_DEBUG=1`` shows the traceback."""
+    """Print an error as one line and return the exit code; ``CODEQUARRY_DEBUG=1`` adds the traceback."""
     if isinstance(error, BrokenPipeError | ReaderGone):
-        return _reader_gone()
+        return _discard_output()
     if os.environ.get("CODEQUARRY_DEBUG"):
         traceback.print_exception(error)
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         note("stopped")
         return INTERRUPTED
     if type(error).__name__ == "NoArgsIsHelpError":
-        # A group called without a command: the message is its help. typer does not export the class.
+        # A group was called without a command: the message is its help. typer does not export the class.
         note(str(error))
         return WRONG_USE
     message, code = _explain(error)
@@ -40,18 +40,17 @@ def _explain(error: BaseException) -> tuple[str, int]:
         return str(error) or type(error).__name__, WRONG_USE if isinstance(error, UsageError) else FAILED
     if isinstance(error, OSError) and error.strerror:
         place = f": {error.filename}" if error.filename else ""
-        hint = "; make room and run the command again" if error.errno == errno.ENOSPC else ""
+        hint = "; free some space and run the command again" if error.errno == errno.ENOSPC else ""
         return f"{error.strerror}{place}{hint}", FAILED
-    return f"unexpected {type(error).__name__}: {error} (CODEQUARRY_DEBUG=1 shows where)", FAILED
+    return f"unexpected {type(error).__name__}: {error} (CODEQUARRY_DEBUG=1 shows the traceback)", FAILED
 
 
 def _wrong_use(error: typer.TyperException) -> str:
     context: typer.Context | None = getattr(error, "ctx", None)
-    hint = f" ({context.command_path} --help says more)" if context else ""
+    hint = f" (see {context.command_path} --help)" if context else ""
     return error.format_message().rstrip(".") + hint
 
 
-def _reader_gone() -> int:
-    """Leave quietly; what is still buffered goes nowhere."""
+def _discard_output() -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

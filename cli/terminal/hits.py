@@ -1,4 +1,4 @@
-"""What a search answer looks like: coloured on a terminal, plain lines when piped."""
+"""Search answers as text: coloured on a terminal, plain lines when piped."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codequarry.cli.terminal.console import count, safe_line, write
+from codequarry.cli.terminal.console import count, safe_line, short, write
 from codequarry.shared.control_characters import visible
 from codequarry.shared.identifiers import iter_tokens
 
@@ -14,13 +14,11 @@ if TYPE_CHECKING:
     from codequarry.search_api.answers.freshness import Freshness
     from codequarry.search_api.answers.hits import CodeChunk, Hit, SearchAnswer
 
-
-SHORT_COMMIT = 12
 # Language ids that pygments knows by another name.
 LEXERS = {"csharp": "c#", "shell": "bash", "config": "ini"}
-# Words shorter than this are in every line of code and say nothing about where to look.
+# Shorter words occur in almost every line, so they do not help to choose an excerpt.
 MIN_WORD = 3
-# The beginning of a hit has its name and signature: only a place with so many words more is better to see.
+# A hit begins with its name and signature. Another excerpt must match this many more words to be shown instead.
 WORTH_LEAVING = 2
 
 
@@ -34,7 +32,7 @@ class Excerpt:
 
 def show(answer: "SearchAnswer", query: str, lines: int) -> None:
     """Write the hits of an answer to stdout."""
-    several = len({one.repo for one in answer.freshness}) > 1
+    several = len({entry.repo for entry in answer.freshness}) > 1
     show_hit = _show_coloured if sys.stdout.isatty() else _show_plain
     for index, hit in enumerate(answer.results):
         if index:
@@ -43,7 +41,7 @@ def show(answer: "SearchAnswer", query: str, lines: int) -> None:
 
 
 def remarks(answer: "SearchAnswer", for_person: bool) -> Iterator[str]:
-    """Yield what a reader should know beside the hits: nothing found and why, what was degraded, how to go on."""
+    """Yield notes beside the hits: why nothing was found, what was degraded, the cursor of the next page."""
     if not answer.results:
         yield f"no results: {answer.reason}"
         if suggestion := answer.suggestion:
@@ -56,16 +54,16 @@ def remarks(answer: "SearchAnswer", for_person: bool) -> Iterator[str]:
 
 
 def stale(shown: set[str], freshness: "Iterable[Freshness]") -> Iterator[str]:
-    """Say of the repositories that are shown which are behind what a fetch has seen."""
+    """Yield a note for each shown repository whose index is behind the last fetch."""
     for entry in freshness:
         if entry.repo in shown and entry.commits_behind and entry.indexed_commit:
             behind = count(entry.commits_behind, "commit")
-            place = f"{safe_line(entry.repo)} {safe_line(entry.ref)} at {entry.indexed_commit[:SHORT_COMMIT]}"
+            place = f"{safe_line(entry.repo)} {safe_line(entry.ref)} at {short(entry.indexed_commit)}"
             yield f"note: {place} is {behind} behind"
 
 
 def headline(chunk: "CodeChunk") -> tuple[str, str, str]:
-    """Return place (``path:from-to``), symbol and type of a piece of code."""
+    """Return the place (``path:from-to``), symbol and type of a chunk."""
     place = f"{safe_line(chunk.path)}:{chunk.start_line}-{chunk.end_line}"
     symbol = chunk.qualified_name or chunk.symbol_name or ""
     if symbol and chunk.symbol_part:
@@ -73,8 +71,8 @@ def headline(chunk: "CodeChunk") -> tuple[str, str, str]:
     return place, safe_line(symbol), chunk.symbol_type
 
 
-def explained(hit: "Hit") -> str:
-    """Return what a score is made of, in one line."""
+def score_line(hit: "Hit") -> str:
+    """Return the parts of a score in one line, "" if there is no explanation."""
     explanation = hit.explain
     if explanation is None:
         return ""
@@ -90,7 +88,7 @@ def explained(hit: "Hit") -> str:
 
 
 def _versions(hit: "Hit") -> str:
-    """Return which of several versions in view hold a hit; nothing if one was searched."""
+    """Return which of the searched versions hold a hit, "" if only one was searched."""
     return ", ".join(safe_line(version.ref) for version in hit.versions or ())
 
 
@@ -98,7 +96,7 @@ def _show_plain(hit: "Hit", shown: Excerpt, several: bool) -> None:
     place, symbol, kind = headline(hit)
     fields = [place, symbol, kind, f"{hit.score:.2f}", safe_line(hit.repo) if several else "", _versions(hit)]
     write("  ".join(field for field in fields if field))
-    if signals := explained(hit):
+    if signals := score_line(hit):
         write(f"    = {signals}")
     width = len(str(shown.start + len(shown.lines)))
     for number, line in enumerate(shown.lines, shown.start):
@@ -120,12 +118,12 @@ def _show_coloured(hit: "Hit", shown: Excerpt, several: bool) -> None:
     line.append(f"  {safe_line(hit.repo)}" if several else "", "magenta")
     line.append(f"  {_versions(hit)}" if _versions(hit) else "", "magenta")
     console.print(line)
-    if signals := explained(hit):
+    if signals := score_line(hit):
         console.print(Text(f"    = {signals}", "dim"))
     if shown.lines:
         code = visible("\n".join(shown.lines))
         lexer = LEXERS.get(hit.language, hit.language)
-        # The terminal's own sixteen colours are readable on a dark and on a light background alike.
+        # The terminal's own sixteen colours are readable on dark and on light backgrounds.
         theme = "ansi_dark"
         Console(highlight=False).print(
             Syntax(code, lexer, theme=theme, background_color="default", line_numbers=True, start_line=shown.start)
@@ -133,9 +131,9 @@ def _show_coloured(hit: "Hit", shown: Excerpt, several: bool) -> None:
 
 
 def excerpt(hit: "Hit", query: str, height: int) -> Excerpt:
-    """Return ``height`` lines of a hit: those with the most of the query's words, the first ones where equal."""
-    # Only a line feed ends a line, as git counts them; not a form feed or what Unicode adds.
-    # The carriage return of a Windows line end is no part of what is read.
+    """Return the ``height`` lines of a hit that match most words of the query, the first such lines on a tie."""
+    # Only a line feed ends a line, as in git; form feeds and Unicode separators do not. The carriage return of a
+    # Windows line ending is not shown.
     lines = [line.removesuffix("\r") for line in hit.text.removesuffix("\n").split("\n")]
     start = _best_start(lines, {word for word in iter_tokens(query) if len(word) >= MIN_WORD}, height)
     shown = lines[start : start + height]
@@ -148,7 +146,7 @@ def _best_start(lines: list[str], words: AbstractSet[str], height: int) -> int:
     if len(lines) <= height or not words:
         return _first_filled(lines)
     found = [words & set(iter_tokens(line)) for line in lines]
-    # A window begins with a line that names something, so that it is read from there on.
+    # A window begins with a line that has a word of the query.
     starts = [_first_filled(lines), *(index for index, names in enumerate(found) if names)]
     scores = {start: len(set().union(*found[start : start + height])) for start in starts}
     best = max(starts, key=lambda start: (scores[start], -start))

@@ -1,9 +1,9 @@
-"""What `codequarry index` says when it is done."""
+"""The reports of `codequarry index`."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from codequarry.cli.terminal.console import count, duration, safe_line, size, skips, write, write_table
+from codequarry.cli.terminal.console import count, duration, safe_line, short, size, skips, write, write_table
 from codequarry.shared.versions.refs import Ref
 
 if TYPE_CHECKING:
@@ -11,23 +11,20 @@ if TYPE_CHECKING:
     from codequarry.ingest.run.estimate import Estimate
 
 
-SHORT_COMMIT = 12
-
-
 def show_report(report: "IndexReport") -> None:
-    """Write what a run did for a person; first what it had to do before that."""
+    """Write what a run did as text, after the run of the default branch that it needed, if any."""
     if report.default_branch:
         show_report(report.default_branch)
     if report.kind == "gone":
-        write(f"{safe_line(report.repo)}: the origin has no {_spoken(report)} any more; dropped from the index")
+        write(f"{safe_line(report.repo)}: the origin no longer has {_version(report)}; dropped from the index")
         return
     _show(report)
     for name in report.dropped:
-        write(f"  dropped     {safe_line(name)}, which the origin has no more")
+        write(f"  dropped     {safe_line(name)}, which the origin no longer has")
 
 
 def _show(report: "IndexReport") -> None:
-    where = f"{safe_line(report.repo)}: {_spoken(report)} at {report.commit[:SHORT_COMMIT]}"
+    where = f"{safe_line(report.repo)}: {_version(report)} at {short(report.commit)}"
     if not report.changed:
         write(f"{where}, nothing new ({duration(report.seconds)})")
         return
@@ -37,14 +34,12 @@ def _show(report: "IndexReport") -> None:
         write(line)
     for line in _masked(report):
         write(line)
-    skipped = skips(report.skipped)
-    write(f"  files       {report.files_indexed:,} indexed{f', {skipped}' if skipped else ', none skipped'}")
+    write(f"  files       {report.files_indexed:,} indexed, {skips(report.skipped)}")
     write(f"  chunks      {report.chunks_live:,}, {report.chunks_written:,} of them new")
     write(f"  embeddings  {report.embedded:,} made, {report.reused_embeddings:,} reused")
 
 
 def _masked(report: "IndexReport") -> list[str]:
-    """Say how many secrets were masked, and what became of what was there before they were."""
     lines = []
     if report.masked:
         rules = ", ".join(f"{safe_line(rule)} {number:,}" for rule, number in report.masked.items())
@@ -52,37 +47,35 @@ def _masked(report: "IndexReport") -> list[str]:
             f"  secrets     {sum(report.masked.values()):,} masked in {count(report.masked_files, 'file')}: {rules}"
         )
     if report.given_up or report.masked_anew:
-        others = f"{count(len(report.masked_anew), 'other version')} indexed anew"
-        lines.append(
-            f"  from before {others}, {count(report.given_up, 'older commit')} given up: secrets were not masked"
-        )
-    lines += [f"  unmasked    {safe_line(one)}: index it again, or drop it" for one in report.unmasked]
+        others = f"{count(len(report.masked_anew), 'other version')} indexed again"
+        expired = f"{count(report.given_up, 'older commit')} dropped"
+        lines.append(f"  remasked    {others}, {expired}: secrets were not masked")
+    lines += [f"  unmasked    {safe_line(version)}: index it again, or remove it" for version in report.unmasked]
     return lines
 
 
 def _since(report: "IndexReport") -> list[str]:
-    """Say what the run compared with."""
     if report.kind == "overlay":
-        over = f"{safe_line(report.base_ref)} at {report.base_commit[:SHORT_COMMIT]}"
+        over = f"{safe_line(report.base_ref)} at {short(report.base_commit)}"
         return [f"  layer       {count(report.base_paths, 'changed path')} over {over}"]
     if report.previous_commit and not report.full:
         changed = count(report.files_changed + report.files_removed, "changed path")
         removed = f", {report.files_removed:,} of them removed" if report.files_removed else ""
-        return [f"  since {report.previous_commit[:SHORT_COMMIT]}: only {changed}{removed}"]
+        return [f"  since {short(report.previous_commit)}: only {changed}{removed}"]
     if report.kind == "full":
-        return ["  whole       it differs in too much for a layer over what is indexed"]
+        return ["  whole       too many paths differ for a layer over an indexed commit"]
     return []
 
 
-def _spoken(report: "IndexReport") -> str:
+def _version(report: "IndexReport") -> str:
     ref = Ref.of_key(report.key) if report.key else None
     if ref and ref.kind == "commit":
-        return f"commit {ref.value[:SHORT_COMMIT]}"
+        return f"commit {short(ref.value)}"
     return f"{ref.kind} {safe_line(ref.value)}" if ref else safe_line(report.ref)
 
 
 def estimate_to_json(found: "Estimate") -> dict[str, Any]:
-    """Return an estimate with names instead of places in its lists."""
+    """Return an estimate as JSON, with named fields instead of tuples."""
     return asdict(found) | {
         "largest_files": [
             {"path": path, "size": number_of_bytes, "chunks": chunks}
@@ -95,19 +88,19 @@ def estimate_to_json(found: "Estimate") -> dict[str, Any]:
 
 
 def show_estimate(found: "Estimate") -> None:
-    """Write an estimate for a person."""
-    where = f"{safe_line(found.repo)}: {safe_line(found.ref)} at {found.commit[:12]}"
+    """Write an estimate as text."""
+    where = f"{safe_line(found.repo)}: {safe_line(found.ref)} at {short(found.commit)}"
     to_index = found.files - sum(found.skipped.values())
     if not found.files:
-        write(f"{where}, nothing to do: it is indexed already")
+        write(f"{where}, nothing to do: it is already indexed")
         return
     write(f"{where}, would take about {duration(found.seconds)}")
     if found.base_commit:
-        over = f"{safe_line(found.base_ref)} at {found.base_commit[:12]}"
+        over = f"{safe_line(found.base_ref)} at {short(found.base_commit)}"
         write(f"  layer       {count(found.base_paths, 'changed path')} over {over}")
     write(f"  files       {to_index:,} to index, {skips(found.skipped)}")
     write(f"  chunks      about {found.chunks:,}")
-    cost = "" if found.cost is None else f", about {found.cost:.2f} at the price that is set"
+    cost = "" if found.cost is None else f", about {found.cost:.2f} at the configured price"
     write(f"  tokens      about {found.tokens:,} to embed{cost}")
     if found.largest_files:
         write("largest files:")

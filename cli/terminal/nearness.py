@@ -1,4 +1,4 @@
-"""What `codequarry embed-check` answers: similarities, and what tokens add to them; as JSON and for a person."""
+"""The answers of `codequarry embed-check`: similarities and what tokens add to them, as JSON and as text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 
 JsonBody = dict[str, Any]
 
-# Enough digits to add up.
+# Enough digits for rounded contributions to add up.
 DIGITS = 6
-# What rounding may change of a similarity; an explanation that differs by more is of other text than was embedded.
+# Rounding error of a similarity. If an explanation differs by more, the chunk was embedded from other text.
 ROUNDING = 1e-3
-
-# The kinds of contributions by pairs, which together make the similarity: in a table, and in a line.
+# Kinds of pair contributions, which sum to the similarity: their titles in a table, and their words in a line.
 PAIRS: Mapping[str, tuple[str, str]] = {
     "shared": ("tokens of both", "both"),
     "related": ("different tokens, related", "related"),
@@ -35,7 +34,7 @@ SHARES: Mapping[str, str] = {"query": "by token of the query", "document": "by t
 
 
 def comparison_json(embedder: "Embedder", query: "TextArgument", document: "TextArgument", most: int) -> JsonBody:
-    """Compare two texts and return what there is to say of it."""
+    """Compare two texts and return the result as JSON."""
     found = compare(embedder, query.text, document.text, most)
     return {
         "model": embedder.name,
@@ -52,14 +51,14 @@ def comparison_json(embedder: "Embedder", query: "TextArgument", document: "Text
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """The chunks nearest to a text, each with its explanation where there is one."""
+    """The chunks nearest to a text, each with its explanation if there is one."""
 
     results: Sequence[tuple["NearChunk", "TokenExplanation | None"]]
     freshness: Sequence["Freshness"]
 
 
 def nearest(catalog: "Catalog", found: "Neighbours", embedder: "Embedder", query: "TextArgument", most: int) -> Nearest:
-    """Return the chunks that were found as they are shown."""
+    """Return the nearest chunks with their explanations."""
     from codequarry.search_api.search.neighbours import near_chunks, neighbour_freshness
 
     explanations = [_explained(candidate, embedder, query.text, most) for candidate in found.candidates]
@@ -68,7 +67,7 @@ def nearest(catalog: "Catalog", found: "Neighbours", embedder: "Embedder", query
 
 
 def nearest_json(shown: Nearest, embedder: "Embedder", query: "TextArgument") -> JsonBody:
-    """Return what there is to say of the chunks nearest to a text."""
+    """Return the chunks nearest to a text as JSON."""
     from codequarry.search_api.answers.json import to_json
 
     return {
@@ -82,7 +81,7 @@ def nearest_json(shown: Nearest, embedder: "Embedder", query: "TextArgument") ->
 
 
 def _explained(candidate: "Candidate", embedder: "Embedder", query: str, most: int) -> "TokenExplanation | None":
-    """Return why a chunk is near, from the text that its vector was made of."""
+    """Return why a chunk is near, or None if its vector was made from other text than it has today."""
     if not explains(embedder):
         return None
     from codequarry.ingest.chunking.lexical import embedded_text
@@ -114,14 +113,14 @@ def _parts_json(parts: "Parts[Pair] | Parts[TokenShare]") -> JsonBody:
     return {
         "count": parts.count,
         "total": round(parts.total, DIGITS),
-        "top": [{**asdict(one), "contribution": round(one.contribution, DIGITS)} for one in parts.top],
+        "top": [{**asdict(part), "contribution": round(part.contribution, DIGITS)} for part in parts.top],
         "others": parts.others,
         "rest": round(parts.rest, DIGITS),
     }
 
 
 def show_comparison(body: JsonBody) -> None:
-    """Write a comparison for a person."""
+    """Write a comparison as text."""
     write_table(
         [
             ("similarity", f"{body['similarity']:.4f}"),
@@ -142,7 +141,7 @@ def show_comparison(body: JsonBody) -> None:
 
 
 def show_nearest(shown: Nearest) -> None:
-    """Write the nearest chunks for a person."""
+    """Write the nearest chunks as text."""
     several = len({chunk.repo for chunk, _ in shown.results}) > 1
     for index, (chunk, why) in enumerate(shown.results):
         if index and why:
@@ -155,34 +154,33 @@ def show_nearest(shown: Nearest) -> None:
 
 
 def nearest_remarks(shown: Nearest, body: JsonBody) -> Iterator[str]:
-    """Yield what a person should know beside the nearest chunks."""
+    """Yield notes beside the nearest chunks."""
     yield from remarks(body)
     if body["explains"]:
         yield from stale({chunk.repo for chunk, _ in shown.results}, shown.freshness)
 
 
 def remarks(body: JsonBody) -> Iterator[str]:
-    """Yield what a person should know beside the figures."""
+    """Yield notes beside the figures."""
     results = body.get("results")
     if results == []:
-        yield "no chunk fits the filters"
+        yield "no chunk matches the filters"
     if body["query_cut"]:
-        yield "note: the query is longer than the model reads; its end does not count"
+        yield "note: the query is longer than the model's window; its end is ignored"
     if body.get("windows", 1) > 1:
         part = f"part {body['window'] + 1} of {body['windows']}"
-        yield f"note: the document is longer than the model reads; the figures are of its nearest part, {part}"
+        yield f"note: the document is longer than the model's window; the figures are for its nearest part, {part}"
     if not body["explains"]:
-        yield f"note: model {body['model']} can't tell which tokens make texts near"
+        yield f"note: model {body['model']} cannot tell what each token contributes"
         return
     if results is None:
         without = [name for name in SHARES if not body["explanation"][f"by_{name}"]["count"]]
         yield from (
-            f"note: the {name} has no token that the model knows, and the direction of all such texts"
-            for name in without
+            f"note: the model knows no token of the {name}; all such texts have the same vector" for name in without
         )
         return
-    if other := sum(not hit["explanation"] for hit in results):
-        yield f"note: {count(other, 'chunk')} embedded from other text than today's; codequarry index --full mends that"
+    if outdated := sum(not hit["explanation"] for hit in results):
+        yield f"note: {count(outdated, 'chunk')} embedded from outdated text; codequarry index --full fixes that"
 
 
 def _described(given: Mapping[str, Any]) -> str:
@@ -191,31 +189,30 @@ def _described(given: Mapping[str, Any]) -> str:
 
 
 def _rows(title: str, parts: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the rows of contributions of one kind: their sum, the largest, and all others together."""
+    """Yield the rows of one kind of contribution: the sum, the largest, and the sum of the others."""
     yield title, f"{parts['total']:+.4f}", f"{parts['count']:,}"
-    for one in parts["top"]:
-        yield f"  {_name(one)}", f"{one['contribution']:+.4f}", _times(one)
+    for part in parts["top"]:
+        yield f"  {_name(part)}", f"{part['contribution']:+.4f}", _times(part)
     if parts["others"]:
         yield f"  {parts['others']:,} more", f"{parts['rest']:+.4f}", ""
 
 
 def _lines(explanation: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for the tokens of the query and one for each kind of pairs."""
     for kind, word in {"by_query": "query", **{kind: word for kind, (_, word) in PAIRS.items()}}.items():
         if kind in explanation and (parts := explanation[kind])["count"]:
-            named = [f"{_name(one)} {one['contribution']:+.3f}" for one in parts["top"]]
+            named = [f"{_name(part)} {part['contribution']:+.3f}" for part in parts["top"]]
             named += [f"{parts['others']:,} more {parts['rest']:+.3f}"] * bool(parts["others"])
             yield f"{word} {parts['total']:+.3f}: {', '.join(named)}"
 
 
-def _name(one: Mapping[str, Any]) -> str:
-    if "token" in one:
-        return safe_line(one["token"])
-    both = dict.fromkeys((one["query"], one["document"]))
+def _name(part: Mapping[str, Any]) -> str:
+    if "token" in part:
+        return safe_line(part["token"])
+    both = dict.fromkeys((part["query"], part["document"]))
     return safe_line(" ~ ".join(both))
 
 
-def _times(one: Mapping[str, Any]) -> str:
-    """Say how often a token counts, or how often each of a pair does in its text."""
-    counts = [one["count"]] if "token" in one else [one["query_count"], one["document_count"]]
+def _times(part: Mapping[str, Any]) -> str:
+    """Return how often a token occurs, or each token of a pair in its text; "" if only once."""
+    counts = [part["count"]] if "token" in part else [part["query_count"], part["document_count"]]
     return " × ".join(map(str, counts)) if max(counts) > 1 else ""

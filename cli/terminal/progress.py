@@ -1,4 +1,4 @@
-"""How far a run is, on stderr: a bar on a terminal, now and then a line elsewhere."""
+"""Progress of a run on stderr: a bar on a terminal, otherwise a line every few seconds."""
 
 import re
 import sys
@@ -16,8 +16,7 @@ from codequarry.shared.errors import UsageError
 if TYPE_CHECKING:
     from codequarry.shared.catalog.repositories import Progress
 
-
-# A log is read afterwards: often enough to see that a run lives, seldom enough to be no noise.
+# Often enough to show that a run is alive, rarely enough not to flood a log.
 SECONDS_BETWEEN_LINES = 5.0
 # The first files say little about the rate.
 LEAST_SECONDS = 1.0
@@ -25,7 +24,7 @@ LEAST_SECONDS = 1.0
 
 @dataclass(slots=True)
 class Pace:
-    """Files a second since this run began to count, and the seconds that are left at that rate."""
+    """Files per second since this run began to count, and the seconds left at that rate."""
 
     clock: Callable[[], float] = time.monotonic
     phase: str = ""
@@ -33,9 +32,9 @@ class Pace:
     first: int = 0
 
     def measure(self, progress: "Progress") -> tuple[float | None, float | None]:
-        """Return rate and seconds left; None before they can be known."""
+        """Return the rate and the seconds left, None until they are known."""
         if progress.phase != self.phase:
-            # What an earlier run did, or another phase, says nothing about the rate of this one.
+            # Files of an earlier run or of another phase say nothing about this rate.
             self.phase, self.started, self.first = progress.phase, self.clock(), progress.files_done
         took = self.clock() - self.started
         done = progress.files_done - self.first
@@ -54,13 +53,13 @@ def describe(progress: "Progress", rate: float | None, left: float | None) -> st
         parts.append(f"{rate:,.0f} files/s")
     if left:
         parts.append(f"{duration(left)} left")
-    # Before the origin was asked for its name there is none.
+    # The name is unknown until the origin has been asked for it.
     return (f"{safe_line(progress.repo)}: " if progress.repo else "") + ", ".join(parts)
 
 
 @contextmanager
 def shown() -> Iterator[Callable[["Progress"], None]]:
-    """Give a function that shows every state of a run that it is told."""
+    """Yield a function that shows each state of a run."""
     if not sys.stderr.isatty():
         yield ProgressLines()
         return
@@ -83,7 +82,7 @@ def shown() -> Iterator[Callable[["Progress"], None]]:
 
 
 class ProgressLines:
-    """Writes a line when a phase begins, and then one every few seconds."""
+    """Writes a line when a phase begins, and then every few seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -92,7 +91,7 @@ class ProgressLines:
         self._last = 0.0
 
     def __call__(self, progress: "Progress") -> None:
-        """Show a state of the run, where it is time to."""
+        """Show a state of the run if a line is due."""
         measured = self._pace.measure(progress)
         if progress.phase == self._phase and self._clock() - self._last < SECONDS_BETWEEN_LINES:
             return
@@ -102,15 +101,15 @@ class ProgressLines:
 
 _DURATION = re.compile(r"([0-9]{1,6})\s*(s|m|h|d|w)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-# Longer than any key should live, and short enough for a calendar.
+# Longer than any key should live, and within the range of datetime.
 MAX_DAYS = 36_500
 
 
 def read_duration(text: str) -> timedelta:
-    """Return the length of time that ``90d``, ``12h``, ``30m``, ``45s`` or ``2w`` stands for."""
+    """Return the duration written as ``90d``, ``12h``, ``30m``, ``45s`` or ``2w``; UsageError for anything else."""
     found = _DURATION.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"'{text}' is no length of time; write it as 90d, 12h, 30m or 45s")
+        raise UsageError(f"'{text}' is not a duration; write it as 90d, 12h, 30m or 45s")
     length = timedelta(**{_UNITS[found[2]]: int(found[1])})
     if length > timedelta(days=MAX_DAYS):
         raise UsageError(f"'{text}' is longer than {MAX_DAYS} days")

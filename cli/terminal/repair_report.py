@@ -1,4 +1,4 @@
-"""What `codequarry fsck --repair` does with a damaged database, and what it says of that."""
+"""The repair of a damaged database by `codequarry fsck --repair`, and its report."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def rebuild(settings: "SettingsModel") -> "RepairReport":
-    """Make the damaged index of the data folder whole again."""
+    """Rebuild the damaged index of the data folder."""
     from codequarry.ingest.repair.repair import repair_index
 
     with progress.shown() as observe:
@@ -20,32 +20,30 @@ def rebuild(settings: "SettingsModel") -> "RepairReport":
 
 
 def drop_unfinished(settings: "SettingsModel") -> None:
-    """Delete what an interrupted repair left of an index that is whole."""
+    """Delete what an interrupted repair left; the index itself is undamaged."""
     from codequarry.ingest.repair.repair import drop_unfinished
 
     drop_unfinished(settings)
 
 
 def body(done: "RepairReport | None") -> dict[str, Any]:
-    """Return what --json says of a rebuilt index; nothing where none was rebuilt."""
+    """Return the JSON of a rebuilt index, empty if none was rebuilt."""
     return {"rebuilt": asdict(done)} if done else {}
 
 
 def show(done: "RepairReport") -> None:
-    """Say what was brought over and made again, and everything that is lost."""
+    """Write what was recovered, what was rebuilt, and everything that is lost."""
     write(
         f"index rebuilt: {done.damaged_pages:,} of {count(done.pages, 'page')} were damaged; "
-        f"{count(done.files, 'file version')} and {count(done.vectors, 'vector')} brought over, "
+        f"{count(done.files, 'file version')} and {count(done.vectors, 'vector')} recovered, "
         f"{count(done.files_again, 'file version')} read from git again, {count(done.embedded, 'text')} embedded"
     )
     for name in done.versions_again:
         write(f"  indexed again: {safe_line(name)}")
-    for one in done.lost:
-        paths = f" ({', '.join(one.paths)})" if one.paths else ""
-        write(safe_line(f"  lost: {one.kind} {one.name}: {one.detail}{paths}"))
+    for loss in done.lost:
+        paths = f" ({', '.join(loss.paths)})" if loss.paths else ""
+        write(safe_line(f"  lost: {loss.kind} {loss.name}: {loss.detail}{paths}"))
     if done.kept_folder:
-        note(
-            f"the damaged index is kept in {safe_line(done.kept_folder)}; delete it when nothing more is wanted from it"
-        )
+        note(f"the damaged index is kept in {safe_line(done.kept_folder)}; delete it when you no longer need it")
     else:
         write("  nothing is lost")

@@ -1,4 +1,4 @@
-"""Texts on the command line: as they stand, from a file, or from stdin."""
+"""Text arguments of the command line: literal, from a file, or from stdin."""
 
 import os.path
 import sys
@@ -15,22 +15,22 @@ STDIN, FILE_SIGN = "-", "@"
 
 @dataclass(frozen=True, slots=True)
 class TextArgument:
-    """A text that was given; ``path`` is the file that it was read from, "" where that is stdin, None where none."""
+    """A text argument; ``path`` is the file that it was read from, "" for stdin, None for a literal text."""
 
     text: str
     path: str | None = None
 
     @property
     def source(self) -> str:
-        """What it was taken for: ``text``, ``file`` or ``stdin``."""
+        """Where the text came from: ``text``, ``file`` or ``stdin``."""
         return "text" if self.path is None else "file" if self.path else "stdin"
 
 
 def read_text(argument: str, role: str, reading: ArgumentReading, most_bytes: int) -> TextArgument:
-    """Return what an argument means: a text, ``@PATH`` or the path of a file, ``-`` for stdin.
+    """Return the text that an argument stands for: itself, the file of ``PATH`` or ``@PATH``, or stdin for ``-``.
 
-    UsageError for a file that is not there, is no text or too large, and for what is empty. ``role`` names the argument
-    in messages; ``reading`` says what it is where it might be either.
+    UsageError if a file is missing, too large or not text, and if the text is empty. ``role`` names the argument in
+    messages; ``reading`` decides between text and file if the argument could be either.
     """
     given = _read(argument, reading, most_bytes)
     if not given.text.strip():
@@ -52,22 +52,22 @@ def _read(argument: str, reading: ArgumentReading, most_bytes: int) -> TextArgum
 
 
 def _names_file(rest: str) -> bool:
-    """Tell whether what stands behind an @ is meant as a path: a decorator or annotation with code behind it is not."""
+    """Return whether the text after an @ is meant as a path; a decorator or annotation followed by code is not."""
     return _is_file(rest) or not any(char.isspace() for char in rest)
 
 
 def _is_file(name: str) -> bool:
-    """Tell whether there is something to read, be it the pipe of a shell's process substitution."""
+    """Return whether a path can be read; the pipe of a shell's process substitution counts."""
     try:
         place = Path(_resolved(name))
         return place.exists() and not place.is_dir()
     except (OSError, ValueError):
-        return False  # no name of a file: too long, or with a zero byte
+        return False  # not a valid file name: too long, or with a null byte
 
 
 def _resolved(name: str) -> str:
-    """Return the path that a name means: behind an @ no shell resolves a tilde. One of an unknown user stays."""
-    return os.path.expanduser(name)  # noqa: PTH111 - that of pathlib raises RuntimeError for an unknown user
+    """Return a path with ``~`` expanded, which no shell does after an @; an unknown user's is kept."""
+    return os.path.expanduser(name)  # noqa: PTH111 - pathlib raises RuntimeError for an unknown user
 
 
 def _read_file(name: str, most_bytes: int) -> TextArgument:
@@ -76,9 +76,9 @@ def _read_file(name: str, most_bytes: int) -> TextArgument:
         with Path(path).open("rb") as file:
             return TextArgument(_decoded(file, name, most_bytes), path)
     except FileNotFoundError:
-        raise UsageError(f"there is no file '{name}'; --text takes what is given as it stands") from None
+        raise UsageError(f"there is no file '{name}'; use --text to take the argument as text") from None
     except IsADirectoryError:
-        raise UsageError(f"'{name}' is a folder: give a file") from None
+        raise UsageError(f"'{name}' is a folder; name a file") from None
 
 
 def _decoded(file: BinaryIO, name: str, most_bytes: int) -> str:
@@ -86,9 +86,9 @@ def _decoded(file: BinaryIO, name: str, most_bytes: int) -> str:
 
     data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
-        raise UsageError(f"'{name}' has more than {most_bytes:,} bytes (scan.max_file_bytes): no such file is embedded")
+        raise UsageError(f"'{name}' has more than {most_bytes:,} bytes (scan.max_file_bytes), too many to be embedded")
     text = decode(data)
     if isinstance(text, NotText):
         detail = f" ({text.detail})" if text.detail else ""
-        raise UsageError(f"'{name}' is no text that could be embedded: {text.reason}{detail}")
+        raise UsageError(f"'{name}' is not text that can be embedded: {text.reason}{detail}")
     return text.text

@@ -1,1 +1,1 @@
-"""From a path of a commit to a file's verdict and chunks."""
+"""Lists, reads and judges files: from a path of a commit to a verdict and chunks."""

@@ -1,4 +1,4 @@
-"""What a file's bytes say: text or not, in which encoding, written by people or by a program."""
+"""Judges a file by its bytes: whether it is text, in which encoding, and whether a program wrote it."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from codequarry.ingest.chunking.languages import PROSE_LANGUAGES
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-# The encodings that source code is really found in. Among all that Python knows, short samples fit exotic ones better.
+# Encodings in which source code is found in practice. Short samples often fit an exotic encoding of Python's better.
 PLAUSIBLE_ENCODINGS = [
     "cp1252", "iso8859_15", "cp1250", "cp1251", "koi8_r", "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp1253",
     "cp437",
@@ -19,7 +19,7 @@ MOST_CONTROL_CHARACTERS = 0.05
 MARKER_CHARACTERS = 4000
 MINIFIED_LINE = 5_000
 MINIFIED_MEAN_LINE = 300
-# In prose a paragraph may well be one line.
+# In prose a whole paragraph may be one line.
 LONGEST_PROSE_LINE = 50_000
 
 _BYTE_ORDER_MARKS = (
@@ -42,7 +42,7 @@ _FIRM_MARKER = re.compile(r"\bDO NOT (EDIT|MODIFY)\b")
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """A decoded file; ``encoding`` is Python's name for what was not plain UTF-8."""
+    """A decoded file; ``encoding`` is Python's name of its encoding, None for plain UTF-8."""
 
     text: str
     encoding: str | None = None
@@ -57,7 +57,7 @@ class NotText:
 
 
 def decode(data: bytes) -> DecodedText | NotText:
-    """Decode a blob whole and strictly, or say why it can't be."""
+    """Return the text of a whole blob, strictly decoded, or why it can't be decoded."""
     if data.startswith(LFS_POINTER):
         return NotText("lfs-pointer", "the file itself is in Git LFS")
     for mark, encoding in _BYTE_ORDER_MARKS:
@@ -86,18 +86,17 @@ def _decode_other(data: bytes, error: UnicodeDecodeError) -> DecodedText | NotTe
     if _is_damaged_utf8(data):
         return NotText("undecodable", f"not valid UTF-8 at byte {error.start}")
     encoding = _detect(data)
-    return _strictly(data, encoding) if encoding else NotText("undecodable", "in no encoding that is known here")
+    return _strictly(data, encoding) if encoding else NotText("undecodable", "unknown encoding")
 
 
 def _is_damaged_utf8(data: bytes) -> bool:
-    """Tell whether most of what is not ASCII is UTF-8: then another encoding would only garble it."""
+    """Return whether most non-ASCII characters are valid UTF-8: then another encoding would only garble the text."""
     text = data.decode(errors="surrogateescape")
     strange = len(_STRANGE.findall(text))
     return len(_NOT_ASCII.findall(text)) - strange >= strange
 
 
 def _detect(data: bytes) -> str | None:
-    """Guess the encoding from the lines that are not ASCII."""
     sample = b""
     for line in data.split(b"\n"):
         if line.isascii():
@@ -106,20 +105,20 @@ def _detect(data: bytes) -> str | None:
         if len(sample) >= SAMPLE_BYTES:
             break
     if not _NEIGHBOURS.search(sample):
-        # Single accented letters between ASCII: western, where the detector tends to see Japanese or Polish.
+        # Single accented letters between ASCII are western; the detector tends to guess Japanese or Polish.
         return "cp1252"
-    from charset_normalizer import from_bytes  # loaded where it is needed: hardly a file is not UTF-8
+    from charset_normalizer import from_bytes  # loaded only if needed: hardly any file is not UTF-8
 
     matches = from_bytes(sample, cp_isolation=PLAUSIBLE_ENCODINGS)
     best = matches.best()
     if best and best.encoding == "cp1250" and any("cp1252" in match.could_be_from_charset for match in matches):
-        # Few lines often fit both, and the detector then names the rarer one.
+        # A few lines often fit both, and the detector then names the rarer encoding.
         return "cp1252"
     return best.encoding if best else None
 
 
 def generated_marker(text: str) -> str | None:
-    """Return the comment line by which a generator marks the file as its own."""
+    """Return the comment line by which a generator marks the file as its own, None if there is none."""
     for line in text[:MARKER_CHARACTERS].splitlines():
         if _COMMENT_START.match(line) and (_MARKER.search(line) or _FIRM_MARKER.search(line)):
             return line.strip()[:100]
@@ -127,7 +126,7 @@ def generated_marker(text: str) -> str | None:
 
 
 def is_minified(text: str, language: str) -> bool:
-    """Tell whether no person reads these lines: very long ones, and many of them."""
+    """Return whether the lines are too long for people: the longest line and, except in prose, the mean length."""
     prose = language in PROSE_LANGUAGES
     limit = LONGEST_PROSE_LINE if prose else MINIFIED_LINE
     if len(text) <= limit:

@@ -1,4 +1,4 @@
-"""What a path says about its file: test, example, documentation… and whose it is."""
+"""Derives the kind of a file from its path: test, example, documentation, vendored code and others."""
 
 import re
 from functools import lru_cache
@@ -35,13 +35,13 @@ _TEST_NAME = re.compile(
 )
 _EXAMPLE_FOLDERS = frozenset({"example", "examples", "sample", "samples", "demo", "demos", "tutorial", "tutorials"})
 _DOCS_FOLDERS = frozenset({"doc", "docs", "documentation", "man"})
-# What sets a build or a service up, though not in a language of key and value.
+# Languages that set up a build or a service, but do not consist of keys and values.
 _SETUP_LANGUAGES = frozenset({"cmake", "dockerfile", "hcl", "ignore list", "makefile", "pip requirements"})
 _SETUP_NAMES = frozenset({"jenkinsfile", "pom.xml", "procfile", "vagrantfile"})
 
 
 def kind_of_path(path: str, language: str | None = None) -> KindOfFile:
-    """Return the kind of file that a path stands for; where several fit, the one that weighs least in a search."""
+    """Return the kind of file that a path names; if several fit, the kind with the lowest weight in searches."""
     folder, _, own_name = path.rpartition("/")
     folders = _words_of(folder)
     name = own_name.lower()
@@ -59,13 +59,13 @@ def kind_of_path(path: str, language: str | None = None) -> KindOfFile:
 
 
 def is_minified_name(path: str) -> bool:
-    """Tell whether a path is named like the output of a minifier."""
+    """Return whether a path is named like the output of a minifier."""
     return bool(MINIFIED_NAME.search(path.lower()))
 
 
 @lru_cache(maxsize=1024)
 def _words_of(folder: str) -> frozenset[str]:
-    """Return the names of the folders above a file; neighbours in a listing share them."""
+    """Return the names of the folders above a file, cached because neighbours in a listing share them."""
     return frozenset(folder.lower().split("/"))
 
 

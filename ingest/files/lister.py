@@ -1,6 +1,6 @@
-"""The process that lists a version's files and decides by their paths: its order comes in, decided files go out.
+"""The process that lists a version's files and decides by their paths: it takes one order and answers with files.
 
-It is a program of its own, so that a tree of 10¹⁰ paths or a hostile ignore file can be ended whatever it is at. It
+It is a separate program, so that it can be killed at any point of a tree of 10¹⁰ paths or a hostile ignore file. It
 starts in less than 0.1 s because it loads neither settings nor grammars.
 """
 
@@ -20,13 +20,13 @@ from codequarry.ingest.files.scan import FileTask, PathRules
 from codequarry.ingest.git.trees import TreeEntry, check_count, list_tree
 from codequarry.shared.errors import CodequarryError, LimitExceeded
 
-# Large enough that handing over costs nothing, small enough that a stop is heard in between.
+# Large enough that handing over costs nothing, small enough that a stop is noticed in between.
 BATCH_FILES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class ListingOrder:
-    """A version whose files are listed: a commit of a mirror, or the ``entries`` of a working tree."""
+    """A version to list: a commit of a mirror, or the ``entries`` of a working tree."""
 
     folder: Path
     environment: Mapping[str, str] = field(repr=False)
@@ -37,10 +37,7 @@ class ListingOrder:
 
 
 def decided_files(order: ListingOrder) -> Iterator[FileTask]:
-    """Yield the files of a version with what their paths decide.
-
-    LimitExceeded before the first one if there are too many.
-    """
+    """Yield the files of a version with what their paths decide; raise LimitExceeded first if there are too many."""
     if order.entries is None:
         entries = list_tree(order.folder, order.environment, order.commit, order.most_paths)
     else:
@@ -50,19 +47,19 @@ def decided_files(order: ListingOrder) -> Iterator[FileTask]:
 
 
 def main() -> None:
-    """Do one order, within the bytes and the seconds that the arguments name."""
+    """Execute one order, within the bytes and the seconds that the arguments set."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory, seconds = map(int, sys.argv[1:])
     limit_memory(memory)
     limit_processor(seconds)
-    # The output is kept for results: whatever else prints goes to the error output.
+    # The output is for results only: everything else that prints goes to stderr.
     inbox, outbox = Connection(os.dup(0), writable=False), Connection(os.dup(1), readable=False)
     os.dup2(2, 1)
     with suppress(EOFError, BrokenPipeError):  # the run has ended
-        _do(inbox, outbox, memory)
+        _execute(inbox, outbox, memory)
 
 
-def _do(inbox: Connection, outbox: Connection, memory: int) -> None:
+def _execute(inbox: Connection, outbox: Connection, memory: int) -> None:
     try:
         order = inbox.recv()
         threading.Thread(target=_end_with_parent, args=(inbox,), daemon=True).start()
@@ -73,12 +70,12 @@ def _do(inbox: Connection, outbox: Connection, memory: int) -> None:
     except CodequarryError as error:
         outbox.send(error)
     except MemoryError:
-        what = f"to list its files takes more than {memory // 1_000_000} MB"
+        what = f"listing its files takes more than {memory // 1_000_000} MB"
         outbox.send(LimitExceeded(f"{what} ([indexing] process_memory_bytes)"))
 
 
 def _end_with_parent(inbox: Connection) -> None:
-    """End this process and its git when the run's process is gone, however that ended: nothing else closes the pipe."""
+    """Kill this process and its git when the run's process has ended in any way, because only that closes the pipe."""
     with suppress(EOFError, OSError):
         inbox.recv()
     os.killpg(os.getpgrp(), signal.SIGKILL)

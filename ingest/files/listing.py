@@ -1,4 +1,4 @@
-"""The run's side of listing a version's files: a process that is ended when it takes too long, or the run is to end."""
+"""The run's side of listing a version's files: a child process that is killed if it takes too long or the run stops."""
 
 import os
 import signal
@@ -21,11 +21,8 @@ _spare: ContextVar["_Lister | None"] = ContextVar("lister_ahead", default=None)
 
 
 def list_files(order: ListingOrder, settings: IndexingSettings) -> list[FileTask]:
-    """Return the files of a version with what their paths decide; LimitExceeded if a limit of the settings is reached.
-
-    Without reading processes, which is for debuggers, this process lists them itself.
-    """
-    if settings.processes == 0:
+    """Return the files of a version with what their paths decide; raise LimitExceeded at a limit of the settings."""
+    if settings.processes == 0:  # for debuggers
         return _once(decided_files(order))
     with closing(_spare.get() or _Lister(settings)) as lister:
         _spare.set(None)
@@ -33,7 +30,7 @@ def list_files(order: ListingOrder, settings: IndexingSettings) -> list[FileTask
 
 
 def _once(files: Iterable[FileTask]) -> list[FileTask]:
-    """Return the first file of each path: a tree that no git made may name a path twice."""
+    """Return the first file of each path: a tree that git did not write may name a path twice."""
     first: dict[str, FileTask] = {}
     for file in files:
         first.setdefault(file.path, file)
@@ -42,7 +39,7 @@ def _once(files: Iterable[FileTask]) -> list[FileTask]:
 
 @contextmanager
 def lister_ahead(settings: IndexingSettings) -> Iterator[None]:
-    """Start a listing process that loads what it needs while the run of this thread fetches: that saves 0.1 s."""
+    """Start a listing process that loads its modules while this thread's run fetches, which saves 0.1 s."""
     lister = _Lister(settings) if settings.processes != 0 else None
     token = _spare.set(lister)
     try:
@@ -54,14 +51,12 @@ def lister_ahead(settings: IndexingSettings) -> Iterator[None]:
 
 
 class _Lister:
-    """One listing process; it takes one order."""
-
     def __init__(self, settings: IndexingSettings) -> None:
         self._seconds = settings.listing_seconds
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 -- closed with the process
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
-        # -P: the current folder may be a stranger's repository, whose modules must not be imported.
+        # -P: the current folder may be an untrusted repository, whose modules must not be imported.
         command = [sys.executable, "-P", "-m", "codequarry.ingest.files.lister"]
         limits = [str(settings.process_memory_bytes), str(max(1, round(self._seconds)))]
         try:
@@ -79,8 +74,7 @@ class _Lister:
         self._orders, self._answers = Connection(ours_out, readable=False), Connection(ours_in, writable=False)
 
     def files(self, order: ListingOrder) -> Iterator[FileTask]:
-        """Yield the files as they come."""
-        with suppress(BrokenPipeError):  # why it ended is said when its answer is missing
+        with suppress(BrokenPipeError):  # the missing answer leads to an error that says why it ended
             self._orders.send(order)
         deadline = time.monotonic() + self._seconds
         try:
@@ -102,7 +96,7 @@ class _Lister:
             stream.close()
 
     def _answer(self, deadline: float) -> object:
-        """Return the next answer; EOFError if the process has ended without one."""
+        """Return the next answer; raise EOFError if the process has ended without it."""
         check_stop()
         while not self._answers.poll(LOOK_SECONDS):
             check_stop()
@@ -114,7 +108,6 @@ class _Lister:
             raise EOFError from error
 
     def _failure(self) -> CodequarryError:
-        """Say why the process ended."""
         code = self._process.wait()
         if code == -signal.SIGXCPU:
             return LimitExceeded(self._too_long("s of processor time"))
@@ -124,4 +117,4 @@ class _Lister:
         return GitError(f"the process that lists its files ended ({how}): {last or 'it left no message'}; run again")
 
     def _too_long(self, unit: str) -> str:
-        return f"to list its files takes more than {self._seconds:g} {unit} ([indexing] listing_seconds)"
+        return f"listing its files takes more than {self._seconds:g} {unit} ([indexing] listing_seconds)"

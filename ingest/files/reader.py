@@ -1,4 +1,4 @@
-"""From a blob's bytes to a file's verdict and its chunks, ready to be embedded."""
+"""Turns a blob's bytes into a file's verdict and its chunks, ready for embedding."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from codequarry.shared.model import INDEXED, Chunk, Tokens
 if TYPE_CHECKING:
     from codequarry.shared.settings.config import SettingsModel
 
-# The language of text whose name and first line tell none.
+# The language of a text if neither its name nor its first line indicates one.
 PLAIN_TEXT = "text"
 # A first line that names an interpreter is short.
 FIRST_LINE_CHARACTERS = 200
@@ -36,7 +36,7 @@ class ReadPiece:
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """A file that was looked at: ``verdict`` is ``indexed`` or the reason of the skip."""
+    """The outcome for a file: ``verdict`` is ``indexed`` or the reason why it was skipped."""
 
     task: FileTask
     verdict: str
@@ -48,9 +48,8 @@ class ReadFile:
 
 @dataclass(frozen=True, slots=True)
 class ReadingRules:
-    """What a file's content is judged and cut by.
+    """The rules by which a file's content is judged and chunked, without settings classes, which are slow to load.
 
-    It holds nothing of the settings' own classes: the process that reads files gets it, and loads little else.
     ``language_map`` and ``languages_on`` are ``[languages] map`` and ``only``.
     """
 
@@ -64,20 +63,20 @@ class ReadingRules:
 
     @classmethod
     def of(cls, repo: str, settings: "SettingsModel", secrets: SecretRules) -> "ReadingRules":
-        """Take what reading needs from the settings; ``secrets`` also knows what the repository itself allows."""
+        """Return the rules of the settings; ``secrets`` also includes what the repository itself allows."""
         scan, languages = settings.scan, settings.languages
         sizes = Sizes.of(settings.chunking)
         return cls(repo, sizes, scan.skip_generated, scan.skip_minified, dict(languages.map), languages.only, secrets)
 
 
 def skipped(task: FileTask) -> ReadFile:
-    """Return the outcome for a file that its path alone left out."""
+    """Return the outcome for a file that is skipped because of its path."""
     assert task.skip is not None
     return ReadFile(task, task.skip, task.detail, task.language)
 
 
 def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
-    """Decide by the content, and cut the file into chunks if it counts."""
+    """Return the verdict on a file by its content, with its chunks if it is indexed."""
     decoded = decode(data)
     if isinstance(decoded, NotText):
         return ReadFile(task, decoded.reason, decoded.detail, task.language)
@@ -108,7 +107,7 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
 
 
 def _find_secrets(text: str, task: FileTask, rules: SecretRules) -> MaskedText:
-    """Mask a whole file before it is cut: a private key is longer than a chunk, and names come from the text too."""
+    """Mask a whole file before chunking: a private key is longer than a chunk, and symbol names come from the text."""
     if not rules.is_on:
         return MaskedText(text)
     from codequarry.ingest.secrets.masking import mask
@@ -117,7 +116,6 @@ def _find_secrets(text: str, task: FileTask, rules: SecretRules) -> MaskedText:
 
 
 def _marked(chunk: Chunk, found: MaskedText) -> Chunk:
-    """Mark a chunk that holds a masked character."""
     return replace(chunk, masked=True) if found.touches(chunk.start_char, chunk.end_char) else chunk
 
 
@@ -147,7 +145,7 @@ class FileReader:
         self._rules = rules
 
     def read(self, task: FileTask) -> ReadFile:
-        """Read one file; what goes wrong in cutting it is its verdict, what goes wrong in git is a GitError."""
+        """Read one file; a failure to chunk it becomes its verdict, a failure of git raises GitError."""
         if task.skip:
             return skipped(task)
         data = self._blobs.read(task.blob)

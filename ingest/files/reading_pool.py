@@ -1,4 +1,4 @@
-"""The parent's side of the reading processes: few tasks in flight, and no file that can sink the run."""
+"""The parent's side of the reading processes: few tasks are in flight, and no file can fail the run."""
 
 import pickle
 import queue
@@ -21,20 +21,20 @@ from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.index import IndexingSettings
 from codequarry.shared.stop_request import LOOK_SECONDS, check_stop
 
-# Small enough that the workers finish together, large enough that handing over costs nothing.
+# Small enough that the processes finish together, large enough that handing over costs nothing.
 BATCH_FILES = 16
 BATCH_BYTES = 400_000
-# One batch at work and one waiting for each process; what is in flight is what is in memory.
+# Batches handed out at first for each process. All batches in flight are in memory.
 BATCHES_PER_WORKER = 3
-# A crash may be the system's fault (out of memory); twice on one file is the file's.
+# A first crash may be the system's fault (out of memory); a second crash on the same file is the file's.
 ATTEMPTS = 2
 
 
 class Readers(Protocol):
-    """Something that reads many files: other processes, or this one."""
+    """Reads many files, in other processes or in this process."""
 
     def read(self, tasks: Iterable[FileTask]) -> Iterator[ReadFile]:
-        """Yield one outcome a task, in any order."""
+        """Yield one outcome for each task, in any order."""
         ...
 
     def close(self) -> None:
@@ -43,24 +43,24 @@ class Readers(Protocol):
 
 
 def most_processes(settings: IndexingSettings) -> int:
-    """Return how many processes read where there are files enough."""
+    """Return how many processes read if there are enough files."""
     return processor_count() if settings.processes is None else settings.processes
 
 
 def reading_processes(tasks: Sequence[FileTask], settings: IndexingSettings) -> int:
-    """Return how many processes are worth starting for so many files."""
+    """Return how many processes are worth starting for these files."""
     return min(most_processes(settings), -(-sum(task.skip is None for task in tasks) // BATCH_FILES))
 
 
 def read_apart(settings: SettingsModel) -> SettingsModel:
-    """Return the settings of a process that others depend on: what a stranger wrote is never read in it."""
+    """Return settings by which untrusted files are read in a child process, for a process that others depend on."""
     if settings.indexing.processes != 0:
         return settings
     return settings.model_copy(update={"indexing": settings.indexing.model_copy(update={"processes": 1})})
 
 
 def open_readers(assignment: ReadingOrder, processes: int) -> Readers:
-    """Return readers in ``processes`` processes; 0 reads in this one, for debuggers and profilers."""
+    """Return readers in ``processes`` processes; 0 reads in this process, for debuggers and profilers."""
     return WorkerProcesses(assignment, processes) if processes else InProcess(assignment)
 
 
@@ -71,7 +71,7 @@ class InProcess:
         self._reader = FileReader(assignment.mirror, assignment.rules)
 
     def read(self, tasks: Iterable[FileTask]) -> Iterator[ReadFile]:
-        """Yield one outcome a task."""
+        """Yield one outcome for each task."""
         return map(self._reader.read, tasks)
 
     def close(self) -> None:
@@ -84,15 +84,15 @@ class Crashed(Exception):
 
 
 class NotStarted(CodequarryError):
-    """The process ended before it was ready: no file is to blame."""
+    """The process ended before it was ready, so no file caused it."""
 
 
 class WorkerProcess:
-    """One reading process."""
+    """A reading process."""
 
     def __init__(self, assignment: ReadingOrder) -> None:
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 -- closed with the process
-        # -P: the current folder may be a stranger's repository, whose modules must not be imported.
+        # -P: the current folder may be an untrusted repository, whose modules must not be imported.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "codequarry.ingest.files.reading_process"],
             stdin=subprocess.PIPE,
@@ -106,7 +106,7 @@ class WorkerProcess:
         self._started = False
 
     def read(self, tasks: list[FileTask]) -> Iterator[ReadFile]:
-        """Yield the outcomes in order; Crashed where the process ends before the last one."""
+        """Yield the outcomes in order; raise Crashed if the process ends before the last outcome."""
         if not self._started:
             self._await_start()
         self._send(tasks)
@@ -123,7 +123,7 @@ class WorkerProcess:
             self._process.kill()
 
     def close(self) -> str:
-        """Give back what belongs to the process and return how it had ended."""
+        """Release what belongs to the process and return how it ended."""
         self.kill()
         code = self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
@@ -159,7 +159,7 @@ class WorkerProcess:
 
 
 class WorkerProcesses:
-    """A few reading processes, each with a thread that talks to it; they start at once, before there is work."""
+    """Reading processes, each with a thread that talks to it; they start immediately, before there is work."""
 
     def __init__(self, assignment: ReadingOrder, processes: int) -> None:
         self._assignment = assignment
@@ -175,7 +175,7 @@ class WorkerProcesses:
             thread.start()
 
     def read(self, tasks: Iterable[FileTask]) -> Iterator[ReadFile]:
-        """Yield outcomes as they come; tasks are taken only as fast as outcomes are."""
+        """Yield outcomes as they arrive; tasks are taken only as fast as the caller takes outcomes."""
         waiting = _batched(tasks)
         in_flight = self._hand_out(waiting, BATCHES_PER_WORKER * len(self._workers))
         while in_flight:
@@ -200,7 +200,7 @@ class WorkerProcesses:
         return sum(map(len, handed))
 
     def close(self) -> None:
-        """End all processes, whatever they are at."""
+        """End all processes, whatever they are doing."""
         self._closing.set()
         for _ in self._threads:
             self._batches.put(None)
@@ -212,7 +212,7 @@ class WorkerProcesses:
             worker.close()
 
     def _serve(self, slot: int) -> None:
-        """Hand batches to one process and its outcomes back, starting it again when it crashed."""
+        """Send batches to one process and pass on its outcomes, restarting it after a crash."""
         try:
             while not self._closing.is_set() and (batch := self._batches.get()) is not None:
                 self._read_batch(slot, batch)
@@ -244,7 +244,6 @@ class WorkerProcesses:
             batch = batch[done:]
 
     def _replace(self, slot: int) -> str:
-        """Start a new process in the place of one that ended, and return how that was."""
         how = self._workers[slot].close()
         self._workers[slot] = WorkerProcess(self._assignment)
         return how

@@ -1,7 +1,7 @@
-"""The process that reads and cuts files for an indexing run: tasks come in by its input, results go out by its output.
+"""The process that reads and chunks files for an indexing run: it takes tasks from its input and writes results out.
 
-It is a program of its own, not a fork: threads and database handles of the parent stay out of it, and a parent that
-dies, in whatever way, closes its input and so ends it.
+It is a separate program, not a fork, so it has no threads and database handles of the parent. If the parent dies, in
+whatever way, its input closes, which ends it.
 """
 
 import contextlib
@@ -17,10 +17,9 @@ from codequarry.ingest.files.reader import FileReader, ReadingRules
 from codequarry.ingest.git.objects import Mirror
 from codequarry.shared.errors import CodequarryError
 
-# The slowest real file of the largest allowed size takes a second. In seconds of processor time, so that a busy
-# machine changes no verdict.
+# Seconds of processor time, so that a busy machine changes no verdict. The slowest real file of allowed size takes one.
 FILE_SECONDS = 30.0
-# By the clock, for what waits without computing: a busy machine gives a process more than a tenth of a processor.
+# The limit by the clock, for a process that only waits: even a busy machine gives it more than a tenth of a processor.
 CLOCK_FACTOR = 10
 MEMORY_BYTES = 2_000_000_000
 READY = "ready"
@@ -28,7 +27,7 @@ READY = "ready"
 
 @dataclass(frozen=True, slots=True)
 class ReadingOrder:
-    """What a worker needs to know before the first task."""
+    """What a reading process must know before the first task."""
 
     mirror: Mirror
     rules: ReadingRules
@@ -57,13 +56,13 @@ def main() -> None:
 
 
 def _give_time(seconds: float) -> None:
-    """Have the system end this process when the time is up: a loop inside a grammar hears no exception."""
+    """Have the system kill this process when the time is up: an exception can't interrupt a loop inside a grammar."""
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     signal.setitimer(signal.ITIMER_REAL, seconds * CLOCK_FACTOR)
 
 
 def _channels() -> tuple[BinaryIO, BinaryIO]:
-    """Keep the output for results: whatever else prints goes to the error output."""
+    """Return the input and the output, which is for results only: everything else that prints goes to stderr."""
     outbox = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return sys.stdin.buffer, outbox

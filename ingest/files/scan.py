@@ -1,4 +1,4 @@
-"""Which files count, and why the others don't: every skipped file keeps one of the reasons below."""
+"""Decides by path which files are indexed; every skipped file keeps one of the reasons below."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 
 # Part of every rules hash: raise it when the rules of this file, kinds.py or content.py change.
 SCANNER_VERSION = 1
-# Part of the hash of a run's rules, not of a file's: raise it when patterns come to fit other paths.
+# Part of the hash of a run's rules, not of a file's: raise it when the same pattern matches other paths.
 GLOBS_VERSION = 2
 IGNORE_FILE = ".codequarryignore"
 
-# PATH_MAX of Linux. What is kept of a path grows with the square of its depth.
+# PATH_MAX of Linux. What the index keeps of a path grows with the square of its depth.
 MAX_PATH_BYTES = 4_096
 
 SKIP_REASONS: dict[str, str] = {
     "submodule": "a commit of another repository, not a file",
     "symlink": "a symbolic link; links are never followed",
-    "path-too-long": "its path is longer than any file system takes (4,096 bytes)",
-    "excluded": "fits [scan] exclude or the repository's .codequarryignore",
-    "not-included": "fits none of the patterns of [scan] include",
-    "vendored": "lies in a folder of other people's code ([scan] skip_vendored)",
+    "path-too-long": "its path is longer than file systems allow (4,096 bytes)",
+    "excluded": "matches [scan] exclude or the repository's .codequarryignore",
+    "not-included": "matches none of the patterns of [scan] include",
+    "vendored": "in a folder of other people's code ([scan] skip_vendored)",
     "lock-file": "written by a package manager ([scan] skip_lock_files)",
-    "generated": "written by a program, by its name or by a marker at its top ([scan] skip_generated)",
-    "minified": "lines that no person reads ([scan] skip_minified)",
+    "generated": "written by a program, according to its name or a marker at its top ([scan] skip_generated)",
+    "minified": "lines too long for people to read ([scan] skip_minified)",
     "language-off": "its language is not in [languages] only",
     "too-large": "more bytes than [scan] max_file_bytes",
-    "lfs-pointer": "stands for a file in Git LFS",
+    "lfs-pointer": "a pointer to a file in Git LFS",
     "binary": "not text",
-    "undecodable": "text in no encoding that could be told",
+    "undecodable": "text in an unknown encoding",
     "chunker-failed": "the chunker crashed on it or took too long",
-    "embedder-refused": "the embedding model refuses one of its chunks for good",
+    "embedder-refused": "the embedding model permanently refuses one of its chunks",
     "secrets": 'holds a secret ([secrets] action = "skip")',
 }
 
@@ -53,11 +53,11 @@ _REASON_OF_KIND: dict[KindOfFile, str] = {"vendored": "vendored", "lock": "lock-
 
 @dataclass(frozen=True, slots=True)
 class FileTask:
-    """What its path decides about a file, before anyone reads it.
+    """What the path of a file decides before the file is read.
 
-    ``skip`` is the reason where the path is enough, else None: then the content decides. ``rules`` is the hash of all
-    but the blob that can change the outcome, so an equal blob and equal rules mean an equal outcome. ``wanted`` is
-    set where a pattern with ``!`` asks for the file: then neither its name nor a marker in it skips it.
+    ``skip`` is the reason to skip it, None if the content decides. ``rules`` is the hash of everything but the blob
+    that can change the outcome, so equal blobs and rules have equal outcomes. ``wanted`` is set if a pattern with ``!``
+    asks for the file; then neither its name nor a marker in it can skip it.
     """
 
     path: str
@@ -73,18 +73,12 @@ class FileTask:
 
 
 class PathRules:
-    """The settings and a commit's ignore file as one decision a path.
-
-    It holds nothing of the settings' own classes: the process that lists a tree gets it, and loads little else.
-    """
+    """The settings and a commit's ignore file as rules for paths, without settings classes, which are slow to load."""
 
     def __init__(
         self, settings: "SettingsModel", ignore_lines: Sequence[str] = (), allow_lines: Sequence[str] = ()
     ) -> None:
-        """Take the settings and the lines of the ignore file and of the allow file.
-
-        UsageError for a wrong pattern of the settings, LimitExceeded for an ignore file that is too large.
-        """
+        """Take the rules; raise UsageError for a bad pattern of the settings, LimitExceeded for a huge ignore file."""
         scan = settings.scan
         self._max_file_bytes = scan.max_file_bytes
         self._language_map = dict(settings.languages.map)
@@ -93,8 +87,8 @@ class PathRules:
         self._exclude = globs_of_setting("[scan] exclude", scan.exclude)
         self._include = globs_of_setting("[scan] include", scan.include)
         self._labels = [
-            (globs_of_setting("[[path_rules]] glob", [one.glob]), PathLabels(one.microservice, one.aggregate, one.tags))
-            for one in settings.path_rules
+            (globs_of_setting("[[path_rules]] glob", [r.glob]), PathLabels(r.microservice, r.aggregate, r.tags))
+            for r in settings.path_rules
         ]
         self._names_skipped = _names_skipped(scan)
         self.secrets = SecretRules.of(settings.secrets, allow_lines)
@@ -110,7 +104,7 @@ class PathRules:
         self.digest = MASKED + digest if self.secrets.is_on else digest
 
     def decide(self, entry: TreeEntry) -> FileTask:
-        """Decide what a path alone can decide."""
+        """Return what the path of an entry decides."""
         wanted, ignored_by = self._asked(entry.path)
         language = language_of(entry.path, mapping=self._language_map)
         kind = kind_of_path(entry.path, language)
@@ -119,7 +113,7 @@ class PathRules:
             reason, detail = found
             return FileTask(entry.path, entry.blob, entry.size, _digest(reason), reason, detail, language)
         labels = self._labels_of(entry.path)
-        # Where the name does not tell the language, the first line may, and then it can still be switched off.
+        # If the name does not indicate a language, the first line may, and that language may be switched off.
         allowed = self._languages_on if language is None else None
         rules = _digest(self._content_rules, language, allowed, kind, labels, wanted)
         return FileTask(
@@ -127,10 +121,8 @@ class PathRules:
         )
 
     def _asked(self, path: str) -> tuple[bool, str]:
-        """Return whether a pattern with ``!`` wants the path, and the pattern that leaves it out, if one does.
-
-        The settings are asked first: a repository can't bring in what whoever runs the index left out.
-        """
+        """Return whether a pattern with ``!`` wants the path, and the pattern that excludes it, if any."""
+        # The settings come first: a repository can't bring back what the operator excluded.
         for globs in (self._exclude, self._ignore):
             verdict = globs.verdict(path)
             if verdict:
@@ -185,7 +177,6 @@ def _names_skipped(scan: "ScanSettings") -> frozenset[str]:
 
 
 def _rules_digest(settings: "SettingsModel", content_rules: str, ignore_lines: Sequence[str]) -> str:
-    """Return the hash of all that decides about any file."""
     path_rules = [rule.model_dump_json() for rule in settings.path_rules]
     sections = (settings.scan.model_dump_json(), settings.languages.model_dump_json())
     return _digest(GLOBS_VERSION, content_rules, *sections, *path_rules, *ignore_lines)
@@ -193,5 +184,5 @@ def _rules_digest(settings: "SettingsModel", content_rules: str, ignore_lines: S
 
 @lru_cache(maxsize=4096)
 def _digest(*parts: Hashable) -> str:
-    """Return the hash of values whose representation is the same in every run; most files share theirs with others."""
+    """Return the hash of values whose representation is the same in every run, cached because most files share it."""
     return sha256(repr(parts).encode()).hexdigest()[:16]

@@ -18,7 +18,7 @@ COPIES_OF_TEXT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class CollectionPreview:
     """``rows`` chunk rows and ``files`` file records would be deleted; ``bytes`` is an estimate."""
 
     cuts: tuple[HistoryCut, ...]
@@ -27,9 +27,9 @@ class Foreseen:
     bytes: int
 
 
-def foresee(
+def preview_collection(
     store: Store, settings: RetentionSettings, repos: Iterable[str], dimension: int, *, now: datetime | None = None
-) -> Foreseen:
+) -> CollectionPreview:
     """Return what collecting ``repos`` would delete, including leftovers of older collections; reads all their rows."""
     head, time = read_head(store), now or utc_now()
     names = list(repos)
@@ -45,7 +45,7 @@ def foresee(
         rows += 1
         size += BYTES_PER_NUMBER * dimension
         size += COPIES_OF_TEXT * len(item.row.chunk.text.encode("utf-8", "surrogatepass"))
-    return Foreseen(tuple(cuts), rows, files, size)
+    return CollectionPreview(tuple(cuts), rows, files, size)
 
 
 def _freed(store: RowReader, head: Head, after: Head, repos: Iterable[str]) -> Iterator[StoredRow | StoredFile]:

@@ -1,6 +1,6 @@
-"""Fetching what a request named: the origin's host is looked at again, and git is bound to what was looked at.
+"""Guards the fetch of an origin that a request named: its host is checked again, and git is bound to that result.
 
-A name may have another address the second time it is asked for. So git does not ask: it gets the addresses with it.
+A name may resolve to another address the second time. So git does not resolve it, but is given the checked addresses.
 """
 
 import ipaddress
@@ -11,37 +11,37 @@ from collections.abc import Mapping
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.process import run_git
 from codequarry.shared.errors import NotAtOrigin, UsageError
-from codequarry.shared.repositories.origin_rules import Resolve, looked_at, resolve_host
+from codequarry.shared.repositories.origin_rules import Resolve, check_origin, resolve_host
 from codequarry.shared.settings.config import SettingsModel
 
-# The first git that takes addresses with a URL; an older one would ask for them anew.
+# The first git that accepts addresses with a URL; an older git would resolve the name again.
 BINDING_GIT = (2, 37)
 
 
 def guarded_configuration(
     origin: Origin, settings: SettingsModel, resolve: Resolve = resolve_host
 ) -> Mapping[str, str]:
-    """Return what binds git to the addresses of an origin; NotAtOrigin where a rule is against it by now.
+    """Return the configuration that binds git to an origin's addresses; raise NotAtOrigin if a rule forbids them now.
 
-    Where ``[git] proxy`` is set the proxy asks for the address, and has to guard its network. Of ssh origins the
-    addresses are only looked at: ssh takes no address beside the name.
+    If ``[git] proxy`` is set, the proxy resolves the name and must guard its network. The addresses of ssh origins are
+    only checked, because ssh accepts no address beside the name.
     """
     try:
-        place = looked_at(origin.url, settings, resolve)
+        place = check_origin(origin.url, settings, resolve)
     except UsageError as error:
         raise NotAtOrigin(f"{origin.url} is not fetched: {error}") from None
     if origin.scheme not in ("https", "http") or settings.git.proxy:
         return {}
     _check_git(origin)
-    listed = ",".join(f"[{one}]" if ipaddress.ip_address(one).version == 6 else one for one in place.addresses)
-    return {"http.curloptResolve": f"{place.host}:{place.port}:{listed}"}
+    quoted = (f"[{address}]" if ipaddress.ip_address(address).version == 6 else address for address in place.addresses)
+    return {"http.curloptResolve": f"{place.host}:{place.port}:{','.join(quoted)}"}
 
 
 def _check_git(origin: Origin) -> None:
-    """Raise NotAtOrigin where git would not read what binds it, and say nothing."""
-    said = run_git(("--version",), dict(os.environ), what="cannot ask git for its version").decode()
-    numbers = re.search(r"(\d+)\.(\d+)", said)
+    """Raise NotAtOrigin if git is too old: it would silently ignore the addresses."""
+    version = run_git(("--version",), dict(os.environ), what="cannot ask git for its version").decode()
+    numbers = re.search(r"(\d+)\.(\d+)", version)
     if not numbers or (int(numbers[1]), int(numbers[2])) < BINDING_GIT:
         wanted = ".".join(map(str, BINDING_GIT))
-        why = f"a request named it, which takes git {wanted}, not {said.strip()}"
+        why = f"a request named it, which needs git {wanted} or newer; this is {version.strip()}"
         raise NotAtOrigin(f"{origin.url} is not fetched: {why}")

@@ -1,4 +1,4 @@
-"""How commits of a mirror lie to one another."""
+"""The history of a mirror: ancestors, new and lost commits, and differences between commits."""
 
 from collections.abc import Collection
 
@@ -6,15 +6,15 @@ from codequarry.ingest.git.objects import Mirror
 from codequarry.shared.errors import GitError
 from codequarry.shared.versions.transactions import MAX_COMMITS
 
-# An ancestor further back differs in so much that another base is hardly worse.
+# An ancestor further back differs so much that another base is hardly worse.
 NEAR_COMMITS = 5_000
 
 
 def new_commits(mirror: Mirror, commit: str, previous: str | None) -> tuple[tuple[str, ...], int]:
-    """Return the commits that ``commit`` has and ``previous`` had not, newest first, and how many they are in truth.
+    """Return the commits in the history of ``commit`` but not of ``previous``, newest first, and their true number.
 
-    At most ``MAX_COMMITS`` of them are returned. All the history where there is no ``previous``, nothing where the
-    mirror lacks ``commit``, as of a shallow checkout.
+    At most ``MAX_COMMITS`` are returned. Without ``previous``, or if the mirror lacks it, this is the whole history. If
+    the mirror lacks ``commit``, as for a shallow checkout, it is nothing.
     """
     without = [f"^{previous}"] if previous else []
     try:
@@ -32,9 +32,9 @@ def new_commits(mirror: Mirror, commit: str, previous: str | None) -> tuple[tupl
 
 
 def lost_commits(mirror: Mirror, commit: str, previous: str) -> tuple[str, ...] | None:
-    """Return the commits that ``previous`` had and ``commit`` has not, newest first: none unless history was rewritten.
+    """Return the commits of ``previous`` that ``commit`` lacks, newest first: none unless history was rewritten.
 
-    None where they are more than ``MAX_COMMITS``, or the mirror has one of the two no more.
+    Return None if there are more than ``MAX_COMMITS``, or if the mirror lacks one of the two.
     """
     if previous in ("", commit):
         return ()
@@ -46,7 +46,7 @@ def lost_commits(mirror: Mirror, commit: str, previous: str) -> tuple[str, ...] 
 
 
 def count_behind(mirror: Mirror, commit: str, published: str) -> int | None:
-    """Return how many commits ``commit`` has that ``published`` has not; None where the mirror does not know."""
+    """Return how many commits ``commit`` has that ``published`` lacks; None if the mirror can't tell."""
     if not published:
         return None
     command = ("rev-list", "--count", commit, f"^{published}", "--")
@@ -57,17 +57,17 @@ def count_behind(mirror: Mirror, commit: str, published: str) -> int | None:
 
 
 def nearest(mirror: Mirror, commit: str, published: Collection[str]) -> str | None:
-    """Return the first of ``published`` among the newest commits of the history of ``commit``, itself included."""
+    """Return the first of ``published`` among the newest commits in the history of ``commit``, including itself."""
     wanted = frozenset(published)
     try:
         history = _rev_list(mirror, commit, f"--max-count={NEAR_COMMITS}")
     except GitError:
         return None
-    return next((one for one in history if one in wanted), None)
+    return next((ancestor for ancestor in history if ancestor in wanted), None)
 
 
 def is_ancestor(mirror: Mirror, older: str, newer: str) -> bool:
-    """Tell whether ``newer`` has ``older`` in its history; no where the mirror has one of them no more."""
+    """Return whether ``older`` is in the history of ``newer``; False if the mirror lacks one of them."""
     try:
         mirror.run("merge-base", "--is-ancestor", older, newer, what="cannot compare commits")
     except GitError:
@@ -76,7 +76,7 @@ def is_ancestor(mirror: Mirror, older: str, newer: str) -> bool:
 
 
 def differing_paths(mirror: Mirror, one: str, other: str) -> int | None:
-    """Return in how many paths two commits differ; None where the mirror has one of them no more."""
+    """Return in how many paths two commits differ; None if the mirror lacks one of them."""
     command = ("diff-tree", "-r", "-z", "--no-renames", "--name-only", "--end-of-options", one, other, "--")
     try:
         return mirror.run(*command, what="cannot compare commits").count(b"\0")

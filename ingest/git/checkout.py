@@ -1,4 +1,4 @@
-"""A person's checkout: asked and read, never written to. git sees it without its own configuration (``view.py``)."""
+"""A user's checkout: read, never written. git sees it without the repository's own configuration (``view.py``)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,15 +17,15 @@ from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.refs import Ref
 
-# `ls-files -t` marks with it what a sparse checkout leaves out on purpose.
+# The tag of `ls-files -t` for a file that a sparse checkout leaves out.
 SKIPPED_ON_PURPOSE = b"S"
-# No working tree takes so long to list; one whose patterns git can't match in time does.
+# Listing takes longer only if git can't match the ignore patterns in time.
 LISTING_SECONDS = 900.0
 
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """An entry of the checkout's index; ``is_absent`` where a sparse checkout leaves the file out."""
+    """An entry of the checkout's index; ``is_absent`` if a sparse checkout leaves the file out."""
 
     path: bytes
     mode: str
@@ -35,7 +35,7 @@ class Tracked:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A working tree by its repository."""
+    """A working tree and its repository."""
 
     repository: LocalRepository
     environment: dict[str, str] = field(repr=False)
@@ -55,14 +55,14 @@ class Checkout:
 
     @contextmanager
     def opened(self, mirror: Path) -> Iterator["OpenCheckout"]:
-        """Prepare the checkout for being listed; what its objects lack may come from a mirror."""
+        """Prepare the checkout for listing; objects that its repository lacks may come from ``mirror``."""
         with listed_view(self.repository, mirror / "objects") as view:
             yield OpenCheckout(self.folder, {**self.environment, "GIT_DIR": str(view)})
 
 
 @dataclass(frozen=True, slots=True)
 class OpenCheckout:
-    """A working tree as git lists it."""
+    """A working tree that git can list."""
 
     folder: Path
     environment: dict[str, str] = field(repr=False)
@@ -70,18 +70,18 @@ class OpenCheckout:
     def git(self, *arguments: str, what: str) -> bytes:
         """Run a git command that only reads."""
         command = ("--no-optional-locks", f"--work-tree={self.folder}", "-C", str(self.folder), *arguments)
-        attend = PipeSearch(self.folder).look
-        return run_git(command, self.environment, LISTING_SECONDS, what=f"{self.folder}: {what}", attend=attend)
+        on_tick = PipeSearch(self.folder).look
+        return run_git(command, self.environment, LISTING_SECONDS, what=f"{self.folder}: {what}", on_tick=on_tick)
 
     def commit(self) -> str:
-        """Return the commit that is checked out; GitError if there is none yet."""
+        """Return the commit that is checked out; raise GitError if there is none yet."""
         try:
             return self.git("rev-parse", "--verify", "--quiet", "HEAD", what="no commit").decode().strip()
         except GitError:
             raise GitError(f"{self.folder} has no commits yet: commit something, then index it") from None
 
     def tracked(self) -> Iterator[Tracked]:
-        """Yield what the index has; of a path in conflict one of its sides."""
+        """Yield the entries of the index; for a path in conflict, one of its sides."""
         last = None
         for line in self.git("ls-files", "-z", "-t", "-s", what="its files can't be listed").split(b"\0"):
             facts, _, path = line.partition(b"\t")
@@ -92,31 +92,29 @@ class OpenCheckout:
             yield Tracked(path, mode.decode(), blob.decode(), tag == SKIPPED_ON_PURPOSE)
 
     def untracked(self) -> Iterator[bytes]:
-        """Yield the files that are neither tracked nor ignored; another repository inside this one has none here."""
+        """Yield the files that are neither tracked nor ignored, without those of nested repositories."""
         listed = self.git("ls-files", "-z", "--others", "--exclude-standard", what="its files can't be listed")
         yield from (path for path in listed.split(b"\0") if path and not path.endswith(b"/"))
 
 
 def open_checkout(folder: Path, environment: dict[str, str]) -> Checkout:
-    """Return the checkout that a folder lies in; GitError if there is none."""
+    """Return the checkout that contains a folder; raise GitError if there is none."""
     if not folder.is_dir():
-        raise GitError(f"{folder} is no folder: give one of a working tree (repos collect --gone drops deleted ones)")
+        hint = "give a folder of a working tree (repos collect --gone drops working trees that were deleted)"
+        raise GitError(f"{folder} is not a folder: {hint}")
     found = repository_around(folder.resolve(), environment)
     if found is None:
-        raise GitError(f"{folder} is no working tree of git: give the folder of a checkout")
+        raise GitError(f"{folder} is not in a git working tree: give the folder of a checkout")
     return Checkout(found, environment)
 
 
 def checkout_of(ref: Ref, settings: SettingsModel) -> Checkout:
-    """Return the checkout that a workspace names."""
+    """Return the checkout that a workspace ref names."""
     return open_checkout(Path(ref.value).expanduser().absolute(), open_environment(settings.git, settings.home))
 
 
 def origin_of_checkout(checkout: Checkout, store: DocumentStore) -> Origin:
-    """Return where the checkout's repository comes from in the catalog: its own folder, or the URL of a remote.
-
-    Of a repository that is not indexed its own folder.
-    """
+    """Return the origin by which the catalog knows the checkout (its folder or a remote's URL), else its folder."""
     for place in checkout.places():
         with suppress(CodequarryError):
             known = find_repository(store, parse_origin(place))

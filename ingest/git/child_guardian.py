@@ -1,9 +1,8 @@
-"""Git processes end with ours, even if ours is killed: a small shell then ends their process groups.
+"""Ends git processes when this process ends, even if it is killed: a small shell then kills their process groups.
 
-It also removes the folder in which we keep what git is to read for a moment.
-
-The kernel closes our end of the shell's input when we die, in whatever way. The system's own means to the same end
-(``PR_SET_PDEATHSIG``) is bound to the thread that started the process, and Linux alone has it.
+The shell also removes our folder of temporary files for git. The kernel closes our end of the shell's input when this
+process dies, in whatever way. ``PR_SET_PDEATHSIG`` would be the system's own means to this end, but it depends on the
+thread that started the process and exists only on Linux.
 """
 
 import atexit
@@ -15,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-# Reads `+ GROUP` and `- GROUP`; at the end of its input it ends the groups that are left, and removes our folder.
+# Reads `+ GROUP` and `- GROUP`; at the end of its input it kills the groups that are left and removes our folder.
 SCRIPT = """\
 trap '' HUP INT TERM
 groups=
@@ -32,7 +31,7 @@ rm -rf -- "$1"
 
 @dataclass(slots=True)
 class Guardian:
-    """The shell of one process of ours, started when git runs for the first time."""
+    """The guarding shell of this process, started when git first runs."""
 
     _shell: subprocess.Popen[bytes] | None = None
     _folder: str = ""
@@ -41,7 +40,7 @@ class Guardian:
 
     @contextmanager
     def watching(self, group: int) -> Iterator[None]:
-        """Have a process group ended if this process ends before the block does."""
+        """Have a process group killed if this process ends before the block does."""
         self._tell(b"+ %d\n" % group)
         try:
             yield
@@ -49,13 +48,13 @@ class Guardian:
             self._tell(b"- %d\n" % group)
 
     def folder(self) -> str:
-        """Return a folder of our user alone, which goes when this process does."""
+        """Return a folder that only our user can read and that is deleted when this process ends."""
         with self._lock:
             self._own_shell()
             return self._folder
 
     def close(self) -> None:
-        """End the shell, and every group that it still watches."""
+        """End the shell and every group that it still watches."""
         with self._lock:
             shell, self._shell = self._shell, None
             if shell and self._owner == os.getpid():
@@ -65,14 +64,14 @@ class Guardian:
         with self._lock:
             try:
                 _write(self._own_shell(), line)
-            except BrokenPipeError:  # somebody ended the shell: a new one watches what is started from now on
+            except BrokenPipeError:  # the shell was killed: a new shell watches what is started from now on
                 if self._shell:
                     _close(self._shell)
                 self._shell = None
                 _write(self._own_shell(), line)
 
     def _own_shell(self) -> subprocess.Popen[bytes]:
-        """Return the shell; a process that was forked from ours has one of its own."""
+        """Return the shell, started if need be; a process forked from ours starts its own."""
         if self._shell is None or self._owner != os.getpid():
             self._folder = tempfile.mkdtemp(prefix="codequarry-git-")
             self._shell = subprocess.Popen(

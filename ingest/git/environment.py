@@ -1,7 +1,7 @@
-"""The environment in which git runs: nothing of the machine or of the person's configuration can run code or ask.
+"""The environment in which git runs: no configuration of the machine or the user can run code or prompt.
 
-Secrets travel in the environment of the one git process that needs them: not in arguments, which every user of the
-machine sees, and not in files.
+Secrets are only in the environment of the git process that needs them: not in arguments, which every user of the
+machine can see, and not in files.
 """
 
 import os
@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codequarry.ingest.git.origins import Credentials, Origin
-from codequarry.shared.repositories.origin_rules import fits_host
+from codequarry.shared.repositories.origin_rules import host_matches
 from codequarry.shared.settings.git import GitSettings
 
-# What a person may have set to reach a server; every other GIT_ variable (GIT_DIR of a hook…) is left out.
+# What a user may have set to reach a server; every other GIT_ variable (GIT_DIR of a hook…) is left out.
 KEPT_VARIABLES = frozenset(
     {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_EXEC_PATH"}
 )
 PROTOCOLS = "file:git:http:https:ssh"
-# Instead of the system's and the person's configuration. `safe.directory` has to be in a file: git does not hand the
-# variables on to the process that serves a local repository, which may belong to somebody else. Nothing is pruned: a
-# commit that was indexed is asked for again long after its branch went elsewhere.
+# Replaces the system's and the user's configuration. `safe.directory` must be in a file: git does not pass the
+# variables to the process that serves a local repository, which may belong to another user. Nothing is pruned: an
+# indexed commit is read again long after its branch has moved.
 CONFIGURATION = """\
 [safe]
 \tdirectory = *
@@ -28,9 +28,10 @@ CONFIGURATION = """\
 \tfsmonitor = false
 \taskPass =
 [fetch]
-	writeCommitGraph = true
+\twriteCommitGraph = true
 [gc]
 \tautoDetach = false
+\tpruneExpire = never
 [http]
 \tfollowRedirects = false
 \tlowSpeedLimit = 100
@@ -38,7 +39,7 @@ CONFIGURATION = """\
 [credential]
 \thelper =
 """
-# Answers git's question for the account; only for the host that the setting names, and only when it asks.
+# Gives git the account, only for the origin's host and only when git asks for it.
 CREDENTIAL_HELPER = (
     '!f() { test "$1" = get && '
     'printf "username=%s\\npassword=%s\\n" "$CODEQUARRY_ORIGIN_USER" "$CODEQUARRY_ORIGIN_SECRET"; }; f'
@@ -49,9 +50,9 @@ SSH_WITHOUT_QUESTIONS = "ssh -oBatchMode=yes -oConnectTimeout=30"
 def git_environment(
     settings: GitSettings, configuration: Path, origin: Origin | None = None, bound: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return the environment for a git process; with the account for ``origin`` where it is given and has one.
+    """Return the environment for a git process, including the account for ``origin`` if there is one.
 
-    ``bound`` is more configuration for this origin alone, which a request named (``guard.py``) unless it is None.
+    ``bound`` is extra configuration for an origin that a request named (``address_guard.py``), None for other origins.
     """
     environment = _inherited() | {
         "LC_ALL": "C",
@@ -61,7 +62,7 @@ def git_environment(
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_ASKPASS": "",
         "GIT_LFS_SKIP_SMUDGE": "1",
-        # From git 2.44 on; of an older one the views (view.py) have no remote to fetch from.
+        # Since git 2.44. Older versions can't fetch either, because the views (view.py) have no remote.
         "GIT_NO_LAZY_FETCH": "1",
     }
     if settings.memory_bytes:
@@ -83,7 +84,7 @@ def git_environment(
 
 
 def _inherited() -> dict[str, str]:
-    """Return the variables that git gets from us: none that redirect it, none that may hold our own secrets."""
+    """Return the variables that git inherits: none that redirect it, none that may hold our own secrets."""
     left_out = ("GIT_", "CODEQUARRY_", "SSH_ASKPASS")
     return {
         name: value for name, value in os.environ.items() if not name.startswith(left_out) or name in KEPT_VARIABLES
@@ -91,10 +92,10 @@ def _inherited() -> dict[str, str]:
 
 
 def account_of(origin: Origin, settings: GitSettings, *, guarded: bool = False) -> Credentials | None:
-    """Return the account for an origin: the URL's own, its host's token, the common token. Tokens need https.
+    """Return the account for an origin: the URL's own, its host's token, or the common token. Tokens need https.
 
-    One that a request named, and so is ``guarded``, gets the common token only where the settings list its host: else
-    anybody who may add repositories could have it sent to a host of their own.
+    An origin that a request named (``guarded``) gets the common token only if the settings list its host. Otherwise a
+    client that may add repositories could have the token sent to its own host.
     """
     given = origin.credentials
     if given and given.secret:
@@ -109,10 +110,10 @@ def account_of(origin: Origin, settings: GitSettings, *, guarded: bool = False) 
 
 
 def is_listed(host: str, settings: GitSettings) -> bool:
-    """Tell whether a host, perhaps with its port, is among those that the settings allow by name."""
+    """Return whether the settings allow a host, perhaps given with its port, by name."""
     name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
-    # A pattern of any host names none.
-    return fits_host(name, filter(lambda pattern: pattern.strip("*."), settings.allowed_hosts))
+    # A pattern that fits any host names no host.
+    return host_matches(name, filter(lambda pattern: pattern.strip("*."), settings.allowed_hosts))
 
 
 def _configuration_variables(configured: Sequence[tuple[str, str]]) -> dict[str, str]:

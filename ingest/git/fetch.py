@@ -1,4 +1,4 @@
-"""Bringing a version of an origin into its mirror: a branch, a tag, a pull request, or a commit."""
+"""Fetches a version of an origin into its mirror: a branch, a tag, a pull request, or a commit."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,20 +14,19 @@ from codequarry.ingest.git.remote import (
     HEADS,
     Listing,
     ask,
-    complain,
     default_branch,
     git_name,
     pulls_at,
+    raise_not_found,
 )
 from codequarry.ingest.git.view import served_view
 from codequarry.shared.errors import AmbiguousCommit, GitError, NotAtOrigin
 from codequarry.shared.versions.refs import Ref, check_ref, commit_digits
 
-# Where the mirror keeps what it fetched. Flat names: the origin may replace a branch `a` by one called `a/b`.
+# Where the mirror keeps fetched versions. The names are flat: the origin may replace a branch `a` by a branch `a/b`.
 VERSIONS = "refs/codequarry/versions/"
-# Where the mirror keeps a head that is on no branch.
 DETACHED_REF = "refs/codequarry/head"
-# All branches and tags, fetched where a commit is on none that is known here.
+# All branches and tags, fetched to find a commit that the mirror lacks.
 ALL_REFSPECS = ("+refs/heads/*:refs/codequarry/all/heads/*", "+refs/tags/*:refs/codequarry/all/tags/*")
 SHA1_HEX = 40
 FETCH_OPTIONS = (
@@ -41,10 +40,7 @@ FETCH_OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A mirror that has a commit of a version; a branch HEAD means that the origin's head is on none.
-
-    ``listing`` is what the origin said of this version and of the others that it was asked for.
-    """
+    """A mirror that has a commit of a version, and the origin's answer; a branch named HEAD means a detached HEAD."""
 
     mirror: Mirror
     ref: Ref
@@ -53,15 +49,15 @@ class Fetched:
 
     @property
     def branch(self) -> str:
-        """The version in words: a branch's own name."""
+        """The version's name for people; for a branch, the branch name."""
         return self.ref.name
 
 
 def synchronise(access: RemoteAccess, ref: Ref | None, others: Sequence[Ref] = ()) -> Fetched | None:
     """Bring the mirror up to the newest commit of ``ref`` (None: the branch that the origin's HEAD names).
 
-    The same call asks after ``others``. None where the origin has no such version; UsageError where the name can't be
-    one, AmbiguousCommit for a short commit that fits several.
+    The same call asks for the commits of ``others``. Return None if the origin has no such version. Raise UsageError
+    for an invalid name, AmbiguousCommit for a short commit that fits several.
     """
     if ref:
         check_ref(ref)
@@ -83,15 +79,13 @@ def synchronise(access: RemoteAccess, ref: Ref | None, others: Sequence[Ref] = (
 
 
 def fetch(access: RemoteAccess, ref: Ref | None) -> Fetched:
-    """Bring the mirror up to the newest commit of ``ref``; GitError names those there are, where it is none."""
-    return synchronise(access, ref) or complain(access, ref)
+    """Bring the mirror up to the newest commit of ``ref``; raise NotAtOrigin if the origin does not have it."""
+    return synchronise(access, ref) or raise_not_found(access, ref)
 
 
 def keep_head(access: RemoteAccess, lock: int, checkout: LocalRepository, ref: Ref) -> None:
-    """Bring the commit that a checkout is at into the mirror, so that its history can be compared.
-
-    If it can't be had (of a shallow clone, whose border the mirror must not get), the version does without.
-    """
+    """Fetch the commit of a checkout into the mirror, so that its history can be compared; ignore failures."""
+    # A shallow clone can't be fetched, because the mirror must not become shallow.
     timeout, what = access.settings.clone_timeout_seconds, f"cannot read {checkout.shown}"
     command = (f"--git-dir={access.mirror.folder}", "fetch", *FETCH_OPTIONS, "--end-of-options")
     with suppress(GitError), served_view(checkout, access.settings.alternates) as view:
@@ -118,8 +112,8 @@ def _fetch_tip(access: RemoteAccess, ref: Ref, tip: str, names: tuple[str, str],
 
 
 def _fetch(access: RemoteAccess, lock: int, *arguments: str) -> None:
-    refspecs = [one for one in arguments if not one.startswith("--")]
-    options = [one for one in arguments if one.startswith("--")]
+    refspecs = [argument for argument in arguments if not argument.startswith("--")]
+    options = [argument for argument in arguments if argument.startswith("--")]
     url, timeout = access.origin.url, access.settings.clone_timeout_seconds
     command = (f"--git-dir={access.mirror.folder}", "fetch", *FETCH_OPTIONS, *options, "--end-of-options")
     with access.address() as address:
@@ -127,7 +121,6 @@ def _fetch(access: RemoteAccess, lock: int, *arguments: str) -> None:
 
 
 def _fetch_commit(access: RemoteAccess, digits: str) -> str:
-    """Return the full commit that begins with ``digits``, fetched if the mirror lacks it."""
     with access.locked() as lock:
         commit = _find(access.mirror, digits)
         if commit is None and len(digits) in (SHA1_HEX, SHA256_HEX):
@@ -141,10 +134,10 @@ def _fetch_commit(access: RemoteAccess, digits: str) -> str:
         if commit is None:
             whole = "" if len(digits) in (SHA1_HEX, SHA256_HEX) else " or give the commit in full"
             raise NotAtOrigin(
-                f"{access.origin.url} has no commit {digits} on any branch or tag, and no pull request stands at it; "
-                f"if one has it inside, index that first (--pull N){whole}"
+                f"{access.origin.url} has no commit {digits} on any branch or tag or at the head of a pull request; "
+                f"if a pull request contains it, index that first (--pull N){whole}"
             )
-        # What is asked for by its commit stays in the mirror, wherever the branches go.
+        # A commit that was asked for stays in the mirror, even if its branches move.
         access.mirror.run("update-ref", _place(Ref("commit", commit)), commit, what=f"cannot keep commit {commit}")
     return commit
 
@@ -160,7 +153,7 @@ def _fetch_directly(access: RemoteAccess, lock: int, commit: str) -> str | None:
 
 
 def _fetch_pull(access: RemoteAccess, lock: int, digits: str) -> str | None:
-    """Fetch the pull request that stands at a commit: that costs one look at the names, not all that lies there."""
+    """Fetch the pull request whose head is the commit; this lists all names but fetches only that request."""
     found = pulls_at(access, digits)
     if len(found) > 1:
         raise AmbiguousCommit(digits, sorted(found))
@@ -170,7 +163,7 @@ def _fetch_pull(access: RemoteAccess, lock: int, digits: str) -> str | None:
 
 
 def _find(mirror: Mirror, digits: str) -> str | None:
-    """Return the one commit of the mirror that begins with ``digits``; AmbiguousCommit where there are several."""
+    """Return the commit of the mirror that begins with ``digits``, if any; raise AmbiguousCommit if several do."""
     if len(digits) in (SHA1_HEX, SHA256_HEX) or not (mirror.folder / "HEAD").exists():
         return mirror.commit_of(digits)
     listed = mirror.run("rev-parse", f"--disambiguate={digits}", what=f"cannot look for commit {digits}").decode()

@@ -1,4 +1,4 @@
-"""Git's names of blobs, from bytes that git has not seen."""
+"""Computes git's blob names of bytes that git has not seen."""
 
 import hashlib
 import os
@@ -6,23 +6,19 @@ from typing import BinaryIO
 
 from codequarry.ingest.git.mirrors import SHA256_HEX
 
-# A file is hashed in such parts: a working tree may hold files that are larger than the memory.
+# Files are hashed in parts of this size, because a working tree may hold files larger than memory.
 PART_BYTES = 1_000_000
 
 
 def blob_of(data: bytes, like: str) -> str:
-    """Return git's name of a blob, in the object format in which ``like`` is written."""
+    """Return git's name of a blob, in the object format of the name ``like``."""
     digest = _begun(len(data), like)
     digest.update(data)
     return digest.hexdigest()
 
 
 def blob_of_file(file: BinaryIO, like: str) -> tuple[str, int]:
-    """Return git's name of an open file as a blob, and its size.
-
-    The name begins with the size. So what is written behind it meanwhile is not read, and a file that becomes shorter
-    meanwhile is hashed anew.
-    """
+    """Return git's name of an open file as a blob, and its size; ignore appended bytes, start again if it shrinks."""
     while True:
         size = left = os.fstat(file.fileno()).st_size
         digest = _begun(size, like)

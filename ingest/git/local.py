@@ -1,7 +1,7 @@
-"""Where a repository on this machine keeps its things; found by us, since git would read its configuration first.
+"""Finds the folders of a repository on this machine without git, which would read the repository's configuration.
 
-A folder may point at a repository elsewhere only if that one knows of the folder. Else a downloaded folder with a
-`.git` file could show us, under its own name, any repository of this machine.
+A folder may point to a repository elsewhere only if that repository knows of the folder. Otherwise a downloaded folder
+with a `.git` file could present any repository of this machine under its own name.
 """
 
 import os
@@ -22,7 +22,7 @@ POINTER = "gitdir: "
 
 @dataclass(frozen=True, slots=True)
 class LocalRepository:
-    """A repository's folders: the working tree (None if it has none), its own, and what its working trees share."""
+    """A repository's folders: working tree (None if it has none), own folder, and the folder of all working trees."""
 
     top: Path | None
     folder: Path
@@ -31,27 +31,27 @@ class LocalRepository:
 
     @property
     def shown(self) -> Path:
-        """The folder that a person knows it by."""
+        """The folder by which the user knows it."""
         return self.top or self.folder
 
 
 def repository_at(place: Path, environment: Mapping[str, str]) -> LocalRepository:
-    """Return the repository of a folder that has one, bare or with a working tree; GitError says what is wrong."""
-    with _readable(place):
+    """Return the repository of a folder, bare or with a working tree; raise GitError if none can be used."""
+    with readable(place):
         return _with_tree(place, environment) if os.path.lexists(place / DOT_GIT) else _bare(place, environment)
 
 
 def _bare(place: Path, environment: Mapping[str, str]) -> LocalRepository:
     if not _is_git_folder(place):
-        raise GitError(f"{place} is no git repository (any more): give the folder of one")
+        raise GitError(f"{place} is not (or no longer) a git repository: give the folder of a repository")
     common = _common_of(place)
     check_owner((place, common), (place,), environment)
     return LocalRepository(None, place, common, read_configuration(place, common, environment))
 
 
 def repository_around(place: Path, environment: Mapping[str, str]) -> LocalRepository | None:
-    """Return the repository in whose working tree a folder lies; None if there is none."""
-    with _readable(place):
+    """Return the repository whose working tree contains a folder, None if there is none."""
+    with readable(place):
         return _around(place, environment)
 
 
@@ -67,7 +67,8 @@ def _around(place: Path, environment: Mapping[str, str]) -> LocalRepository | No
 
 
 @contextmanager
-def _readable(place: Path) -> Iterator[None]:
+def readable(place: Path | str) -> Iterator[None]:
+    """Raise GitError instead of OSError for what can't be read of the repository at ``place``."""
     try:
         yield
     except OSError as error:
@@ -100,7 +101,7 @@ def _folder_of(place: Path) -> Path:
     line = read_line(dot_git) or ""
     folder = (place / line.removeprefix(POINTER)).resolve()
     if not line.startswith(POINTER) or not folder.is_dir():
-        raise GitError(f"{dot_git} names no folder of a repository; clone it again, or see `git worktree repair`")
+        raise GitError(f"{dot_git} does not name a repository; clone it again, or see `git worktree repair`")
     return folder
 
 
@@ -111,7 +112,7 @@ def _common_of(folder: Path) -> Path:
     common = (folder / line).resolve()
     # `git worktree add` makes COMMON/worktrees/NAME.
     if folder.resolve().parent != common / "worktrees":
-        raise GitError(f"{folder} says that its repository is {common}, which knows nothing of it")
+        raise GitError(f"{folder} names {common} as its repository, but it is not one of that repository's worktrees")
     return common
 
 
@@ -121,7 +122,7 @@ def _top(place: Path, folder: Path, configuration: Configuration) -> Path | None
         return None if configuration.is_on("core.bare") and folder == place / DOT_GIT else place.resolve()
     top = (folder / named).resolve()
     if not top.is_relative_to(place.resolve()):
-        raise GitError(f"the configuration of {place} says that its files are in {top} (core.worktree): index that")
+        raise GitError(f"the files of {place} are in {top} (core.worktree in its configuration): index that folder")
     return top
 
 
@@ -131,25 +132,25 @@ def _check_pointed_at(place: Path, folder: Path, configuration: Configuration) -
     if back is not None:
         knows = (folder / back).parent.resolve() == place.resolve()
     elif configuration.text("core.worktree") is not None:
-        knows = True  # `_top` has compared it
+        knows = True  # `_top` has checked it
     else:  # as `git init --separate-git-dir` leaves it
         knows = folder.name != DOT_GIT and not configuration.is_on("core.bare")
     if not knows:
         raise GitError(
-            f"{place / DOT_GIT} points at the repository {folder}, which belongs to another working tree: index that; "
-            "of a worktree that was moved, run `git worktree repair` first"
+            f"{place / DOT_GIT} points to the repository {folder}, which belongs to another working tree: index that; "
+            "if this is a worktree that was moved, run `git worktree repair` first"
         )
 
 
-# Where a person's own configuration may be instead of its usual place.
+# Variables that name another place for the user's own configuration.
 OWN_CONFIGURATION = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 ANY = "*"
 
 
 def check_owner(paths: Iterable[Path], names: Sequence[Path], environment: Mapping[str, str]) -> None:
-    """Raise GitError if one of ``paths`` belongs to somebody else and the person's git was not told to trust it.
+    """Raise GitError if one of ``paths`` belongs to another user and the user's git configuration does not trust it.
 
-    ``names`` are the folders by which ``safe.directory`` may name the repository, the one to show first.
+    ``names`` are the folders by which ``safe.directory`` may name the repository; errors show the first.
     """
     ours = _our_users()
     if all(path.lstat().st_uid in ours for path in paths) or _is_trusted(names, environment):
@@ -162,7 +163,7 @@ def check_owner(paths: Iterable[Path], names: Sequence[Path], environment: Mappi
 
 
 def _our_users() -> frozenset[int]:
-    """Return our user's number; of root also that of the user who called it by sudo."""
+    """Return the ids of our user and, if that is root, of the user who called sudo."""
     own = os.geteuid()
     caller = os.environ.get("SUDO_UID", "")
     return frozenset({own, int(caller)} if own == 0 and caller.isdecimal() else {own})
@@ -185,7 +186,7 @@ def _is_trusted(names: Sequence[Path], environment: Mapping[str, str]) -> bool:
 
 
 def _safe_directories(environment: Mapping[str, str]) -> list[str]:
-    """Return what the system's and then the person's configuration say, an empty text for what resets the list."""
+    """Return the values of the system's and then the user's configuration; an empty value resets the list."""
     own = {name: os.environ[name] for name in OWN_CONFIGURATION if name in os.environ}
     unset = (*OWN_CONFIGURATION, "GIT_CONFIG_COUNT")
     asking = {name: value for name, value in environment.items() if name not in unset} | own
@@ -193,6 +194,6 @@ def _safe_directories(environment: Mapping[str, str]) -> list[str]:
     scopes = ["--global"] if own.get("GIT_CONFIG_NOSYSTEM", "0").lower() in ("1", "true", "yes", "on") else []
     for scope in scopes or ["--system", "--global"]:
         command = ("config", scope, "--includes", "--null", "--type=path", "--get-all", "safe.directory")
-        with suppress(GitError):  # there is no such file, or it says nothing of this
+        with suppress(GitError):  # the file does not exist or does not set it
             found += os.fsdecode(run_git(command, asking, what="cannot ask for safe.directory")).split("\0")[:-1]
     return found

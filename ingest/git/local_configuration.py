@@ -1,6 +1,6 @@
-"""What we take from the configuration of a repository on this machine: plain values, never programs or files.
+"""The values that we use of a local repository's configuration: plain values, never programs or files.
 
-git reads the text for us, without the repository: what it includes is not followed.
+git parses the text without the repository; included files are not read.
 """
 
 import os
@@ -13,12 +13,12 @@ from codequarry.ingest.git.plain_files import read_plain
 from codequarry.ingest.git.process import run_git
 from codequarry.shared.errors import GitError
 
-# What changes which files git lists, not what it runs.
+# Settings that change which files git lists, but not which programs it runs.
 SWITCHES = ("core.ignorecase", "core.precomposeunicode", "core.sparsecheckout", "core.sparsecheckoutcone")
-# What a repository keeps from those who fetch.
+# Settings that hide refs from clients that fetch.
 HIDDEN = ("transfer.hiderefs", "uploadpack.hiderefs")
 TRUE = frozenset({"true", "yes", "on", "1", ""})
-# Extensions that change nothing of what we read; a partial clone is read without what it lacks.
+# Extensions that do not affect what we read. A partial clone is read without the objects that it lacks.
 HARMLESS = frozenset(
     {"noop", "partialclone", "preciousobjects", "worktreeconfig", "relativeworktrees", "compatobjectformat"}
 )
@@ -30,7 +30,7 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The values of a repository's configuration, in order; a key without a value has an empty one."""
+    """The values of a repository's configuration, in order; a key without a value has an empty value."""
 
     values: Mapping[str, tuple[str, ...]]
 
@@ -40,7 +40,7 @@ class Configuration:
         return found[-1] if found else None
 
     def is_on(self, key: str) -> bool:
-        """Return whether a switch is on; one that is not set is off."""
+        """Return whether a switch is on; an unset switch is off."""
         value = self.text(key)
         return value is not None and value.lower() in TRUE
 
@@ -49,18 +49,18 @@ class Configuration:
         return self.text(EXTENSION + name)
 
     def is_partial_clone(self) -> bool:
-        """Return whether objects may be missing that git would fetch when it needs them."""
+        """Return whether objects may be missing that git would fetch when needed."""
         promised = any(key.startswith("remote.") and key.endswith(".promisor") for key in self.values)
         return promised or self.extension("partialclone") is not None
 
     def remotes(self) -> list[tuple[str, str]]:
-        """Return the remotes, each with each of its URLs, `origin` first."""
+        """Return every remote with each of its URLs, `origin` first."""
         keys = [key for key in self.values if key.startswith("remote.") and key.endswith(".url")]
         keys.sort(key=lambda key: key != "remote.origin.url")
         return [(key[len("remote.") : -len(".url")], url) for key in keys for url in self.values[key]]
 
     def carried(self) -> str:
-        """Return the text of the configuration for a view of the repository: ours, with its validated values."""
+        """Return the text of our configuration for a view of the repository, with its validated values."""
         lines = ["[core]", "\trepositoryformatversion = 1", "\tbare = false", "\tuntrackedCache = false"]
         for key in SWITCHES:
             if key in self.values:
@@ -77,21 +77,21 @@ class Configuration:
 
 
 def read_configuration(folder: Path, common: Path, environment: Mapping[str, str]) -> Configuration:
-    """Return the configuration of a repository, with that of its working tree where it has one."""
+    """Return the configuration of a repository, including its working tree's own configuration."""
     found = _read(common / "config", environment)
     if found.is_on("extensions.worktreeconfig"):
         own = _read(folder / "config.worktree", environment)
         found = Configuration(_joined(found.values, own.values))
     if folder != common:
-        # They are the main working tree's.
+        # These two keys belong to the main working tree.
         shared = {key: values for key, values in found.values.items() if key not in ("core.worktree", "core.bare")}
         found = Configuration(shared)
     _check_format(found, common)
     return found
 
 
-def _joined(one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    return {key: (*one.get(key, ()), *other.get(key, ())) for key in (*one, *other)}
+def _joined(first: Mapping[str, tuple[str, ...]], then: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    return {key: (*first.get(key, ()), *then.get(key, ())) for key in (*first, *then)}
 
 
 def _read(path: Path, environment: Mapping[str, str]) -> Configuration:
@@ -99,9 +99,9 @@ def _read(path: Path, environment: Mapping[str, str]) -> Configuration:
     if not text:
         return Configuration({})
     command = ("config", "--file", "-", "--no-includes", "--null", "--list")
-    # No repository: git would look for one around us.
-    alone = {**environment, "GIT_DIR": os.devnull}
-    listed = run_git(command, alone, READING_SECONDS, data=text, what=f"{path} can't be read")
+    # No repository: otherwise git would look for one in the current folder and above.
+    outside = {**environment, "GIT_DIR": os.devnull}
+    listed = run_git(command, outside, READING_SECONDS, data=text, what=f"{path} can't be read")
     values: dict[str, tuple[str, ...]] = {}
     for entry in os.fsdecode(listed).split("\0")[:-1]:
         key, _, value = entry.partition("\n")
@@ -110,17 +110,16 @@ def _read(path: Path, environment: Mapping[str, str]) -> Configuration:
 
 
 def _check_format(configuration: Configuration, common: Path) -> None:
-    """Raise GitError for a format that we would misread."""
     version = configuration.text("core.repositoryformatversion") or "0"
     if version not in ("0", "1"):
-        raise GitError(f"{common} has the format {version}, of a newer git than is known here")
+        raise GitError(f"{common} has repository format {version}, which is too new for Codequarry: index its origin")
     if version == "0":
         return
     for key in configuration.values:
         name = key.removeprefix(EXTENSION)
         value = configuration.text(key)
         if key != name and name not in HARMLESS and value not in CARRIED.get(name, ()):
-            raise GitError(f"{common} uses the extension {name} = {value}, which is not known here: index its origin")
+            raise GitError(f"{common} uses the extension {name} = {value}, which is not supported: index its origin")
 
 
 def _quoted(value: str) -> str:

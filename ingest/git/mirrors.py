@@ -1,4 +1,4 @@
-"""The mirrors on this machine: where one lies, in which environment git works on it, and who may change it."""
+"""The mirrors on this machine: their folders, the environment in which git uses them, and the lock for changes."""
 
 import fcntl
 import os
@@ -23,33 +23,34 @@ from codequarry.shared.settings.git import GitSettings
 from codequarry.shared.stop_request import check_stop
 
 SHA256_HEX = 64
-# What is told while an origin is asked.
 FETCHING = "fetching"
-# How often a lock that somebody else holds is tried.
+# Seconds between attempts to take a lock that another fetch holds.
 LOCK_LOOK_SECONDS = 0.1
-# Beside each mirror: what the catalog says of its repository (``ingest/run/mirror_entry.py``).
+# Suffix of the file beside each mirror with the catalog's record of the repository (``ingest/run/mirror_entry.py``).
 ENTRY = ".entry"
-# A process id has no more digits.
+# Suffix of a file beside each mirror: readers share its lock, a removal locks it exclusively; mtime is the last use.
+USED = ".used"
+# No process id has more digits.
 PID_BYTES = 20
 
 
-def say_nothing(_: str) -> None:
-    """Tell nobody."""
+def ignore_message(_: str) -> None:
+    """Report nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteAccess:
-    """How git reaches an origin, and the mirror that takes what it fetches; ``say`` tells what is waited for."""
+    """How git reaches an origin, and the mirror that it fetches into; ``say`` reports what the run waits for."""
 
     origin: Origin
     mirror: Mirror
     settings: GitSettings
     environment: dict[str, str]
-    say: Callable[[str], None] = say_nothing
+    say: Callable[[str], None] = ignore_message
 
     @contextmanager
     def address(self) -> Iterator[str]:
-        """Give what git is to fetch from: the URL, or a view of a repository on this machine."""
+        """Yield the address for git to fetch from: the URL, or a view of a repository on this machine."""
         if self.origin.host:
             yield self.origin.url
             return
@@ -58,34 +59,30 @@ class RemoteAccess:
             yield str(view)
 
     def git(self, *arguments: str, what: str, timeout: float, keep_open: tuple[int, ...] = ()) -> bytes:
-        """Run a git command that speaks with the origin; LimitExceeded where the mirror grows too large.
-
-        Who is told what is waited for may end it by raising: a clone may take an hour.
-        """
+        """Run a git command that talks to the origin; raise LimitExceeded if the mirror grows too large."""
         most = self.settings.max_repository_bytes
         limit = SizeLimit(self.mirror.folder, most) if most else None
 
-        def attend() -> None:
-            self.say(FETCHING)
+        def on_tick() -> None:
+            self.say(FETCHING)  # may raise, to end a clone that may take an hour
             if limit:
                 limit.check()
 
-        output = run_git(arguments, self.environment, timeout, what=what, keep_open=keep_open, attend=attend)
+        output = run_git(arguments, self.environment, timeout, what=what, keep_open=keep_open, on_tick=on_tick)
         if limit:
             limit.check()
         return output
 
     @contextmanager
     def locked(self) -> Iterator[int]:
-        """Hold the mirror's lock file, and clear what a killed fetch left behind.
+        """Hold the mirror's lock file, and delete what a killed fetch left behind.
 
-        The system gives the lock back when the last process that inherited it ends, so a fetch that outlived its
-        killed parent is waited for.
+        The lock lasts until the last process that inherited it ends, such as a fetch that outlived its killed parent.
         """
         folder = self.mirror.folder
         descriptor = self._lock()
         try:
-            # For whoever waits, to be told whom for.
+            # A process that waits for the lock reports this process id.
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
             for pattern in ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/pack/*.lock"):
@@ -96,7 +93,7 @@ class RemoteAccess:
             os.close(descriptor)
 
     def _lock(self) -> int:
-        """Return the locked lock file; one that was removed while it was waited for locks nothing."""
+        """Return the locked lock file, opened again if the file was removed during the wait."""
         path = self.mirror.folder.with_suffix(".lock")
         while True:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -135,9 +132,9 @@ class RemoteAccess:
             self.say(FETCHING)
 
     def make(self, commit: str) -> None:
-        """Make the mirror, in the object format of ``commit``; also where it is there: it may be made half-way."""
+        """Make the mirror in the object format of ``commit``, or complete a mirror that is only half made."""
         object_format = "sha256" if len(commit) == SHA256_HEX else "sha1"
-        # Whatever the umask, nobody else reads what git makes there.
+        # No other user may read what git writes there, whatever the umask.
         private = f"--shared=0{FILE_MODE:o}"
         initial = ("init", "--quiet", "--bare", "--template=", private, f"--object-format={object_format}")
         folder = ("--end-of-options", str(self.mirror.folder))
@@ -149,27 +146,27 @@ def open_access(
     origin: Origin,
     settings: GitSettings,
     home: Path,
-    say: Callable[[str], None] = say_nothing,
+    say: Callable[[str], None] = ignore_message,
     bound: Mapping[str, str] | None = None,
 ) -> RemoteAccess:
-    """Return how to reach ``origin``, with more configuration where it is ``bound``; nothing is asked of it yet."""
+    """Return how to reach ``origin``, with the extra git configuration ``bound``; the origin is not asked yet."""
     configuration = _write_configuration(mirrors_folder(home))
     mirror = Mirror(mirror_folder(origin, home), git_environment(settings, configuration))
     return RemoteAccess(origin, mirror, settings, git_environment(settings, configuration, origin, bound), say)
 
 
 def open_environment(settings: GitSettings, home: Path) -> dict[str, str]:
-    """Return the environment for git processes that speak with nobody."""
+    """Return the environment for git processes that talk to no origin."""
     return git_environment(settings, _write_configuration(mirrors_folder(home)))
 
 
 def mirror_folder(origin: Origin, home: Path) -> Path:
-    """Return where the mirror of an origin lies: readable, and its own for every origin."""
+    """Return the folder of an origin's mirror; its name is readable and different for every origin."""
     return mirrors_folder(home) / f"{origin.name}-{sha256(origin.identity.encode()).hexdigest()[:12]}.git"
 
 
 def mirrors_folder(home: Path) -> Path:
-    """Return the folder of all mirrors, absolute: git processes work in other folders than ours."""
+    """Return the folder of all mirrors, absolute because git processes run in other folders."""
     return home.expanduser().absolute() / "mirrors"
 
 
@@ -178,7 +175,7 @@ def _write_configuration(folder: Path) -> Path:
     private_folder(folder)
     path = folder / "gitconfig"
     if not path.exists() or path.read_text() != CONFIGURATION:
-        # A draft of its own for every thread of every process that begins at the same moment.
+        # Several threads and processes may start at the same moment, so each writes its own draft.
         descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)
         with os.fdopen(descriptor, "w") as file:
             file.write(CONFIGURATION)
@@ -187,11 +184,11 @@ def _write_configuration(folder: Path) -> Path:
 
 
 def remove_mirror(folder: Path) -> None:
-    """Delete a mirror, at once for all who look for it: a half-deleted one would pass for damaged."""
+    """Delete a mirror, renaming it first: other processes would take a half-deleted mirror for a damaged one."""
     leaving = folder.with_suffix(".removed")
     shutil.rmtree(leaving, ignore_errors=True)
-    with suppress(OSError):  # it is not there, or another process is removing it
+    with suppress(OSError):  # it does not exist, or another process is removing it
         folder.rename(leaving)
     shutil.rmtree(leaving, ignore_errors=True)
-    for kept in (".lock", ".used", ENTRY):
+    for kept in (".lock", USED, ENTRY):
         folder.with_suffix(kept).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Reading a mirror: blobs, history. All comes from git objects, never from a working tree."""
+"""Reads a mirror: blobs and history, from git objects and never from a working tree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ import git as gitpython
 from codequarry.ingest.git.process import run_git
 from codequarry.shared.errors import GitError
 
-SHA1_DIGITS = 40
+SHA1_HEX = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """A bare copy of a repository, and the environment in which git may read it."""
+    """A bare copy of a repository, and the environment in which git reads it."""
 
     folder: Path
     environment: Mapping[str, str] = field(repr=False)
@@ -24,7 +24,7 @@ class Mirror:
         return run_git((f"--git-dir={self.folder}", *arguments), self.environment, what=what)
 
     def commit_of(self, revision: str) -> str | None:
-        """Return the commit that a revision means, a tag's object peeled; None where the mirror has none."""
+        """Return the commit that a revision names, with tags peeled; None if the mirror lacks it."""
         if not (self.folder / "HEAD").exists():
             return None
         verify = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
@@ -34,13 +34,13 @@ class Mirror:
             return None
 
 
-def _anew(folder: object) -> str:
-    """Say what helps when our own copy is damaged, as after a power cut."""
-    return f"if {folder} is damaged, delete it and run again: it is fetched anew"
+def _remedy(folder: object) -> str:
+    """Return the remedy if our own copy is damaged, as after a power cut."""
+    return f"if {folder} is damaged, delete it and run again to fetch it again"
 
 
 class BlobReader:
-    """Reads blobs through one ``git cat-file --batch`` that stays open."""
+    """Reads blobs through one ``git cat-file --batch`` process that stays open."""
 
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
@@ -48,16 +48,16 @@ class BlobReader:
         self._git.update_environment(**mirror.environment, GIT_DIR=str(mirror.folder))
 
     def read(self, blob: str) -> bytes:
-        """Return a blob's bytes; the caller has looked at its size before."""
-        if len(blob) != SHA1_DIGITS:
-            # GitPython reads the names of SHA-1 alone; such repositories are rare enough for a process a blob.
-            what = f"blob {blob} cannot be read; {_anew(self._mirror.folder)}"
+        """Return a blob's bytes; the caller has checked its size."""
+        if len(blob) != SHA1_HEX:
+            # GitPython reads only SHA-1 names. Other repositories are so rare that a process for each blob will do.
+            what = f"blob {blob} cannot be read; {_remedy(self._mirror.folder)}"
             return self._mirror.run("cat-file", "blob", blob, what=what)
         try:
             return self._git.get_object_data(blob)[3]
         except (ValueError, OSError, gitpython.GitCommandError) as error:
             why = str(error).partition("\n")[0]
-            raise GitError(f"blob {blob} cannot be read ({why}); {_anew(self._git.working_dir)}") from error
+            raise GitError(f"blob {blob} cannot be read ({why}); {_remedy(self._git.working_dir)}") from error
 
     def close(self) -> None:
         """End the git process."""

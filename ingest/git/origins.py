@@ -1,4 +1,4 @@
-"""Where a repository is, folders of this machine included."""
+"""Parses the origin of a repository: a URL, or a folder of this machine."""
 
 import re
 from pathlib import Path
@@ -23,11 +23,11 @@ _HOST_AND_PATH = re.compile(r"^[\w-]+(?:\.[\w-]+)+/\S+$")
 
 
 def parse_origin(text: str) -> Origin:
-    """Read a path or URL; UsageError or GitError in one line if it can't be a repository."""
+    """Return the origin of a path or URL; raise UsageError or NotAtOrigin if it can't be a repository."""
     if not text.strip():
         raise UsageError("give the path of a git repository or its URL")
     if text.startswith("-"):
-        raise UsageError(f"'{text}' is no repository; write ./{text} for a folder of that name")
+        raise UsageError(f"'{text}' is not a repository; write ./{text} for a folder of that name")
     if "://" in text:
         return _from_url(text.strip())
     folder = _existing(text)
@@ -41,7 +41,7 @@ def parse_origin(text: str) -> Origin:
 
 
 def origin_of_record(url: str) -> Origin:
-    """Return the origin that the catalog stored, whether or not it is still there."""
+    """Return the origin that the catalog stored, even if it no longer exists."""
     return _from_url(url) if url.lower().startswith(FILE_SCHEME) else read_origin(url)
 
 
@@ -49,7 +49,7 @@ def _existing(text: str) -> Path | None:
     try:
         folder = Path(text).expanduser()
         return folder if folder.exists() else None
-    except (OSError, ValueError, RuntimeError):  # too long for a path, a NUL in it, a home that nobody has
+    except (OSError, ValueError, RuntimeError):  # too long for a path, a NUL in it, the home of an unknown user
         return None
 
 
@@ -67,7 +67,7 @@ def _from_folder(folder: Path) -> Origin:
         raise NotAtOrigin(f"{folder} does not exist: give the path of a git repository or its URL")
     if not _is_repository(folder):
         around = next((parent for parent in folder.parents if (parent / ".git").exists()), None)
-        hint = f"; it lies in the repository {around}, index that" if around else ""
+        hint = f"; it is inside the repository {around}: index that" if around else ""
         raise NotAtOrigin(f"{folder} is not a git repository{hint}")
     return Origin(url=str(folder), parts=path_words(str(folder)) or ("repository",))
 

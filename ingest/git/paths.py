@@ -1,7 +1,7 @@
-r"""Git's paths are bytes, the index's are text: a printable form that two paths never share.
+r"""Converts git's paths, which are bytes, to text and back; two paths never have the same text.
 
-A path in UTF-8 stays as it is, newlines and quotes included. In any other, bytes that are not UTF-8 are written as
-``\xNN`` and backslashes doubled; so is a path that holds a literal ``\xNN``, or the two could not be told apart.
+A path in UTF-8 stays unchanged, including newlines and quotes. In any other path, bytes that are not UTF-8 are written
+as ``\xNN`` and backslashes are doubled. They are also doubled in a UTF-8 path that contains a literal ``\xNN``.
 """
 
 import re
@@ -11,7 +11,7 @@ _WRITTEN = re.compile(r"\\(\\|x[0-9a-f]{2})")
 
 
 def printable(path: bytes) -> str:
-    """Return the path's text."""
+    """Return the text of a path."""
     try:
         text = path.decode()
     except UnicodeDecodeError:
@@ -20,7 +20,7 @@ def printable(path: bytes) -> str:
 
 
 def raw(path: str) -> bytes:
-    """Return the bytes that ``printable`` was given."""
+    """Return the bytes of a path from its text; the inverse of ``printable``."""
     if not _ESCAPE.search(path):
         return path.encode()
     pieces, end = [], 0

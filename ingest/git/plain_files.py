@@ -1,4 +1,4 @@
-"""Reading the files of a repository on this machine: regular ones of bounded size; to open a pipe would never end."""
+"""Reads files of a repository on this machine: only regular files of bounded size, since a pipe may block forever."""
 
 import os
 import stat
@@ -12,7 +12,7 @@ from codequarry.shared.errors import GitError
 
 # HEAD, a `.git` file, the names of folders: one line each.
 LINE_BYTES = 65_536
-# Configuration, exclude patterns, the list of the borders of a shallow clone.
+# Configuration, exclude patterns, alternates.
 TEXT_BYTES = 10_000_000
 KINDS = (
     (stat.S_ISLNK, "a symbolic link"),
@@ -23,14 +23,14 @@ KINDS = (
 
 
 def read_plain(path: Path, most_bytes: int = TEXT_BYTES) -> bytes | None:
-    """Return the bytes of a regular file, None if there is none; GitError for a link, a pipe or a larger file."""
+    """Return the bytes of a regular file, None if there is none; raise GitError for a link, a pipe or a larger file."""
     with open_plain(path, most_bytes) as file:
         return file.read() if file else None
 
 
 @contextmanager
 def open_plain(path: Path, most_bytes: int) -> Iterator[BinaryIO | None]:
-    """Open a regular file; errors as of ``read_plain``."""
+    """Open a regular file and yield it, or None if there is none; raise GitError as ``read_plain`` does."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
@@ -41,7 +41,7 @@ def open_plain(path: Path, most_bytes: int) -> Iterator[BinaryIO | None]:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_size > most_bytes:
         os.close(descriptor)
-        large = f"{path} is larger than {most_bytes:,} bytes: that is not git's work, so it is not read"
+        large = f"{path} is larger than {most_bytes:,} bytes, so it is not read: git does not write such a file"
         raise GitError(large if stat.S_ISREG(status.st_mode) else _not_plain(path, status.st_mode))
     with os.fdopen(descriptor, "rb") as file:
         yield file
@@ -54,7 +54,7 @@ def read_line(path: Path) -> str | None:
 
 
 def check_plain(folder: Path) -> None:
-    """Raise GitError unless a folder consists of folders and regular files only; a missing one is fine."""
+    """Raise GitError unless a folder holds only folders and regular files; a missing folder is fine."""
     status = _status(folder)
     if status and not stat.S_ISDIR(status.st_mode):
         raise GitError(_not_plain(folder, status.st_mode))
@@ -64,9 +64,9 @@ def check_plain(folder: Path) -> None:
 
 
 class PipeSearch:
-    """Looks for what git may hang at in a working tree, a moment at a time: git opens some files by their names."""
+    """Searches a working tree, a moment at a time, for pipes and devices whose names git opens, so that it may hang."""
 
-    # The last four are of repositories inside. A socket is no danger: it can't be opened.
+    # The last four belong to nested repositories. Sockets are harmless: they can't be opened.
     NAMES = frozenset({".gitignore", ".gitattributes", ".gitmodules", "HEAD", "config", "commondir", "packed-refs"})
     LOOK_SECONDS = 0.1
 
@@ -74,10 +74,10 @@ class PipeSearch:
         self._left = _walk(folder)
 
     def look(self) -> None:
-        """Search on for a moment; GitError names what was found."""
+        """Continue the search for a moment; raise GitError if a file is found at which git may hang."""
         end = time.monotonic() + self.LOOK_SECONDS
         for entry in self._left:
-            if entry.name in self.NAMES and _may_never_end(entry):
+            if entry.name in self.NAMES and _may_block(entry):
                 raise GitError(_not_plain(Path(entry.path), entry.stat(follow_symlinks=False).st_mode))
             if time.monotonic() > end:
                 return
@@ -92,11 +92,11 @@ def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
                     yield entry
                     if entry.is_dir(follow_symlinks=False):
                         left.append(entry.path)
-        except OSError:  # it went away, or can't be read: git will say so
+        except OSError:  # it vanished or can't be read, which git reports
             continue
 
 
-def _may_never_end(entry: os.DirEntry[str]) -> bool:
+def _may_block(entry: os.DirEntry[str]) -> bool:
     try:
         mode = entry.stat(follow_symlinks=False).st_mode
     except OSError:
@@ -118,4 +118,4 @@ def _refusal(path: Path) -> str:
 
 def _not_plain(path: Path, mode: int) -> str:
     kind = next((name for test, name in KINDS if test(mode)), "a device")
-    return f"{path} is {kind}, which git does not make there: remove it, then run again"
+    return f"{path} is {kind}, which git does not create there: remove it, then run again"

@@ -1,7 +1,7 @@
-"""Running git: watched, ended with us, and its complaints turned into one line that says what to do.
+"""Runs git, ends it if this process ends, and turns its errors into one line that says what to do.
 
-Only git's transport reads a foreign repository (``upload-pack``, which git keeps safe for that); all else reads our
-own mirror. This module is imported by the process that reads files: it loads no settings.
+Only git's transport (``upload-pack``, which git keeps safe for that) reads a foreign repository; every other command
+reads our own mirror. The process that reads files imports this module, so it loads no settings.
 """
 
 import os
@@ -18,35 +18,35 @@ from codequarry.ingest.git.child_guardian import GUARDIAN
 from codequarry.shared.errors import GitError, LimitExceeded
 from codequarry.shared.stop_request import LOOK_SECONDS, check_stop
 
-# git begins when its group is watched, and never if we die before that. What gets data ends where these end.
-# What it starts has its limit of memory; of memory that files are mapped to, there may be more.
+# git starts when its process group is watched, and never if this process dies before. A command that is given data does
+# not wait: it ends with its input. The memory limit also holds for what git starts, but not for mapped files.
 BEGIN_WHEN_WATCHED = (
     "/bin/sh",
     "-c",
     'ulimit -d "${GIT_DATA_KILOBYTES:-unlimited}" 2>&-; read -r go || exit 1; exec "$0" "$@" </dev/null',
 )
 GO = b"go\n"
-# What a shell returns for a command that there is not.
+# The exit code of a shell for a command that does not exist.
 NOT_FOUND = 127
 NO_GIT = "git is not installed, or not in PATH"
 _ACCOUNT_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
-_SET_TOKEN = "set CODEQUARRY_GIT__TOKEN or, needed where a request named the origin, the host's token in [git.tokens]"
-# What git says when it gets no more memory; so does one that reads a local origin for ours.
+_SET_TOKEN = "set CODEQUARRY_GIT__TOKEN, or (needed if a request named the origin) the host's token in [git.tokens]"
+# git's message when it gets no more memory; also from the git that serves a local origin.
 _NO_MEMORY = b"ut of memory"
 _HINTS = (
     ("No space left on device", "the disk is full; free some space and run again"),
     ("Authentication failed", _SET_TOKEN),
-    ("could not read Username", f"it wants an account: {_SET_TOKEN}"),
-    ("Permission denied (publickey", "no SSH key is accepted; load one into ssh-agent or set [git] ssh_command"),
+    ("could not read Username", f"the server asks for an account: {_SET_TOKEN}"),
+    ("Permission denied (publickey", "no SSH key was accepted; load a key into ssh-agent or set [git] ssh_command"),
     ("Host key verification failed", "connect once with ssh by hand, so that the host's key is known"),
-    ("certificate", "if its CA is a private one, set [git] ca_file"),
+    ("certificate", "if its CA is private, set [git] ca_file"),
     ("Could not resolve host", "check the URL and the network"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SizeLimit:
-    """How large a folder may grow, in bytes."""
+    """The most bytes that a folder may have."""
 
     folder: Path
     most_bytes: int
@@ -59,12 +59,12 @@ class SizeLimit:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return how many bytes the files below a folder have; one that vanishes meanwhile counts for nothing."""
+    """Return the total bytes of the files below a folder; a file that vanishes meanwhile counts as 0."""
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:
             with suppress(OSError):
-                total += (Path(parent) / name).lstat().st_size
+                total += os.lstat(os.path.join(parent, name)).st_size  # noqa: PTH118 - thousands of files
     return total
 
 
@@ -76,15 +76,13 @@ def run_git(
     what: str,
     keep_open: Sequence[int] = (),
     data: bytes | None = None,
-    attend: Callable[[], None] | None = None,
+    on_tick: Callable[[], None] | None = None,
 ) -> bytes:
-    """Run git, with ``data`` as its input, and return its output; GitError says ``what`` failed and what to do.
+    """Run git, with ``data`` as its input, and return its output; raise GitError with ``what`` failed and what to do.
 
-    ``attend`` is called every moment while it runs, unless there are data; what it raises ends the process. So does the
-    end of the run.
-
-    The process has a group of its own, so that a timeout or Ctrl-C also ends the helpers it started. ``keep_open`` are
-    file descriptors that it inherits: a lock then lives as long as the longest-lived of them.
+    Unless there are data, ``attend`` is called every ``LOOK_SECONDS`` while git runs. An exception that it raises ends
+    git, and so does a request to stop the run. git has its own process group, so that a timeout or Ctrl-C also ends the
+    helpers it started. It inherits the descriptors ``keep_open``: a lock lasts until the last process that has it ends.
     """
     command = ("git", *arguments)
     try:
@@ -103,11 +101,11 @@ def run_git(
         with GUARDIAN.watching(process.pid):
             if data is None:
                 _begin(process)
-            output, complaint = _communicate(process, data, timeout, attend)
+            output, complaint = _communicate(process, data, timeout, on_tick)
     except subprocess.TimeoutExpired:
         _end(process)
         raise GitError(
-            f"{what}: no answer within {timeout:g} s; for fetches [git] clone_timeout_seconds sets that"
+            f"{what}: no answer within {timeout:g} s; [git] clone_timeout_seconds sets the limit for fetches"
         ) from None
     except BaseException:
         _end(process)
@@ -122,7 +120,6 @@ def run_git(
 
 
 def _begin(process: subprocess.Popen[bytes]) -> None:
-    """Give the sign to begin; the input ends with it."""
     assert process.stdin is not None, "it was started with a pipe"
     stdin, process.stdin = process.stdin, None
     with suppress(BrokenPipeError), stdin:
@@ -130,9 +127,9 @@ def _begin(process: subprocess.Popen[bytes]) -> None:
 
 
 def _communicate(
-    process: subprocess.Popen[bytes], data: bytes | None, timeout: float | None, attend: Callable[[], None] | None
+    process: subprocess.Popen[bytes], data: bytes | None, timeout: float | None, on_tick: Callable[[], None] | None
 ) -> tuple[bytes, bytes]:
-    if data is not None:  # Popen can't go on with its input after a look
+    if data is not None:  # Popen can't continue to send input after a timeout
         return process.communicate(data, timeout=timeout)
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
@@ -140,8 +137,8 @@ def _communicate(
             return process.communicate(timeout=LOOK_SECONDS)
         except subprocess.TimeoutExpired:
             check_stop()
-            if attend:
-                attend()
+            if on_tick:
+                on_tick()
             if deadline is not None and time.monotonic() > deadline:
                 raise
 
@@ -156,7 +153,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def explain(complaint: bytes) -> str:
-    """Turn git's error output into one line without accounts, with a hint where one is known."""
+    """Return git's error output as one line without accounts, with a hint if one is known."""
     text = _ACCOUNT_IN_URL.sub("***", complaint.decode(errors="replace"))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:", "ssh:"))] or lines[-1:]

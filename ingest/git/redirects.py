@@ -1,7 +1,4 @@
-"""Where an origin went that answers with a redirection: on the same host it is followed, elsewhere it is only named.
-
-Git itself would follow the first one to any host, with whatever that host answers.
-"""
+"""Follows an origin's redirects on the same host and reports others; git would follow the first one to any host."""
 
 import ssl
 from contextlib import suppress
@@ -16,29 +13,29 @@ from codequarry.shared.errors import GitError
 from codequarry.shared.settings.git import GitSettings
 
 ANSWER_SECONDS = 20.0
-# What git says where it may not follow, by the status: moved for good or for now.
+# git's messages for a redirect that it may not follow, by HTTP status.
 REDIRECTED = tuple(f"returned error: {status}" for status in (301, 302, 303, 307, 308))
 _ASKED = "/info/refs?service=git-upload-pack"
 
 
 class _Stay(HTTPRedirectHandler):
     def redirect_request(self, *_: object) -> None:
-        """Follow nothing."""
+        """Follow no redirect."""
 
 
 def is_redirected(error: GitError) -> bool:
-    """Tell whether git failed since the origin sent it elsewhere."""
+    """Return whether git failed because the origin redirects."""
     return any(symptom in str(error) for symptom in REDIRECTED)
 
 
 def moved_origin(origin: Origin, settings: GitSettings) -> Origin:
-    """Return where an origin went on its own host; GitError names another host, which is not asked."""
+    """Return an origin's new address on its own host; raise GitError for another host, which is not contacted."""
     target = _target(origin, settings)
     if target is None:
-        raise GitError(f"{origin.url} redirects, and does not say to which repository; give the address it moved to")
+        raise GitError(f"{origin.url} redirects, but does not say to which repository: give the address it moved to")
     here, there = urlsplit(origin.url), urlsplit(target)
     if (here.scheme, here.hostname, here.port) != (there.scheme, there.hostname, there.port):
-        raise GitError(f"{origin.url} moved to {target}; give that address, it is not followed to another host")
+        raise GitError(f"{origin.url} moved to {target}; give that address (no redirect to another host is followed)")
     return replace(origin, url=target)
 
 

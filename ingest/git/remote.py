@@ -1,6 +1,6 @@
-r"""Asking an origin which versions it has; every name that reaches git was checked by ``check_ref``.
+r"""Asks an origin which versions it has; ``check_ref`` has checked every name that reaches git.
 
-Names are bytes to git and text to us: what is not UTF-8 is written as ``\xNN``. No name of git's has a backslash.
+Names are bytes to git and text to us: bytes that are not UTF-8 are written as ``\xNN``. No git ref has a backslash.
 """
 
 import os
@@ -13,7 +13,7 @@ from codequarry.ingest.git.paths import printable, raw
 from codequarry.shared.errors import NotAtOrigin
 from codequarry.shared.versions.refs import NAMED_KINDS, Ref
 
-# A server that has not listed its branches by then does not answer; a clone may take much longer.
+# A server that takes longer to list its refs is not answering; a clone may take much longer.
 ANSWER_SECONDS = 60.0
 SHOWN_NAMES = 10
 SHOWN_DIGITS = 12
@@ -26,22 +26,22 @@ PULL_PATTERNS = ("refs/pull/*/head", "refs/merge-requests/*/head")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What an origin answered: the branch that its HEAD names, and the commit of each ref of what it was asked for."""
+    """An origin's answer: the branch that its HEAD names, and the commit of each ref that it was asked for."""
 
     head_branch: str | None = None
     tips: Mapping[str, str] = field(default_factory=dict)
     asked: frozenset[Ref] = frozenset()
 
     def tip_of(self, ref: Ref) -> str | None:
-        """Return the commit of a branch, tag or pull request, or None if the origin has it no more."""
+        """Return the commit of a branch, tag or pull request, None if the origin does not have it."""
         for name in origin_refs(ref):
             if name in self.tips:
-                # An annotated tag is an object of its own; what it stands for comes with the same name and a suffix.
+                # An annotated tag is a separate object; its commit is listed under the same name with a suffix.
                 return self.tips.get(name + PEELED, self.tips[name])
         return None
 
     def source_of(self, ref: Ref) -> str:
-        """Return what the origin calls a version that it has."""
+        """Return the origin's name of a version that it has."""
         return next(name for name in origin_refs(ref) if name in self.tips)
 
 
@@ -53,7 +53,7 @@ def origin_refs(ref: Ref) -> tuple[str, ...]:
 
 
 def git_name(name: str) -> str:
-    """Return a name, or what holds names, as an argument for git."""
+    """Return a ref name, or a refspec, as an argument for git."""
     return os.fsdecode(raw(name))
 
 
@@ -74,14 +74,14 @@ def ask_all(access: RemoteAccess, refs: Iterable[Ref], *, names: bool) -> Listin
 
 
 def default_branch(access: RemoteAccess, listing: Listing) -> str:
-    """Return the branch that the origin's HEAD names, HEAD itself where that is on none; GitError without commits."""
+    """Return the branch that the origin's HEAD names, HEAD if it is detached; raise NotAtOrigin if it has no commit."""
     if HEAD not in listing.tips:
-        complain(access, None)
+        raise_not_found(access, None)
     return listing.head_branch or HEAD
 
 
-def complain(access: RemoteAccess, ref: Ref | None) -> NoReturn:
-    """Say why there is nothing to fetch: no commit at all, or another version than those there are."""
+def raise_not_found(access: RemoteAccess, ref: Ref | None) -> NoReturn:
+    """Raise NotAtOrigin with the reason: the origin has no commits, or not this version."""
     origin = access.origin
     kind = ref.kind if ref and ref.kind in NAMED_KINDS else "branch"
     prefix = "refs/tags/" if kind == "tag" else HEADS
@@ -93,30 +93,29 @@ def complain(access: RemoteAccess, ref: Ref | None) -> NoReturn:
     names = sorted(name.removeprefix(prefix) for name in tips if not name.endswith(PEELED))
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     problem = f"has no {kind} {ref.value}" if ref else "has a HEAD without commits: name a branch with --branch"
-    raise NotAtOrigin(f"{origin.url} {problem}; there is {', '.join(names[:SHOWN_NAMES]) or 'none'}{more}")
+    raise NotAtOrigin(f"{origin.url} {problem}; it has {', '.join(names[:SHOWN_NAMES]) or 'none'}{more}")
 
 
 def pulls_at(access: RemoteAccess, digits: str) -> dict[str, str]:
-    """Return the commits that begin with ``digits`` and at which pull or merge requests stand, each with one's name."""
+    """Return the heads of pull or merge requests that begin with ``digits``, each with the ref name of one request."""
     tips = _read(_list(access, PULL_PATTERNS)).tips
     return {commit: name for name, commit in tips.items() if commit.startswith(digits)}
 
 
 def _without_branches(access: RemoteAccess) -> str:
-    """Say what an origin without a single branch is, and what can be done with it."""
     tips = _read(_list(access)).tips
     if HEAD in tips:
         head = tips[HEAD][:SHOWN_DIGITS]
         return f"has no branches, only a HEAD at commit {head}: leave out --branch, or name a tag or a commit"
     if tips:
-        # Other versions lie over a default branch, and here is none to be had.
-        one = min(tips, key=lambda name: (not name.startswith("refs/tags/"), name))
-        return f"has no branches, only other refs such as {one}: make one there (git branch main {one}), then index it"
+        # Every other version needs a default branch to lie over, and this origin can't provide it.
+        ref = min(tips, key=lambda name: (not name.startswith("refs/tags/"), name))
+        return f"has no branches, only refs such as {ref}: create a branch (git branch main {ref}), then index it"
     return "has no commits yet: commit something, then index it"
 
 
 def _list(access: RemoteAccess, patterns: Iterable[str] = ()) -> bytes:
-    """Return what ``ls-remote`` says of these refs, of all where none is named."""
+    """Return the output of ``ls-remote`` for these refs, for all refs if none is named."""
     url, timeout = access.origin.url, min(ANSWER_SECONDS, access.settings.clone_timeout_seconds)
     with access.address() as address:
         command = ("ls-remote", "--symref", "--end-of-options", address, *map(git_name, patterns))
@@ -124,7 +123,7 @@ def _list(access: RemoteAccess, patterns: Iterable[str] = ()) -> bytes:
 
 
 def _read(listing: bytes) -> Listing:
-    """Read ``ls-remote --symref``; a HEAD that names something else than a branch is on none."""
+    """Parse ``ls-remote --symref``; a HEAD that does not name a branch counts as detached."""
     symbolic, tips = None, {}
     for line in listing.split(b"\n"):
         value, _, name = line.partition(b"\t")

@@ -1,8 +1,8 @@
-"""Listing the tree of a commit, which a stranger wrote: a pack of 200 KB can hold a tree of 10¹⁰ paths.
+"""Lists the tree of a commit, which is untrusted: a pack of 200 KB can hold a tree of 10¹⁰ paths.
 
-So the paths are counted before anything is made of them. Counting is quick, because git looks up no sizes for it:
-3 million paths take a second, and a pack like that is refused before it costs any memory.
-This module is imported by a small process: it imports nothing that takes long to load.
+So the paths are counted before they are listed. Counting is fast, because git looks up no sizes for it: 3 million paths
+take a second, and a hostile pack is refused before it costs any memory. A small process imports this module, so it
+imports nothing that is slow to load.
 """
 
 import subprocess
@@ -17,16 +17,16 @@ from codequarry.ingest.git.paths import printable
 from codequarry.shared.errors import GitError, LimitExceeded
 
 SYMLINK, SUBMODULE, TREE = "120000", "160000", "040000"
-# Repositories with more files at one commit are hardly known; each takes about 400 bytes in the run's process.
+# Hardly any repository has more files at one commit. Each file takes about 400 bytes in the run's process.
 MOST_PATHS = 3_000_000
-# All names together: the run's process holds them.
+# Limit of all names together, because the run's process holds them.
 MOST_NAME_BYTES = 500_000_000
 READ_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """A file, symbolic link or submodule of a commit; ``size`` is that of the blob in bytes, 0 for a submodule."""
+    """A file, symbolic link or submodule of a commit; ``size`` is the blob's size in bytes, 0 for a submodule."""
 
     path: str
     mode: str
@@ -37,7 +37,7 @@ class TreeEntry:
 def list_tree(
     folder: Path, environment: Mapping[str, str], commit: str, most_paths: int = MOST_PATHS
 ) -> Iterator[TreeEntry]:
-    """Yield the files of a commit of a mirror; LimitExceeded before the first one if there are too many."""
+    """Yield the files of a commit of a mirror; raise LimitExceeded before the first file if there are too many."""
     _check_size(folder, environment, commit, most_paths)
     rest = b""
     with _listing(folder, environment, commit, "--long", "-r") as listing:
@@ -47,7 +47,7 @@ def list_tree(
 
 
 def file_at(folder: Path, environment: Mapping[str, str], commit: str, path: str) -> TreeEntry | None:
-    """Return the file at one path of a commit; None if there is none, or a folder."""
+    """Return the file at a path of a commit, None if nothing or a folder is there."""
     with _listing(folder, environment, commit, "--long", path=path) as listing:
         line = listing.read().partition(b"\0")[0]
     entry = _entry(line) if line else None
@@ -55,7 +55,7 @@ def file_at(folder: Path, environment: Mapping[str, str], commit: str, path: str
 
 
 def _check_size(folder: Path, environment: Mapping[str, str], commit: str, most_paths: int) -> None:
-    """Raise LimitExceeded if the listing of a commit is too long; git is ended as soon as it is."""
+    """Raise LimitExceeded, and end git, as soon as the listing of a commit is too long."""
     paths = size = 0
     with _listing(folder, environment, commit, "--name-only", "-r") as listing:
         while part := listing.read(READ_BYTES):
@@ -63,22 +63,20 @@ def _check_size(folder: Path, environment: Mapping[str, str], commit: str, most_
             size += len(part)
             check_count(paths, most_paths)
             if size > MOST_NAME_BYTES:
-                raise LimitExceeded(f"the names of its files have more than {MOST_NAME_BYTES // 1_000_000} MB")
+                raise LimitExceeded(f"the names of its files take more than {MOST_NAME_BYTES // 1_000_000} MB")
 
 
 def check_count(paths: int, most_paths: int) -> None:
     """Raise LimitExceeded if a version has too many files."""
     if paths > most_paths:
-        raise LimitExceeded(
-            f"it has more than {most_paths} files; raise [indexing] max_paths if that many are really to be indexed"
-        )
+        raise LimitExceeded(f"it has more than {most_paths} files; to index it anyway, raise [indexing] max_paths")
 
 
 @contextmanager
 def _listing(
     folder: Path, environment: Mapping[str, str], commit: str, *options: str, path: str = ""
 ) -> Iterator[IO[bytes]]:
-    """Give what ``git ls-tree`` prints, as a stream; GitError after it if git failed."""
+    """Yield the output of ``git ls-tree`` as a stream; raise GitError after it if git failed."""
     command = ["git", f"--git-dir={folder}", "ls-tree", "-z", "--full-tree", *options, commit, "--"]
     with tempfile.TemporaryFile() as complaints:
         git = subprocess.Popen(
@@ -94,7 +92,7 @@ def _listing(
                 yield git.stdout
             failed = git.wait() != 0
         finally:
-            # At the end of the stream git has ended or is about to; elsewhere it is no longer wanted.
+            # At the end of the stream git has ended or is about to; otherwise the rest of its output is not wanted.
             git.kill()
             git.wait()
         if failed:
@@ -103,11 +101,11 @@ def _listing(
 
 
 def _failure(folder: Path, commit: str, complaint: bytes) -> GitError:
-    # Loaded only where it is needed: it takes longer than to list most repositories.
+    # Loaded only if it is needed: loading takes longer than listing most repositories.
     from codequarry.ingest.git.process import explain
 
-    anew = f"if {folder} is damaged, delete it and run again: it is fetched anew"
-    return GitError(f"cannot list commit {commit}; {anew}: {explain(complaint)}")
+    hint = f"if {folder} is damaged, delete it and run again to fetch it again"
+    return GitError(f"cannot list commit {commit}; {hint}: {explain(complaint)}")
 
 
 def _entry(line: bytes) -> TreeEntry:

@@ -1,8 +1,7 @@
-"""A repository on this machine as git may read it: a folder of ours beside which it lies, with a configuration of ours.
+"""Views of repositories on this machine: temporary folders with our own configuration, through which git reads them.
 
-git never sees the repository's own configuration, whatever that names: programs, remotes, other files. Only what it
-stores is shared: objects and refs by reference, the small files by copies. Each was looked at first, since git would
-wait for ever at a named pipe.
+git never sees a repository's own configuration, which may name programs, remotes and other files. A view shares objects
+and refs by reference and copies the small files. Each is checked first, because git would wait forever at a named pipe.
 """
 
 import os
@@ -13,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from codequarry.ingest.git.child_guardian import GUARDIAN
-from codequarry.ingest.git.local import LocalRepository
+from codequarry.ingest.git.local import LocalRepository, readable
 from codequarry.ingest.git.plain_files import TEXT_BYTES, check_plain, open_plain, read_plain
 from codequarry.shared.errors import GitError
 
-# A working tree of ten million files has an index of about so much.
+# About the size of the index of ten million files.
 INDEX_BYTES = 2_000_000_000
-# Names of refs in one file: a hundred million of them would be larger.
+# Limit of a file of refs; only a hundred million refs would need more.
 REFS_BYTES = 1_000_000_000
 MOST_BORROWED = 5
 PARTIAL = "; it is a partial clone: complete it with `git fetch --refetch` or index its origin"
@@ -27,9 +26,9 @@ PARTIAL = "; it is a partial clone: complete it with `git fetch --refetch` or in
 
 @contextmanager
 def served_view(repository: LocalRepository, lenders: Sequence[Path] = ()) -> Iterator[Path]:
-    """Give a folder to fetch from instead of the repository; GitError if it borrows objects from beyond ``lenders``."""
+    """Yield a folder to fetch from instead of the repository; raise GitError if it borrows from outside ``lenders``."""
     _check_borrowed(repository.common / "objects", lenders)
-    with _made(repository) as view:
+    with _new_view(repository) as view:
         _share_objects(view, [repository.common / "objects"])
         try:
             yield view
@@ -39,10 +38,10 @@ def served_view(repository: LocalRepository, lenders: Sequence[Path] = ()) -> It
 
 @contextmanager
 def listed_view(repository: LocalRepository, mirror_objects: Path) -> Iterator[Path]:
-    """Give a folder by which git lists the working tree; objects that the repository borrows come from our mirror."""
-    with _made(repository) as view:
+    """Yield a folder by which git lists the working tree; objects that the repository borrows come from our mirror."""
+    with _new_view(repository) as view:
         own = repository.common / "objects"
-        with _readable(repository):
+        with readable(repository.shown):
             _share_objects(view, [mirror_objects, *([] if _borrowed(own) else [own])])
             _copy(repository.folder / "index", view / "index", INDEX_BYTES)
             for shared in repository.folder.glob("sharedindex.*"):
@@ -52,17 +51,16 @@ def listed_view(repository: LocalRepository, mirror_objects: Path) -> Iterator[P
 
 
 @contextmanager
-def _made(repository: LocalRepository) -> Iterator[Path]:
-    # Of our user alone: refs and paths of a repository may be as secret as its files.
+def _new_view(repository: LocalRepository) -> Iterator[Path]:
+    # Only our user may read it: refs and paths of a repository may be as secret as its files.
     with tempfile.TemporaryDirectory(dir=GUARDIAN.folder(), ignore_cleanup_errors=True) as name:
         view = Path(name)
-        with _readable(repository):
+        with readable(repository.shown):
             _begin(repository, view)
         yield view
 
 
 def _begin(repository: LocalRepository, view: Path) -> None:
-    """Write what every view has, but for the objects."""
     (view / "info").mkdir()
     (view / "config").write_text(repository.configuration.carried(), errors="surrogateescape")
     _copy(repository.folder / "HEAD", view / "HEAD", REFS_BYTES)
@@ -71,14 +69,6 @@ def _begin(repository: LocalRepository, view: Path) -> None:
     _share_refs(repository, view)
     check_plain(repository.common / "objects")
     _copy(repository.common / "shallow", view / "shallow", REFS_BYTES)
-
-
-@contextmanager
-def _readable(repository: LocalRepository) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise GitError(f"{repository.shown} can't be read: {error.strerror}: {error.filename}") from None
 
 
 def _share_refs(repository: LocalRepository, view: Path) -> None:
@@ -93,7 +83,7 @@ def _share_refs(repository: LocalRepository, view: Path) -> None:
         raise GitError(f"{repository.shown} is damaged: it has no refs; see `git fsck`")
     (view / "refs").symlink_to(common / "refs")
     with open_plain(common / "packed-refs", REFS_BYTES) as packed:
-        if packed:  # by a link: what `git pack-refs` moves there meanwhile is found
+        if packed:  # by a link, to find refs that `git pack-refs` moves there meanwhile
             (view / "packed-refs").symlink_to(common / "packed-refs")
 
 
@@ -104,13 +94,12 @@ def _share_objects(view: Path, folders: Sequence[Path]) -> None:
 
 
 def _quoted(path: bytes) -> bytes:
-    """Write a path as git reads it in a list of alternates, whatever bytes it has."""
+    """Quote a path, of any bytes, as git reads it in a list of alternates."""
     escaped = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     return b'"' + escaped + b'"'
 
 
 def _copy(source: Path, target: Path, most_bytes: int) -> None:
-    """Copy a regular file; nothing if there is none."""
     with open_plain(source, most_bytes) as file:
         if file:
             with target.open("wb") as copy:
@@ -118,12 +107,12 @@ def _copy(source: Path, target: Path, most_bytes: int) -> None:
 
 
 def _borrowed(objects: Path) -> list[Path]:
-    """Return the folders of objects that git would read beside a repository's own."""
+    """Return the object folders that git would read in addition to a repository's own."""
     path = objects / "info" / "alternates"
     lines = (read_plain(path) or b"").split(b"\n")
-    # git unquotes such a line by rules of its own, so that another folder would be read than the one we compare.
+    # git unquotes such a line by its own rules, so it might read another folder than the one that we check.
     if any(line.startswith(b'"') for line in lines):
-        raise GitError(f"{path} has a path in quotes, which is not read: write it without, or run `git repack -a -d`")
+        raise GitError(f"{path} has a quoted path, which is not supported: remove the quotes or run `git repack -a -d`")
     return [objects / os.fsdecode(line) for line in lines if line and not line.startswith(b"#")]
 
 
@@ -134,8 +123,8 @@ def _check_borrowed(objects: Path, lenders: Sequence[Path], depth: int = 0) -> N
         place = other.resolve()
         if depth >= MOST_BORROWED or not any(place.is_relative_to(lender) for lender in allowed):
             raise GitError(
-                f"{objects.parent} borrows objects from {place}, which is not read unless [git] alternates lists a "
-                "folder above it; or copy them with `git repack -a -d` and remove objects/info/alternates"
+                f"{objects.parent} borrows objects from {place}: list a folder above that in [git] alternates, or copy "
+                "the objects with `git repack -a -d` and remove objects/info/alternates"
             )
         check_plain(place)
         _check_borrowed(place, lenders, depth + 1)

@@ -20,7 +20,6 @@ from codequarry.ingest.migration.note import (
 )
 from codequarry.ingest.migration.switch import copy_documents, switch
 from codequarry.ingest.request.index_request import ObserveRun, ignore
-from codequarry.ingest.request.progress import now
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.shared.catalog.ledger import published_transactions, read_head
 from codequarry.shared.catalog.repositories import Progress
@@ -32,11 +31,12 @@ from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.port import Store
+from codequarry.shared.timestamps import this_second
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.moves import published
 
 # If a pass copied no more rows and records than this, the last pass is made while writers wait, for a second or two.
-FEW = 2_000
+LAST_PASS_ROWS = 2_000
 # After this many passes writers wait, even if they publish faster than a pass copies.
 MAX_PASSES = 10
 
@@ -122,7 +122,7 @@ def migrate(settings: SettingsModel, model: str, observe: ObserveRun = ignore) -
 def _claimed(plan: _Plan) -> Iterator[_Work]:
     """Open the edition to fill: a new one, or the edition of an interrupted migration to the same model."""
     holder = new_holder()
-    note = MigrationNote(plan.embedder.name, plan.settings.embedding.model, holder, now(), now())
+    note = MigrationNote(plan.embedder.name, plan.settings.embedding.model, holder, this_second(), this_second())
 
     def say(phase: str) -> None:
         plan.observe(_progress(replace(note, phase=phase)))
@@ -201,7 +201,7 @@ def _fill(work: _Work, copier: Copier, pulse: MigrationHeartbeat) -> None:
         pulse.save()
         pulse.check()
         copy_documents(work.old, work.new)
-        if found <= FEW:
+        if found <= LAST_PASS_ROWS:
             return
 
 
@@ -218,5 +218,5 @@ def _file_versions(store: Store, head: Head, until: dict[int, int]) -> int:
 def _progress(note: MigrationNote) -> Progress:
     done = min(note.files_done, note.files_total)
     return Progress(
-        f"to {note.setting}", note.phase, "", done, note.files_total, note.chunks_done, note.started_at, now()
+        f"to {note.setting}", note.phase, "", done, note.files_total, note.chunks_done, note.started_at, this_second()
     )

@@ -7,13 +7,13 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from codequarry.ingest.request.progress import now
-from codequarry.ingest.transaction.holder import is_gone, spoken
+from codequarry.ingest.transaction.holder import describe_holder, has_ended
 from codequarry.shared.catalog.ledger import change_head
 from codequarry.shared.errors import Conflict, LeaseHeld, StoreError
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.store.records import Document
+from codequarry.shared.timestamps import this_second
 from codequarry.shared.versions.moves import beat as beat_move
 
 NOTE_KEY = "migration"
@@ -55,7 +55,7 @@ class Unfinished:
     @property
     def is_running(self) -> bool:
         """Return whether the migration may be running: True unless its process is known to be gone."""
-        return not is_gone(self.note.holder)
+        return not has_ended(self.note.holder)
 
 
 def read_note(store: DocumentStore) -> MigrationNote | None:
@@ -99,11 +99,13 @@ def await_end(store: DocumentStore, seconds: float, say: Callable[[str], None]) 
     since = time.monotonic()
     while document and seen and time.monotonic() - since < seconds:
         note = document.decode(MigrationNote)
-        if is_gone(note.holder):
+        if has_ended(note.holder):
             break
         if document.version != seen.version:
-            raise LeaseHeld(f"a migration to '{note.setting}' runs in {spoken(note.holder)}; wait for it or stop it")
-        say(f"waiting for {spoken(note.holder)}")
+            raise LeaseHeld(
+                f"a migration to '{note.setting}' runs in {describe_holder(note.holder)}; wait for it or stop it"
+            )
+        say(f"waiting for {describe_holder(note.holder)}")
         time.sleep(min(_POLL_SECONDS, seconds))
         document = store.read_document(NOTE_KEY)
     return document
@@ -148,7 +150,7 @@ class MigrationHeartbeat:
     def save(self) -> None:
         """Write the note."""
         with self._lock:
-            self._note = replace(self._note, beat=self._note.beat + 1, updated_at=now())
+            self._note = replace(self._note, beat=self._note.beat + 1, updated_at=this_second())
             document = self._new.read_document(NOTE_KEY)
             if document is None or document.body["holder"] != self._note.holder:
                 self._lost = "the note is no longer ours"

@@ -23,8 +23,8 @@ def remove_repository(name: str, store: Store, settings: SettingsModel, repo_id:
     repository = read_repository(store, name)
     known_id = repository.id if repository else read_head(store).id_of_repo(name)
     if known_id is None or repo_id not in ("", known_id):
-        known = ", ".join(other.name for other in list_repositories(store)) or "nothing yet"
-        raise NotIndexed(f"'{name}' is not indexed; there is {known}")
+        known = ", ".join(other.name for other in list_repositories(store)) or "none"
+        raise NotIndexed(f"'{name}' is not indexed; indexed: {known}")
     begin_removal(Removal(name, known_id, repository.origin if repository else ""), store, settings)
 
 

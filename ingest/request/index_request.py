@@ -1,4 +1,4 @@
-"""What a run is asked for, and what it says when it ends."""
+"""The request for an index run, and its report."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from codequarry.shared.versions.refs import Ref
 TransactionKind = Literal["default", "overlay", "full", "gone"]
 ObserveRun = Callable[[Progress], None]
 CallHelpers = Callable[[int, int, int], None]
-"""Ask other processes to take part in writing a transaction: its timeline, its number, how many of them can."""
+"""Ask other processes to help write a transaction: timeline, transaction number, most helpers that have work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What a run works with; without ``call_helpers`` it works alone."""
+    """What a run works with; without ``call_helpers`` no other process helps."""
 
     store: Store
     embedder: Embedder
@@ -28,16 +28,16 @@ class Workshop:
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """Which version of which repository to index: ``origin`` is a path or URL, ``ref`` None its default branch.
+    """Which version of a repository to index: ``origin`` is a path or URL, ``ref`` None means its default branch.
 
-    ``default`` makes the branch of ``ref`` the repository's default one, as the first branch that is indexed is; not
-    ``beside``, where the branch that the origin's HEAD names is indexed first.
-    ``full`` starts over beside what is there. More than ``max_chunks`` chunks or ``max_tokens`` tokens to embed stop
-    the run with LimitExceeded, and nothing is published. ``forced`` paths are written anew although nothing about them
-    has changed: something is wrong with them (``codequarry fsck --repair``). A repository that is new and was named by
-    somebody else's request is ``guarded`` (``git/guard.py``). ``seen_at`` (ISO 8601) is when somebody told that there
-    is something new, where that was before the fetch, and ``commit`` what they told of. A commit that failed before is
-    ``passed_over`` with FailedBefore, as nobody asks for it by hand.
+    ``default`` makes the branch of ``ref`` the repository's default branch. The first branch of a new repository is it
+    anyway, unless ``beside`` is set: then the branch that the origin's HEAD names is indexed first.
+    ``full`` starts over beside the published version. A run that must embed more than ``max_chunks`` chunks or
+    ``max_tokens`` tokens raises LimitExceeded and publishes nothing. ``forced`` paths are rewritten even if unchanged,
+    because they are damaged (``codequarry fsck --repair``). ``guarded`` marks a new repository that a client's request
+    named (``ingest/git/address_guard.py``). If a change was reported before the fetch, ``seen_at`` (ISO 8601) is the
+    time of the report and ``commit`` the commit that it named. ``skips_failed`` raises FailedBefore
+    for a commit that failed before, because no person asked for it.
     """
 
     origin: str
@@ -52,27 +52,25 @@ class IndexRequest:
     seen_at: str = ""
     beside: bool = False
     commit: str = ""
-    passed_over: bool = False
+    skips_failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
     """What a run found and did.
 
-    ``files_indexed``, ``skipped`` and ``chunks_live`` tell what the published commit holds; ``files_changed``,
-    ``files_removed``, ``chunks_written``, ``embedded``, ``reused_embeddings`` and ``tokens`` what this run did for it.
-    ``changed`` is False where commit and files were already published. ``name_note`` says why the repository is not
-    called as one would expect.
+    ``files_indexed``, ``skipped`` and ``chunks_live`` describe the published commit; ``files_changed``,
+    ``files_removed``, ``chunks_written``, ``embedded``, ``reused_embeddings`` and ``tokens`` this run's work.
+    ``changed`` is False if the commit and its files were already published. ``name_note`` explains an unexpected name.
 
-    ``key`` is what the index calls a version, empty for the default branch. An ``overlay`` lies over ``base_commit`` of
-    the version ``base_ref`` and differs from it in ``base_paths`` paths; it hides ``mask`` paths of it. A version is
-    ``full`` where it differs in too much, and ``gone`` where the origin has it no more: then it was dropped, as were
-    the versions in ``dropped``. ``default_branch`` is the report of the run that had to come first, because the
-    repository was not indexed yet.
+    ``key`` is the version's key in timelines, empty for the default branch. An ``overlay`` lies over ``base_commit`` of
+    the version ``base_ref``, differs from it in ``base_paths`` paths and hides ``mask`` of its paths. A version that
+    differs in too much is ``full``. A version that the origin no longer has is ``gone``: it was dropped, as were the
+    versions in ``dropped``. ``default_branch`` is the report of the run that had to index the default branch first.
 
-    ``masked`` counts the secrets of the published commit by rule, in ``masked_files`` files. Where they
-    were not masked before, the other versions in ``masked_anew`` were indexed anew too, those in ``unmasked`` could
-    not be, and ``given_up`` older commits were given up; ``erased`` is False until their rows are gone from the disk.
+    ``masked`` counts the secrets of the published commit by rule, in ``masked_files`` files. If they were not masked
+    before, the versions in ``masked_anew`` were indexed again too, the versions in ``unmasked`` could not be, and
+    ``given_up`` older commits were dropped; ``erased`` is False until their rows are gone from the disk.
     """
 
     repo: str

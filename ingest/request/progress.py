@@ -1,53 +1,48 @@
-"""How far a run is: told to its observer at every step, and to everybody else about once a second."""
+"""Progress of a run: reported to its observer at every step, saved in the catalog about once a second."""
 
 import time
 from contextlib import suppress
-from datetime import UTC, datetime
 
 from codequarry.ingest.request.index_request import ObserveRun
 from codequarry.shared.catalog.repositories import Progress, save_progress
 from codequarry.shared.errors import StoreError
 from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.timestamps import this_second
 
 SAVE_SECONDS = 1.0
 
 
-def now() -> str:
-    """Return the time as ISO 8601 in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 class Watch:
-    """The state of one run's progress."""
+    """Tracks and reports the progress of one run."""
 
     def __init__(self, store: DocumentStore, observe: ObserveRun, repo: str, *, saves: bool = True) -> None:
         self.repo, self.repo_id, self.ref, self.commit = repo, "", "", ""
-        self._store, self._observe, self._for_others = store, observe, saves
+        self._store, self._observe, self._saves = store, observe, saves
         self._phase = "fetching"
-        self._started_at = now()
+        self._started_at = this_second()
         self._files_done = self._files_total = self._chunks_done = 0
-        self._saved = 0.0
+        self._saved_at = 0.0
 
     def say(self, phase: str) -> None:
-        """Tell the observer what is being done."""
+        """Report the phase that begins to the observer."""
         self._phase = phase
         self._observe(self._progress())
 
     def expect(self, files: int, done: int = 0) -> None:
-        """Say how many files there are to do, and how many of them an earlier run did."""
+        """Set the total number of files, and how many of them an earlier run has done."""
         self._files_total, self._files_done = files, done
         self.advance(0, 0)
 
     def advance(self, files: int, chunks: int) -> None:
-        """Count what was done; now and then save it for those who ask the catalog."""
+        """Add finished files and chunks, report them, and save them at most once every ``SAVE_SECONDS``."""
         self._files_done += files
         self._chunks_done += chunks
         progress = self._progress()
         self._observe(progress)
-        if self._for_others and time.monotonic() - self._saved >= SAVE_SECONDS:
-            with suppress(StoreError):  # a store that fails will say so where it matters
+        if self._saves and time.monotonic() - self._saved_at >= SAVE_SECONDS:
+            with suppress(StoreError):  # progress may be lost; the run's own writes report a store that fails
                 save_progress(self._store, progress)
-            self._saved = time.monotonic()
+            self._saved_at = time.monotonic()
 
     def _progress(self) -> Progress:
         return Progress(
@@ -58,7 +53,7 @@ class Watch:
             files_total=self._files_total,
             chunks_done=self._chunks_done,
             started_at=self._started_at,
-            updated_at=now(),
+            updated_at=this_second(),
             ref=self.ref,
             repo_id=self.repo_id,
         )

@@ -1,7 +1,7 @@
-"""That a repository is in the index whole or not at all, whoever removes it while others index it.
+"""Keeps the catalog's record and the timelines of a repository together, even if it is removed while being indexed.
 
-A run takes a timeline first and then looks after the record; a removal deletes the record first and then looks for
-timelines. So whichever comes last, one of both sees the other.
+A run takes a timeline first and then checks the record. A removal deletes the record first and then looks for
+timelines. So at least one of them sees the other, whichever comes last.
 """
 
 from collections.abc import Iterator
@@ -27,16 +27,16 @@ from codequarry.shared.store.port import DocumentStore
 
 
 class RemovedMeanwhile(Conflict):
-    """The repository of a run was removed, or made anew, since the run began."""
+    """The repository was removed, or removed and added again, during the run."""
 
     def __init__(self, repo: str) -> None:
-        super().__init__(f"'{repo}' was removed or changed meanwhile; run again")
+        super().__init__(f"'{repo}' was removed or changed during this run; run again")
 
 
 def ensure_entry(repository: Repository, workshop: Workshop) -> None:
-    """Put back what a removal took from the catalog beneath a run that has a timeline.
+    """Restore what a removal deleted from the catalog during a run that has a timeline.
 
-    Conflict where the name is another origin's by now, ModelMismatch where the index has another model.
+    Raise RemovedMeanwhile if the name now belongs to another repository, ModelMismatch if the index has another model.
     """
     store, settings = workshop.store, workshop.settings
     while (known := read_repository(store, repository.name)) is None:
@@ -56,24 +56,24 @@ def retract_entry(store: DocumentStore, repository: Repository) -> None:
 
 
 def retract_identity(store: DocumentStore) -> None:
-    """Let an index that holds nothing any more take another model."""
+    """Forget the model of an empty index, so that it can take another model."""
     known = read_identity(store)
     if known is None or list_repositories(store) or read_head(store).timelines:
         return
     forget_identity(store)
-    # Rows that a run began meanwhile have been made with the same model.
+    # A run that began meanwhile has used the same model.
     if read_head(store).timelines:
         restore_identity(store, known)
 
 
 def has_timelines(store: DocumentStore, repo: str) -> bool:
-    """Tell whether anything of a repository is indexed, or on its way."""
+    """Return whether any version of a repository is indexed or being indexed."""
     return next(read_head(store).of_repo(repo), None) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class MirrorSeen:
-    """A mirror that was there, so that git's complaints about it can be told from its removal."""
+    """A mirror at the start of a run, to tell a git error caused by its removal from other git errors."""
 
     repo: str
     folder: Path
@@ -81,12 +81,12 @@ class MirrorSeen:
 
     @classmethod
     def of(cls, repo: str, folder: Path) -> Self:
-        """Look at a mirror."""
+        """Record which folder the mirror is now."""
         return cls(repo, folder, _inode(folder))
 
     @contextmanager
-    def told_of_removal(self) -> Iterator[None]:
-        """Raise RemovedMeanwhile where git fails since the mirror is gone, or is another by now."""
+    def raising_removed(self) -> Iterator[None]:
+        """Raise RemovedMeanwhile if git fails and the mirror has been removed or replaced."""
         try:
             yield
         except GitError as error:

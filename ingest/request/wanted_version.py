@@ -1,4 +1,4 @@
-"""Which repository and which version of it a request means."""
+"""The repository and the version that a request means."""
 
 from dataclasses import dataclass, replace
 
@@ -16,21 +16,21 @@ from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import NAMED_KINDS, Ref, check_ref
 
 Default = tuple[int, str]
-"""The timeline of a published default branch, and its name."""
+"""The timeline of a published default branch, and the branch's name."""
 
 
 class Overtaken(Conflict):
-    """Another run was faster: it may have seen a newer commit, or have published another default branch."""
+    """Another run was faster: it has published this version, or another default branch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A version of an origin; ``ref`` None is the branch that the origin's HEAD names.
+    """A version of an origin; ``ref`` None means the branch that the origin's HEAD names.
 
-    ``is_default`` tells that it is, or becomes, the repository's default branch, since ``default`` was the published
-    one (None: there was none), or since the request says so (``demanded``). ``known`` is the catalog's record, None
-    for a repository that nobody has indexed yet. ``is_guarded`` where the origin was named by somebody's request.
-    ``published`` is the number of what readers of the version saw before anything was asked of the origin.
+    ``is_default`` means that the version is or becomes the repository's default branch. That follows from ``default``,
+    the published default branch (None: there was none), unless the request demands it (``demanded``). ``known`` is the
+    catalog's record, None if the repository is not indexed yet. ``is_guarded`` means that a client's request named the
+    origin. ``published`` is the transaction that readers of the version saw before the origin was asked.
     """
 
     origin: Origin
@@ -44,12 +44,12 @@ class Wanted:
 
     @property
     def key(self) -> str:
-        """What timelines call the version, as far as that is known before a commit was looked up."""
+        """The version's key in timelines; empty for the default branch, and while ``ref`` is None."""
         return "" if self.is_default or self.ref is None else self.ref.key
 
 
-def understand(request: IndexRequest, settings: SettingsModel, store: DocumentStore) -> Wanted:
-    """Return what a request means; nothing is asked of the origin."""
+def resolve_request(request: IndexRequest, settings: SettingsModel, store: DocumentStore) -> Wanted:
+    """Return the version that a request means, without asking the origin."""
     ref = request.ref
     if ref:
         check_ref(ref)
@@ -79,10 +79,10 @@ def _as_of(head: Head, wanted: Wanted) -> Wanted:
 
 
 def _published(head: Head, repo: str, key: str) -> int:
-    """Return the number of what readers of a version see, 0 if there is nothing."""
+    """Return the transaction that readers of a version see, 0 if nothing is published."""
     if not key:
         return head.timelines[head.defaults[repo]].published if repo in head.defaults else 0
-    states = (head.timelines[one] for one in head.of_repo(repo))
+    states = (head.timelines[timeline] for timeline in head.of_repo(repo))
     return max((state.published for state in states if state.ref == key), default=0)
 
 
@@ -100,26 +100,26 @@ def _is_default(request: IndexRequest, ref: Ref, known: Repository | None, head:
 
 
 def lacks_default(wanted: Wanted) -> bool:
-    """Tell whether the default branch has to be indexed before this version can lie over it."""
+    """Return whether the default branch must be indexed first, because this version lies over it."""
     return not wanted.is_default and wanted.default is None
 
 
-def check_overtaken(wanted: Wanted, repo: str, head: Head) -> None:
-    """See that a version is still what it was understood to be, and stands where it stood before the fetch.
+def ensure_current(wanted: Wanted, repo: str, head: Head) -> None:
+    """Check that a version still means the same and that no other run has published it since the fetch.
 
-    Overtaken where another run has published it since, perhaps at a newer commit than was fetched here, or where
-    another branch or timeline is the default one; Conflict where there is none any more.
+    Raise Overtaken if another run has published it or another default branch, perhaps at a newer commit than this run
+    fetched. Raise RemovedMeanwhile if the repository has no default branch any more.
     """
     default = (head.defaults[repo], head.default_branch(repo)) if repo in head.defaults else None
     if default is None and (wanted.default is not None or not wanted.is_default):
         raise RemovedMeanwhile(repo)
     if default != wanted.default and wanted.is_default and not wanted.demanded:
-        raise Overtaken(f"'{repo}' has another default branch since this run began; run again")
+        raise Overtaken(f"the default branch of '{repo}' changed during this run; run again")
     if _published(head, repo, wanted.key) != wanted.published:
-        raise Overtaken(f"another run has indexed '{repo}' since this one asked its origin; run again")
+        raise Overtaken(f"another run indexed '{repo}' during this run; run again")
 
 
 def other_versions(head: Head, repo: str, key: str) -> list[Ref]:
-    """Return the other indexed versions of a repository that its origin has under a name."""
-    keys = sorted({head.timelines[one].ref for one in head.of_repo(repo)} - {"", key})
+    """Return the other indexed branches, tags and pull requests of a repository, without the default branch."""
+    keys = sorted({head.timelines[timeline].ref for timeline in head.of_repo(repo)} - {"", key})
     return [ref for ref in map(Ref.of_key, keys) if ref.kind in NAMED_KINDS]

@@ -7,7 +7,6 @@ from contextlib import closing, contextmanager, suppress
 from codequarry.ingest.files.reading_pool import open_readers, reading_processes
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.ancestry import lost_commits, new_commits
-from codequarry.ingest.request.progress import now
 from codequarry.ingest.request.repository_entry import (
     RemovedMeanwhile,
     ensure_entry,
@@ -18,9 +17,9 @@ from codequarry.ingest.request.repository_entry import (
 from codequarry.ingest.run.freshness import note_fetch, observe_published
 from codequarry.ingest.shared_import.coordinator import HelperSilent, is_shared, write_shared
 from codequarry.ingest.shared_import.share import SharedImport
-from codequarry.ingest.transaction.acquisition import give_up
+from codequarry.ingest.transaction.acquisition import undo_transaction
 from codequarry.ingest.transaction.chores import drop_noted, note_purge
-from codequarry.ingest.transaction.lease import Heartbeat, Held, give_back
+from codequarry.ingest.transaction.lease import Heartbeat, Held, release_lease
 from codequarry.ingest.transaction.placement import Placer, current_timeline, timelines_of
 from codequarry.ingest.transaction.plan import make_plan, skips
 from codequarry.ingest.transaction.run_report import Run, RunWork
@@ -40,6 +39,7 @@ from codequarry.shared.errors import (
 from codequarry.shared.model import INDEXED, Filters
 from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.telemetry.metrics import count_transaction
+from codequarry.shared.timestamps import this_second
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import draft_snapshot, snapshot_at
@@ -112,7 +112,7 @@ def _read_and_write(run: Run, held: Held, heartbeat: Heartbeat, tasks: list[File
 def _close_on_failure(run: Run, held: Held) -> Iterator[None]:
     """Undo the transaction after an error in NOT_RESUMED; after any other leave it open for the next run to resume."""
     try:
-        with run.mirror.told_of_removal():
+        with run.mirror.raising_removed():
             yield
     except BaseException as error:
         lost: Conflict | LeaseHeld | None = None
@@ -123,7 +123,7 @@ def _close_on_failure(run: Run, held: Held) -> Iterator[None]:
             elif isinstance(error, NOT_RESUMED):
                 lost = _undo(run, held)
             else:
-                give_back(run.workshop.store, held)
+                release_lease(run.workshop.store, held)
         if lost and isinstance(error, CodequarryError):
             raise lost from error
         raise
@@ -133,7 +133,7 @@ def _undo(run: Run, held: Held) -> LeaseHeld | None:
     """Undo a transaction, and a repository without anything else; return LeaseHeld if another run was faster."""
     store = run.workshop.store
     try:
-        give_up(store, held)
+        undo_transaction(store, held)
     except Conflict:
         return _lease_lost(run)
     clear_progress(store, run.repository.name, run.source.key)
@@ -170,7 +170,7 @@ def _record(run: Run, held: Held, work: RunWork) -> TransactionRecord:
         commit=target.commit,
         rules=target.rules,
         changed_paths=work.plan.paths,
-        indexed_at=now(),
+        indexed_at=this_second(),
         base_timeline=held.base[0] if held.base else None,
         base_number=held.base[1] if held.base else None,
         mask=tuple(sorted(work.base.plan.retired)) if work.base else (),

@@ -6,7 +6,7 @@ vectors from the cache. Until that is complete, searches find it under the old n
 
 from dataclasses import dataclass, replace
 
-from codequarry.ingest.garbage_collection.deleted_workspaces import is_gone
+from codequarry.ingest.garbage_collection.deleted_workspaces import is_deleted
 from codequarry.ingest.removal.interrupted_removal import repair
 from codequarry.ingest.removal.removal import remove_repository
 from codequarry.ingest.request.index_request import IndexRequest, ObserveRun, Workshop, ignore
@@ -43,8 +43,8 @@ def rename_repository(old: str, new: str, workshop: Workshop, observe: ObserveRu
     repair(store, workshop.settings)
     repository = read_repository(store, old)
     if repository is None:
-        known = ", ".join(other.name for other in list_repositories(store)) or "nothing yet"
-        raise NotIndexed(f"'{old}' is not indexed; there is {known}")
+        known = ", ".join(other.name for other in list_repositories(store)) or "none"
+        raise NotIndexed(f"'{old}' is not indexed; indexed: {known}")
     taken = _take(store, repository, new)
     kept, lost = [], []
     for ref in _versions(read_head(store), old):
@@ -112,4 +112,4 @@ def _versions(head: Head, repo: str) -> list[Ref | None]:
         return []
     states = (head.timelines[timeline] for timeline in head.of_repo(repo))
     keys = sorted({state.ref for state in states if not state.gone} - {""})
-    return [None, *(ref for ref in map(Ref.of_key, keys) if not is_gone(ref))]
+    return [None, *(ref for ref in map(Ref.of_key, keys) if not is_deleted(ref))]

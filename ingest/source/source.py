@@ -1,4 +1,4 @@
-"""From a request to a commit on this machine, and the rules that decide which of its files count."""
+"""Fetches the version that a request means, and finds the rules that decide which of its files are indexed."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,14 +11,14 @@ from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
 from codequarry.ingest.git.address_guard import guarded_configuration
 from codequarry.ingest.git.fetch import Fetched, synchronise
-from codequarry.ingest.git.mirrors import RemoteAccess, mirror_folder, open_access, remove_mirror, say_nothing
+from codequarry.ingest.git.mirrors import RemoteAccess, ignore_message, mirror_folder, open_access, remove_mirror
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.redirects import is_redirected, moved_origin
-from codequarry.ingest.git.remote import HEAD, Listing, complain
+from codequarry.ingest.git.remote import HEAD, Listing, raise_not_found
 from codequarry.ingest.git.trees import TreeEntry, file_at
 from codequarry.ingest.request.index_request import IndexRequest
-from codequarry.ingest.request.progress import Watch, now
+from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.request.wanted_version import Wanted, other_versions
 from codequarry.ingest.secrets.policy import ALLOW_FILE
 from codequarry.ingest.source.target import IndexTarget
@@ -30,19 +30,19 @@ from codequarry.shared.repositories.naming import claim
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.index import IndexingSettings
 from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.timestamps import this_second
 from codequarry.shared.versions.refs import Ref
 
 REGULAR_MODES = ("100644", "100755")
 
 
-# Not slotted: the list of its files is kept, once it was asked for.
+# Not slotted, because ``tasks`` is cached.
 @dataclass(frozen=True)
 class FileSource:
-    """A commit on this machine, and what its paths decide under the settings and its own ignore file.
+    """A commit on this machine, and the rules for its paths from the settings and its own ignore file.
 
-    ``key`` is what timelines call the version. ``listing`` is what the origin said of it and of the other indexed
-    versions. A working tree has ``entries`` instead of the commit's, and their hash as ``state``. ``forced`` paths are
-    written anew, whatever is indexed.
+    ``key`` is the version's key in timelines, ``listing`` the origin's answer about it and other indexed versions. A
+    working tree has its own ``entries``, and their hash as ``state``. ``forced`` paths are rewritten even if unchanged.
     """
 
     origin: Origin
@@ -70,13 +70,13 @@ class FileSource:
         return IndexTarget(repository.name, self.ref.name, self.commit, rules, self.key, repository.id)
 
     def assignment(self, repo: str, settings: SettingsModel) -> ReadingOrder:
-        """Return what a reading process has to know."""
+        """Return what a reading process must know."""
         rules = ReadingRules.of(repo, settings, self.rules.secrets)
         return ReadingOrder(self.mirror, rules, settings.indexing.process_memory_bytes)
 
 
 NoteFound = Callable[[str, str], None]
-"""Gets a version's key and its commit before anything of that is read, and may refuse it by raising."""
+"""Called with a version's key and commit before any file is read; may refuse the version by raising."""
 
 
 def take_any(_key: str, _commit: str) -> None:
@@ -87,14 +87,12 @@ def fetch_source(
     wanted: Wanted,
     settings: SettingsModel,
     store: DocumentStore,
-    say: Callable[[str], None] = say_nothing,
+    say: Callable[[str], None] = ignore_message,
     found: NoteFound = take_any,
 ) -> FileSource | None:
-    """Fetch what is wanted; nothing is written to the store. ``say`` tells what is waited for.
+    """Fetch what is wanted, without writing to the store; ``say`` reports what the run waits for.
 
-    ``found`` may refuse what was fetched.
-
-    None where the origin has no such version any more but the index has; GitError where neither has it.
+    Return None if the origin no longer has the version but the index does; raise GitError if neither has it.
     """
     settings = settings_for(settings, wanted.origin.url, wanted.origin.host)
     head = read_head(store)
@@ -109,9 +107,9 @@ def fetch_source(
             remove_mirror(mirror_folder(wanted.origin, settings.home))
         raise
     if fetched is None:
-        if not wanted.is_default and any(head.timelines[one].ref == wanted.key for one in head.of_repo(repo)):
+        if not wanted.is_default and any(head.timelines[line].ref == wanted.key for line in head.of_repo(repo)):
             return None
-        complain(access, wanted.ref)
+        raise_not_found(access, wanted.ref)
     key = "" if wanted.is_default else fetched.ref.key
     found(key, fetched.commit)
     rules = rules_of_commit(settings, fetched.mirror, fetched.commit)
@@ -120,7 +118,7 @@ def fetch_source(
 
 
 def fetch_commit(origin: Origin, commit: str, settings: SettingsModel, *, guarded: bool) -> Mirror:
-    """Return this machine's mirror of an origin with a commit that another machine has seen there."""
+    """Return this machine's mirror of an origin, with a commit that another machine has seen there."""
     settings = settings_for(settings, origin.url, origin.host)
     mirror = open_access(origin, settings.git, settings.home).mirror
     if mirror.commit_of(commit) is None:
@@ -133,7 +131,7 @@ def fetch_commit(origin: Origin, commit: str, settings: SettingsModel, *, guarde
 def _synchronised(
     access: RemoteAccess, ref: Ref | None, others: Sequence[Ref], *, guarded: bool
 ) -> tuple[RemoteAccess, Fetched | None]:
-    """Fetch, once more from where the origin has moved unless it is ``guarded``, and return how it was reached."""
+    """Fetch, following a redirect of the origin unless it is ``guarded``, and return how the origin was reached."""
     try:
         return access, synchronise(access, ref, others)
     except GitError as error:
@@ -146,7 +144,7 @@ def _synchronised(
 def enter_catalog(
     source: FileSource, request: IndexRequest, store: DocumentStore, watch: Watch
 ) -> tuple[Repository, str]:
-    """Take a name in the catalog; return the record as it is to become, and a note about its name."""
+    """Claim a name in the catalog; return the record that the run will write, and a note about the name."""
     branch = source.ref.value
     known, note = claim(store, source.origin, request.name, branch, guarded=request.guarded)
     watch.repo, watch.repo_id, watch.ref, watch.commit = known.name, known.id, source.key, source.commit
@@ -154,18 +152,18 @@ def enter_catalog(
         return known, note
     chosen = request.ref is not None and (request.default or known.branch != branch or not known.head_commit)
     follows_head = not chosen and (known.follows_head or branch == HEAD)
-    fetched = replace(known, head_commit=source.commit, fetched_at=now())
+    fetched = replace(known, head_commit=source.commit, fetched_at=this_second())
     return replace(fetched, branch=branch, follows_head=follows_head), note
 
 
 def note_fetched(fetched: Repository, store: DocumentStore) -> None:
-    """Write the newest commit of the default branch to the catalog."""
+    """Write the newest fetched commit of the default branch to the catalog."""
     published = read_head(store).default_branch(fetched.name)
 
     def change(known: Repository) -> Repository:
         if not known.head_commit:
             return _adopted(known, fetched)
-        # Until the commit of another branch is published, the catalog goes on to speak of the one that is.
+        # Until a commit of the new branch is published, the catalog keeps describing the published branch.
         if fetched.branch not in (known.branch, published):
             return known
         return replace(_adopted(known, fetched), follows_head=known.follows_head)
@@ -174,7 +172,7 @@ def note_fetched(fetched: Repository, store: DocumentStore) -> None:
 
 
 def adopt_branch(repository: Repository, store: DocumentStore) -> None:
-    """Write what the default branch is called now that it is published; who has published since writes that."""
+    """Write the name of the published default branch to the catalog, unless another run has published since."""
 
     def change(known: Repository) -> Repository:
         head = read_head(store)
@@ -186,18 +184,18 @@ def adopt_branch(repository: Repository, store: DocumentStore) -> None:
 
 
 def _adopted(known: Repository, new: Repository) -> Repository:
-    """Return a record with what a run has found; what others have counted meanwhile stays."""
+    """Return a record with what a run has found; what other runs have written meanwhile stays."""
     found = replace(known, branch=new.branch, follows_head=new.follows_head)
     return replace(found, head_commit=new.head_commit, fetched_at=new.fetched_at)
 
 
 def rules_of_commit(settings: SettingsModel, mirror: Mirror, commit: str) -> PathRules:
-    """Return what the settings and a commit's own lists decide about its paths."""
+    """Return the path rules of the settings and of a commit's own lists."""
     return rules_of_tree(settings, mirror, lambda path: file_at(mirror.folder, mirror.environment, commit, path))
 
 
 def rules_of_tree(settings: SettingsModel, mirror: Mirror, find: Callable[[str], TreeEntry | None]) -> PathRules:
-    """Return what the settings and a version's own lists decide about its paths; ``find`` returns one of its files."""
+    """Return the path rules of the settings and of a version's own lists; ``find`` returns the entry of a path."""
     most_bytes = settings.scan.max_file_bytes
     ignored = _read_list(mirror, find(IGNORE_FILE), most_bytes)
     obeyed = settings.secrets.repository_allow_file
@@ -205,7 +203,7 @@ def rules_of_tree(settings: SettingsModel, mirror: Mirror, find: Callable[[str],
 
 
 def _read_list(mirror: Mirror, entry: TreeEntry | None, most_bytes: int) -> list[str]:
-    """Return the lines of a list at the root; none where there is none, or it is a link or absurdly large."""
+    """Return the lines of a list at the root, none if it is missing, a link or larger than ``most_bytes``."""
     if entry is None or entry.mode not in REGULAR_MODES or entry.size > most_bytes:
         return []
     with BlobReader(mirror) as blobs:

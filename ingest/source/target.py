@@ -1,4 +1,4 @@
-"""What a run wants to publish."""
+"""The version that a run is to publish."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass
 class IndexTarget:
     """A commit of a version under the rules of the settings.
 
-    ``ref`` is the version in words, ``key`` what timelines call it: empty for the repository's default branch.
-    ``rules`` is the hash of all that decides verdicts, and for a working tree also of its files. ``repo_id`` is the
-    repository's id in the catalog.
+    ``ref`` is the version's name for people, ``key`` its key in timelines, empty for the default branch. ``rules`` is
+    the hash of everything that decides verdicts and, for a working tree, of its files.
     """
 
     repo: str

@@ -1,4 +1,4 @@
-"""A dirty working tree as a version: its files as they are, their bytes kept as blobs of our own mirror."""
+"""Reads a dirty working tree as a version: its current files, whose bytes are kept as blobs in our mirror."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -7,7 +7,7 @@ from codequarry.ingest.git.checkout import OpenCheckout, checkout_of
 from codequarry.ingest.git.fetch import keep_head
 from codequarry.ingest.git.file_tree import FileTree
 from codequarry.ingest.git.hashing import blob_of
-from codequarry.ingest.git.mirrors import open_access, say_nothing
+from codequarry.ingest.git.mirrors import ignore_message, open_access
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.paths import printable, raw
@@ -22,34 +22,31 @@ from codequarry.shared.stop_request import check_stop
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.refs import Ref
 
-# What is handed to git at once, in bytes: it is all in memory.
+# Bytes that are passed to git at once; they are all in memory.
 IMPORT_BYTES = 50_000_000
 DIGEST_HEX = 16
 
 
-def obtain(
+def fetch_version(
     wanted: Wanted,
     settings: SettingsModel,
     store: DocumentStore,
     say: Callable[[str], None],
     found: NoteFound = take_any,
 ) -> FileSource | None:
-    """Bring what is wanted onto this machine; None where its origin has it no more but the index has.
-
-    ``say`` tells what is waited for, ``found`` is as in ``fetch_source``.
-    """
+    """Fetch, as ``fetch_source`` does, or read what is wanted; return None if the origin no longer has it."""
     if wanted.ref and wanted.ref.kind == "workspace":
         return read_workspace(wanted.origin, wanted.ref, settings, say)
     return fetch_source(wanted, settings, store, say, found)
 
 
 def read_workspace(
-    origin: Origin, ref: Ref, settings: SettingsModel, say: Callable[[str], None] = say_nothing
+    origin: Origin, ref: Ref, settings: SettingsModel, say: Callable[[str], None] = ignore_message
 ) -> FileSource:
-    """Read a working tree: what is tracked or not ignored, with the bytes that are there now.
+    """Read a working tree: the files that are tracked or not ignored, with their current bytes.
 
-    The commit of the version is the one that is checked out. Blobs that the mirror lacks are written into it, so that
-    a file that changes meanwhile is chunked as it was when its blob was named.
+    The version's commit is the checked out commit. Blobs that the mirror lacks are written into it, so that a file that
+    changes meanwhile is chunked as it was when its blob was named.
     """
     settings = settings_for(settings, origin.url, origin.host)
     checkout = checkout_of(ref, settings)
@@ -73,15 +70,16 @@ def _entries(
 ) -> Iterator[TreeEntry]:
     """Yield every file, link and submodule of the working tree with the blob that git would give it.
 
-    A file of more than ``most_bytes``, which nobody will read, is not read for its blob either: it keeps that of the
-    index as long as it has the same size. A sparse file of terabytes would take days.
+    A file of more than ``most_bytes`` is not indexed, so it is not hashed either: a sparse file of terabytes would take
+    days. It keeps the blob of git's index while the size is the same.
     """
     tracked = list(checkout.tracked())
-    for one in tracked:
-        if one.mode == SUBMODULE:
-            yield TreeEntry(printable(one.path), SUBMODULE, one.blob, 0)
-    regular = {one.path: one for one in tracked if one.mode != SUBMODULE}
-    sizes = _sizes(mirror, {one.blob for one in regular.values() if one.is_absent or tree.size(one.path) > most_bytes})
+    for item in tracked:
+        if item.mode == SUBMODULE:
+            yield TreeEntry(printable(item.path), SUBMODULE, item.blob, 0)
+    regular = {item.path: item for item in tracked if item.mode != SUBMODULE}
+    unread = {item.blob for item in regular.values() if item.is_absent or tree.size(item.path) > most_bytes}
+    sizes = _sizes(mirror, unread)
     for path in [*regular, *checkout.untracked()]:
         mode = tree.mode(path)
         known = regular.get(path)
@@ -96,7 +94,6 @@ def _entries(
 
 
 def _counted(entries: Iterable[TreeEntry], most_paths: int) -> list[TreeEntry]:
-    """Return the entries; LimitExceeded as soon as there are too many."""
     found = []
     for entry in entries:
         check_stop()
@@ -106,11 +103,8 @@ def _counted(entries: Iterable[TreeEntry], most_paths: int) -> list[TreeEntry]:
 
 
 def _kept(mirror: Mirror, tree: FileTree, entries: list[TreeEntry], most_bytes: int) -> Iterator[TreeEntry]:
-    """Yield the entries with the blobs that may be read in the mirror.
-
-    A file that goes away or grows too large meanwhile is left out.
-    """
-    readable = {one.blob for one in entries if one.mode not in (SYMLINK, SUBMODULE) and one.size <= most_bytes}
+    """Yield the entries, after writing readable blobs to the mirror; omit files that vanish or grow too large."""
+    readable = {entry.blob for entry in entries if entry.mode not in (SYMLINK, SUBMODULE) and entry.size <= most_bytes}
     missing = readable - _sizes(mirror, readable).keys()
     batch: list[bytes] = []
     for entry in entries:
@@ -130,7 +124,6 @@ def _kept(mirror: Mirror, tree: FileTree, entries: list[TreeEntry], most_bytes: 
 
 
 def _import(mirror: Mirror, contents: Iterable[bytes]) -> None:
-    """Write blobs into the mirror."""
     stream = b"".join(b"blob\ndata %d\n%s\n" % (len(data), data) for data in contents)
     if stream:
         command = (f"--git-dir={mirror.folder}", "fast-import", "--quiet")
@@ -138,7 +131,6 @@ def _import(mirror: Mirror, contents: Iterable[bytes]) -> None:
 
 
 def _sizes(mirror: Mirror, blobs: Iterable[str]) -> dict[str, int]:
-    """Return the sizes of those blobs that the mirror has."""
     asked = "".join(f"{blob}\n" for blob in blobs).encode()
     if not asked:
         return {}
@@ -149,6 +141,6 @@ def _sizes(mirror: Mirror, blobs: Iterable[str]) -> dict[str, int]:
 
 
 def _state(entries: Iterable[TreeEntry]) -> str:
-    """Return what is the same for two working trees with the same files, with the sign that sets it off."""
-    digest = hashlib.sha256(repr(sorted((one.path, one.mode, one.blob) for one in entries)).encode())
+    """Return a suffix for the rules hash that is equal for working trees with equal files."""
+    digest = hashlib.sha256(repr(sorted((entry.path, entry.mode, entry.blob) for entry in entries)).encode())
     return f"+{digest.hexdigest()[:DIGEST_HEX]}"

@@ -59,11 +59,11 @@ class Removed(CodequarryError):
     """The repository of a job was removed after a trigger that follows it submitted the job."""
 
 
-def keep_at_it(_: Job, __: Progress) -> None:
+def take_no_step(_: Job, __: Progress) -> None:
     """Do nothing between the steps of a job."""
 
 
-def run_job(job: Job, holder: str, open_workshop: OpenWorkshop, attend: Attend = keep_at_it) -> Job | None:
+def run_job(job: Job, holder: str, open_workshop: OpenWorkshop, attend: Attend = take_no_step) -> Job | None:
     """Run a job that ``holder`` has claimed; return its final state, or None if another process took it over.
 
     Raises StoreUnavailable if the outcome can't be written; the supervision of jobs will then find the job silent.
@@ -144,7 +144,7 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
                 seen_at=seen_at,
                 beside=True,
                 commit=job.wanted_commit,
-                passed_over=job.trigger in UNASKED and not job.insists,
+                skips_failed=job.trigger in UNASKED and not job.insists,
             )
             report = index_repository(request, workshop, sign.observe)
             return "" if report.kind == "gone" else report.commit

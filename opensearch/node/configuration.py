@@ -1,4 +1,4 @@
-"""What one running node is told: its settings files, its JVM options, its folders."""
+"""The configuration of a node: its settings files, its JVM options, its folders."""
 
 import json
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from codequarry.opensearch.node.java import VECTOR_MODULE, Java
 
-# A laptop's disk is often 90 % full, where OpenSearch's own limits, in per cent, stop all writing.
+# A laptop's disk is often 90 % full, and then OpenSearch's default limits, in per cent, stop all writing.
 SETTINGS = """\
 cluster.name: codequarry
 node.name: {name}
@@ -40,7 +40,7 @@ rootLogger.level = info
 rootLogger.appenderRef.file.ref = file
 """
 
-# As the server's own jvm.options has them, so far as they matter on one machine.
+# The options of the server's jvm.options that matter on one machine.
 JVM_OPTIONS = (
     "-XX:+UseG1GC",
     "-XX:G1ReservePercent=25",
@@ -69,7 +69,7 @@ class RunFolder:
 
     @property
     def config(self) -> Path:
-        """Settings, and the keystore that the server makes beside them."""
+        """The settings, and the keystore that the server makes beside them."""
         return self.root / "config"
 
     @property
@@ -84,33 +84,33 @@ class RunFolder:
 
     @property
     def temporary(self) -> Path:
-        """Where the JVM unpacks its native libraries."""
+        """The folder where the JVM unpacks its native libraries."""
         return self.root / "tmp"
 
     @property
     def log(self) -> Path:
-        """The server's log; the server calls it by the cluster's name when it points to it."""
+        """The server's log, which is named after the cluster."""
         return self.logs / "codequarry.log"
 
     @property
     def console(self) -> Path:
-        """What the JVM itself prints: where a start that fails early tells why."""
+        """The output of the JVM, with the reason for a start that failed early."""
         return self.root / "console.log"
 
     @property
     def written_by_the_server(self) -> tuple[Path, ...]:
-        """The folders that the server's account owns; the one around them it can't change."""
+        """The folders that the server's account owns; it cannot change their parent."""
         return self.config, self.data, self.logs, self.temporary
 
 
 def write_configuration(run: RunFolder, name: str, port: int) -> None:
-    """Make the folders and write the settings of the next start."""
-    # What an earlier server left there is not written through: it might be a link to another file.
+    """Create the folders, and write the settings of the next start."""
+    # An earlier server may have left links to other files, which must not be written through.
     shutil.rmtree(run.config, ignore_errors=True)
     for folder in run.written_by_the_server:
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
-    # A JSON string is a YAML string too, whatever characters the path has.
+    # A JSON string is also a YAML string, whatever characters the path has.
     settings = SETTINGS.format(name=name, port=port, data=json.dumps(str(run.data)), logs=json.dumps(str(run.logs)))
     (run.config / "opensearch.yml").write_text(settings, "utf-8")
     (run.config / "log4j2.properties").write_text(LOGGING.format(logs=run.logs), "utf-8")

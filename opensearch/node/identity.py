@@ -1,4 +1,4 @@
-"""Which process is the one that was started: a pid alone is used again after a while."""
+"""The identity of a started process: a pid and a start time, because pids are reused."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from codequarry.opensearch.node.artifacts import INSTALL_HINT
 from codequarry.shared.errors import StoreUnavailable
 
 STOP_SECONDS = 30
-# The clock that gives a process's start time may be set between two looks; a reused pid is hours apart.
+# The system clock may be adjusted between two readings; a reused pid starts hours later.
 TOLERANCE_SECONDS = 5.0
 
 
@@ -16,12 +16,12 @@ def started_at(pid: int) -> float:
 
 
 def is_alive(pid: int, started: float) -> bool:
-    """Tell whether the process that started then still lives."""
+    """Return whether the process with that pid and start time is still running."""
     return _process(pid, started) is not None
 
 
 def end(pid: int, started: float) -> None:
-    """Ask the process to stop, and kill it if it does not; another process of the same pid is left alone."""
+    """Ask a process to stop, and kill it if it does not; another process with the same pid is left alone."""
     psutil = _psutil()
     process = _process(pid, started)
     if process is None:

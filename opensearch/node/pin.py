@@ -1,4 +1,4 @@
-"""Write ``artifacts.json`` anew: ``python -m codequarry.opensearch.node.pin``, after a change of the versions here."""
+"""Rewrite ``artifacts.json`` after the versions here have changed: ``python -m codequarry.opensearch.node.pin``."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ ROOTS = {
     "modules/lang-painless": (f"org.opensearch.plugin:lang-painless:{OPENSEARCH}",),
     "modules/transport-netty4": (f"org.opensearch.plugin:transport-netty4-client:{OPENSEARCH}",),
     "modules/reindex": (f"org.opensearch.plugin:reindex-client:{OPENSEARCH}",),
-    # Nobody here speaks gRPC, but the k-NN plugin extends this module and does not load without it.
+    # gRPC is not used, but the k-NN plugin extends this module and does not load without it.
     "modules/transport-grpc": (f"org.opensearch.plugin:transport-grpc:{OPENSEARCH}",),
 }
 MODULES = {
@@ -34,14 +34,14 @@ KNN = f"org.opensearch.plugin:opensearch-knn:zip:{OPENSEARCH}.0"
 
 
 def main() -> None:
-    """Resolve the roots, download everything once, and write what was found."""
+    """Resolve the roots, download every artifact, and write its checksum."""
     from jgo.maven import MavenContext
 
     with tempfile.TemporaryDirectory() as cache:
         context = MavenContext(repo_cache=Path(cache), timeout=60)
         folders: dict[str, dict[str, str]] = {}
         for folder, roots in ROOTS.items():
-            # The server's jars are on every module's class path: a second copy is refused as "jar hell".
+            # The server's jars are on every module's class path, and a second copy is refused as "jar hell".
             on_class_path = {coordinate.split(":")[1] for coordinate in folders.get("lib", {})}
             folders[folder] = _resolve(context, roots, on_class_path)
         group, name, packaging, version = KNN.split(":")
@@ -58,7 +58,7 @@ def _resolve(context: Any, roots: tuple[str, ...], known: set[str]) -> dict[str,
     for root in roots:
         inputs, transitive = context.resolver.resolve([context.create_dependency(root)])
         for dependency in [*inputs, *transitive]:
-            # Classified jars are netty's native QUIC libraries, for HTTP/3, which nothing here speaks.
+            # Jars with a classifier are netty's native QUIC libraries for HTTP/3, which is not used.
             if dependency.artifactId in known or dependency.classifier:
                 continue
             known.add(dependency.artifactId)

@@ -30,9 +30,9 @@ HEAP = re.compile(r"[1-9][0-9]*[mg]")
 
 @dataclass(frozen=True, slots=True)
 class NodePlan:
-    """Which node is meant (``folder`` and ``name``) and how it is to be started.
+    """Which node (``folder`` and ``name``), and how to start it; ``java_options`` come after our own.
 
-    ``port`` 0 takes any free one; None the usual one if it is free, else any. ``java_options`` come after our own.
+    ``port`` 0 means any free port; None means the usual port if it is free, otherwise any.
     """
 
     folder: Path
@@ -45,7 +45,7 @@ class NodePlan:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A server that was started: where it answers, and which process it is."""
+    """A started server: its URL, its process and its files."""
 
     url: str
     version: str
@@ -56,9 +56,9 @@ class Node:
 
 
 def start(plan: NodePlan, say: Callable[[str], None]) -> Node:
-    """Start the node and wait until it answers; a node that runs already is returned as it is."""
+    """Start the node and wait until it answers; if it is already running, return it."""
     if not HEAP.fullmatch(plan.heap):
-        raise UsageError(f"'{plan.heap}' is no heap size; write 512m or 1g")
+        raise UsageError(f"'{plan.heap}' is not a heap size; write it as 512m or 1g")
     account = server_account()
     folder = _folder(plan)
     folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def start(plan: NodePlan, say: Callable[[str], None]) -> Node:
             end(node.pid, node.started)
             _record_path(folder, plan.name).unlink(missing_ok=True)
             raise
-        # The server outlives this process on purpose: without this, Popen warns that it was not waited for.
+        # The server outlives this process on purpose. Without this, Popen warns that it was not waited for.
         process.returncode = 0
     return node
 
@@ -107,17 +107,17 @@ def _launch(arguments: Sequence[str], run: RunFolder, account: Account | None) -
 
 
 def find(plan: NodePlan) -> Node | None:
-    """Return the node if it runs."""
+    """Return the node if it is running, otherwise None."""
     return _find(_folder(plan), plan.name)
 
 
 def names(folder: Path) -> list[str]:
-    """Return the names of the nodes below ``folder`` that were started and not stopped, whether they live or not."""
+    """Return the names of the nodes below ``folder`` that were started and not stopped, running or not."""
     return sorted(path.stem for path in folder.expanduser().glob("*.json"))
 
 
 def stop(plan: NodePlan, *, remove_data: bool = False) -> Node | None:
-    """Stop the node that ``start`` started, and nothing else; return it, or None if it was not running."""
+    """Stop the node that ``start`` started, and no other process; return it, or None if it was not running."""
     folder = _folder(plan)
     node = _find(folder, plan.name)
     if node:
@@ -133,7 +133,7 @@ def _folder(plan: NodePlan) -> Path:
 
 
 def _record_path(folder: Path, name: str) -> Path:
-    """Return where a node is written down: in the caller's own folder, which the server's account can't change."""
+    """Return the path of a node's record: in the caller's own folder, which the server's account can't change."""
     return folder / f"{name}.json"
 
 
@@ -157,7 +157,7 @@ def _free_port(wanted: int | None) -> int:
         return USUAL_PORT
     if wanted:
         if not _is_free(wanted):
-            raise StoreUnavailable(f"port {wanted} is taken; stop what uses it or choose another one with --port")
+            raise StoreUnavailable(f"port {wanted} is in use; stop the program that uses it, or choose another --port")
         return wanted
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -178,7 +178,7 @@ def _wait_until_ready(node: Node, run: RunFolder, process: "subprocess.Popen[byt
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise StoreUnavailable(f"OpenSearch stopped while it started: {_reason(run)}; log: {run.log}")
+            raise StoreUnavailable(f"OpenSearch stopped during its start: {_reason(run)}; log: {run.log}")
         if _answers(node.url):
             return
         time.sleep(POLL_SECONDS)
@@ -186,7 +186,7 @@ def _wait_until_ready(node: Node, run: RunFolder, process: "subprocess.Popen[byt
 
 
 def _answers(url: str) -> bool:
-    # A proxy of the environment must not be asked for a server on this machine.
+    # A proxy from the environment must not be used for a server on this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"{url}/_cluster/health?wait_for_status=yellow&timeout=1s", timeout=5) as answer:
@@ -196,7 +196,7 @@ def _answers(url: str) -> bool:
 
 
 def _reason(run: RunFolder) -> str:
-    """Return the line that tells why: the JVM's own words, else the last error in the log."""
+    """Return the reason for a failure: a line that the JVM printed, otherwise the last error in the log."""
     printed = _lines(run.console)
     causes = [line for line in printed if line.startswith(ROOT_CAUSE)]
     failures = [line for line in printed if line.startswith(("Error", "Unrecognized", "Exception", "uncaught"))]

@@ -1,4 +1,4 @@
-"""Who asks: from what a request brings to a principal. A port, so that other ways than keys can join."""
+"""Authentication: from the credentials of a request to a principal. A port, so other methods than keys can be added."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -18,34 +18,28 @@ from codequarry.shared.errors import StoreError, StoreUnavailable, Unauthorized,
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import DocumentStore
 
-# A search does not read the keys each time; one that is revoked stops within this time.
+# Keys are cached this long, so a revoked key stops working within this time.
 MAX_AGE_SECONDS = 2.0
-# A key that was just made shall not wait for that: one that is not known is looked for, but not more often than this.
+# A new key must work at once, so an unknown key reloads the cache, but not more often than this.
 MIN_AGE_SECONDS = 0.2
-# Where keys can't be read, all who wait for that hear the same for so long: one after the other would take too long.
+# If keys can't be read, waiting requests get the same error for this long: one attempt after another would be too slow.
 FAILURE_SECONDS = 0.5
-# A key in the settings is made by a person, who may choose a short one.
+# A person may choose the key in the settings, and choose a short one.
 MIN_ADMIN_KEY_CHARACTERS = 24
 ADMIN = Principal("admin key of the settings", frozenset(SCOPES), (Grant("*"),))
 NOBODY = Principal("nobody", frozenset(), ())
-"""Who asks what needs no key: sees nothing of the index."""
+"""The caller of a route that needs no key; sees nothing of the index."""
 
 WITHOUT_KEYS = (
-    "make a key with codequarry keys create NAME --repo '*' and send it as 'Authorization: Bearer KEY'; on a machine "
-    "that is yours alone, serve with --socket PATH or --trust-loopback instead"
+    "create a key with codequarry keys create NAME --repo '*' and send it as 'Authorization: Bearer KEY'; on a machine "
+    "that only you use, serve with --socket PATH or --trust-loopback instead"
 )
-"""What to do where there is no key."""
-
-_ASK = "send a key as 'Authorization: Bearer KEY'; codequarry keys create makes one"
+_SEND_KEY = "send a key as 'Authorization: Bearer KEY'; create one with codequarry keys create"
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
-    """What a request says of who sent it: its token, the address that it comes from, the host that it asks for.
-
-    ``is_forwarded`` where a proxy says that it comes from elsewhere. ``on_socket`` where it came over the Unix socket
-    of ``[api] socket``, which only its owner can open.
-    """
+class RequestCredentials:
+    """A request's token, client address and ``Host``; whether a proxy marked it, or it came over ``[api] socket``."""
 
     token: str | None = field(repr=False)
     address: str
@@ -55,26 +49,25 @@ class Asker:
 
 
 class Authenticator(Protocol):
-    """A way to know who asks."""
+    """A way to identify the sender of a request."""
 
-    def authenticate(self, asker: Asker) -> Principal:
-        """Return who asks; Unauthorized where that is not known, with what to do about it."""
+    def authenticate(self, asker: RequestCredentials) -> Principal:
+        """Return the principal of a request; Unauthorized, with what to do about it, if the sender is not known."""
         ...
 
 
-class Unguarded:
-    """Says who is the owner where nobody has configured any key: who the settings say is (docs/decisions/0027)."""
+class OwnerWithoutKeys:
+    """Admits the owner while no key is configured, as the settings allow (docs/decisions/0027)."""
 
     def __init__(self, settings: SettingsModel) -> None:
-        """Let in whom ``settings`` say, which may leave that to something in front of the service."""
         self._is_open = settings.api.open_to_network
         self._trusts_loopback = settings.api.trust_loopback
 
-    def authenticate(self, asker: Asker) -> Principal:
-        """Return the owner: who opened the service's own socket, or asks from this machine where that is trusted.
+    def authenticate(self, asker: RequestCredentials) -> Principal:
+        """Return the owner for a request over our own socket, or from this machine if loopback is trusted.
 
-        The host must be one of this machine too: else any web page could have the browser of its visitor ask, by a name
-        of its own that it lets point here. And what a proxy on this machine hands on comes from anywhere.
+        The ``Host`` header must name this machine too. Otherwise a web page could point its own name at this machine
+        and send requests through its visitor's browser. A request that a local proxy forwarded may come from anywhere.
         """
         is_here = is_loopback(asker.address) and is_loopback(_without_port(asker.host))
         is_owner = asker.on_socket or (self._trusts_loopback and is_here)
@@ -82,22 +75,22 @@ class Unguarded:
             return OWNER
         if self._trusts_loopback:
             raise Unauthorized(
-                "no key is configured, so only this machine is answered, by the name localhost and not through a "
-                "proxy; make a key with codequarry keys create"
+                "no key is configured, so only requests from this machine to localhost, not through a proxy, are "
+                "accepted; create a key with codequarry keys create"
             )
-        raise Unauthorized(f"no key is configured, and this service takes nobody for its owner: {WITHOUT_KEYS}")
+        raise Unauthorized(f"no key is configured, and this service has no other way to know its owner: {WITHOUT_KEYS}")
 
 
-class NoOwner:
-    """Takes nobody for the owner."""
+class RefuseAll:
+    """Refuses every request."""
 
-    def authenticate(self, asker: Asker) -> Principal:
+    def authenticate(self, asker: RequestCredentials) -> Principal:
         """Raise Unauthorized."""
-        raise Unauthorized(f"the key is not valid, or is no longer: {_ASK}")
+        raise Unauthorized(f"the key is not valid, or no longer valid: {_SEND_KEY}")
 
 
 class ApiKeys:
-    """Knows who asks by the keys of the catalog and of the settings."""
+    """Authenticates requests by the keys of the catalog and of the settings."""
 
     def __init__(
         self,
@@ -106,7 +99,7 @@ class ApiKeys:
         without_keys: Authenticator,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Look keys up in what ``store`` returns; where there is none at all, ask ``without_keys``."""
+        """Look keys up in the store that ``store`` returns; if it has none, ask ``without_keys``."""
         check_admin_key(settings.auth.admin_key)
         self._admin = settings.auth.admin_key
         self._store = store
@@ -118,8 +111,8 @@ class ApiKeys:
         self._failure = (float("-inf"), "")
         self._noted: dict[str, str] = {}
 
-    def authenticate(self, asker: Asker) -> Principal:
-        """Return the principal of the key that a request brings."""
+    def authenticate(self, asker: RequestCredentials) -> Principal:
+        """Return the principal of a request's key."""
         if asker.token and self._is_admin(asker.token):
             return ADMIN
         key_id, secret = split_token(asker.token or "") or ("", "")
@@ -127,12 +120,12 @@ class ApiKeys:
         if not keys and self._admin is None:
             return self._without_keys.authenticate(asker)
         if not asker.token:
-            raise Unauthorized(f"this needs a key: {_ASK}")
+            raise Unauthorized(f"this needs a key: {_SEND_KEY}")
         key, now = keys.get(key_id), moment()
         if key is None or not key.has(secret, now):
-            raise Unauthorized(f"the key is not valid, or is no longer: {_ASK}")
+            raise Unauthorized(f"the key is not valid, or no longer valid: {_SEND_KEY}")
         if key.state(now) != "active":
-            raise Unauthorized(f"the key is {key.state(now)}: {_ASK}")
+            raise Unauthorized(f"the key is {key.state(now)}: {_SEND_KEY}")
         self._note(key)
         return key.principal
 
@@ -142,7 +135,7 @@ class ApiKeys:
         return compare_digest(hash_of(token), hash_of(self._admin.get_secret_value()))
 
     def _known(self, wanted: str) -> Mapping[str, ApiKey]:
-        """Return the keys by id, revoked ones too: while there is any, nobody gets in without one."""
+        """Return all keys by id, reloaded if needed. Revoked keys count too: while any exists, a key is required."""
         with self._lock:
             most = MIN_AGE_SECONDS if wanted and wanted not in self._keys else MAX_AGE_SECONDS
             if self._clock() - self._read_at > most:
@@ -151,20 +144,20 @@ class ApiKeys:
             return self._keys
 
     def _read(self) -> Mapping[str, ApiKey]:
-        failed_at, said = self._failure
+        failed_at, detail = self._failure
         if self._clock() - failed_at < FAILURE_SECONDS:
-            raise StoreUnavailable(said)
+            raise StoreUnavailable(detail)
         try:
             return {key.id: key for key in list_keys(self._store())}
         except StoreUnavailable as error:
-            # Who asks is not known yet, and shall not learn where the store is.
-            are_there_any = self._keys or self._admin is not None
-            said = "keys can't be looked up at the moment; ask again later" if are_there_any else public(error)
-            self._failure = (self._clock(), said)
-            raise StoreUnavailable(said) from error
+            # The caller is not authenticated yet, so the error must not reveal where the store is.
+            has_keys = self._keys or self._admin is not None
+            detail = "keys can't be looked up at the moment; retry later" if has_keys else public(error)
+            self._failure = (self._clock(), detail)
+            raise StoreUnavailable(detail) from error
 
     def _note(self, key: ApiKey) -> None:
-        """Write down once an hour that a key is in use; that it can't be is no reason to refuse a request."""
+        """Record once an hour that a key is in use; a failure to record it is ignored."""
         hour = coarse_moment()
         if max(self._noted.get(key.id, ""), key.last_used_at) >= hour:
             return
@@ -177,11 +170,10 @@ def check_admin_key(key: SecretStr | None) -> None:
     """Raise UsageError for a key of the settings that is too short to be safe."""
     if key is not None and len(key.get_secret_value()) < MIN_ADMIN_KEY_CHARACTERS:
         raise UsageError(
-            f"auth.admin_key has fewer than {MIN_ADMIN_KEY_CHARACTERS} characters; openssl rand -base64 32 makes one"
+            f"auth.admin_key has fewer than {MIN_ADMIN_KEY_CHARACTERS} characters; try openssl rand -base64 32"
         )
 
 
 def _without_port(host: str) -> str:
-    """Return the name or the address of a ``Host`` header."""
     name, _, port = host.rpartition(":")
     return name if name and port.isdigit() and (":" not in name or name.endswith("]")) else host

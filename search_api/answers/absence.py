@@ -1,4 +1,4 @@
-"""Fields that an answer leaves out instead of writing null."""
+"""Fields that are left out of an answer instead of being null."""
 
 from pydantic import Field
 

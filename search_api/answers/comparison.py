@@ -1,4 +1,4 @@
-"""What a comparison of two versions answers."""
+"""The answer to a comparison of two versions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ CHANGES: tuple[Change, ...] = ("added", "removed", "moved", "changed", "unchange
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What became of one piece of code."""
+    """A piece of code, and how it differs between the two versions."""
 
     change: Change
-    score: Annotated[Score, Field(description="of the better of the two")]
+    score: Annotated[Score, Field(description="score of the better of the two chunks")]
     repo: str
     path: str
     symbol: str | None
@@ -31,7 +31,7 @@ class ComparisonAnswer:
     """The answer to a comparison."""
 
     results: tuple[Difference, ...]
-    counts: Annotated[Mapping[Change, int], Field(description="of all hits that were compared, by what became of them")]
+    counts: Annotated[Mapping[Change, int], Field(description="number of compared hits, by change")]
     freshness: Annotated[tuple[Freshness, ...], Field(description="of both versions")]
     degraded: tuple[str, ...]
     reason: str | None

@@ -1,4 +1,4 @@
-"""What is known of the deliveries of code hosts."""
+"""Answers about webhook deliveries."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -10,7 +10,7 @@ from codequarry.shared.catalog.deliveries import Delivery, DeliveryResult, Provi
 
 @dataclass(frozen=True)
 class DeliveryStatus:
-    """One delivery and what became of it."""
+    """A webhook delivery and its result."""
 
     provider: ProviderName
     delivery_id: str
@@ -23,26 +23,26 @@ class DeliveryStatus:
     ref: str | None
     commit: str | None
     job_id: str | None
-    repeats: Annotated[int, Field(description="how often it was delivered again, without effect")]
+    repeats: Annotated[int, Field(description="number of repeated deliveries, which have no effect")]
     received_at: str
 
 
 @dataclass(frozen=True)
 class ReceivedDelivery(DeliveryStatus):
-    """What a webhook answers."""
+    """The answer to a webhook."""
 
-    repeated: Annotated[bool, Field(description="it was handled before, and nothing was done now")]
+    repeated: Annotated[bool, Field(description="true if it was handled before, and nothing was done this time")]
 
 
 @dataclass(frozen=True, slots=True)
 class Deliveries:
-    """The latest deliveries first."""
+    """Webhook deliveries, latest first."""
 
     deliveries: tuple[DeliveryStatus, ...]
 
 
 def delivery_status(delivery: Delivery) -> DeliveryStatus:
-    """Return one line of the log of deliveries."""
+    """Return the entry of a delivery in the delivery log."""
     return DeliveryStatus(
         provider=delivery.provider,
         delivery_id=delivery.id,

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from codequarry.search_api.answers.freshness import Freshness
 
 
-# Without slots: the MCP library would take them for defaults, and give the tool no schema.
+# No slots: the MCP library would take them for defaults, and the tool would have no schema.
 @dataclass(frozen=True)
 class FileText:
-    """Lines of a file at an indexed version; ``branch`` is null if the version is no branch."""
+    """Lines of a file at an indexed version; ``branch`` is null if the version is not a branch."""
 
     repo: str
     path: str

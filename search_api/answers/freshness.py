@@ -1,4 +1,4 @@
-"""How fresh an answer is: one entry for each version of a repository that it draws on."""
+"""The freshness of an answer: one entry for each version of a repository that was searched."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -12,7 +12,7 @@ READY: IndexState = "ready"
 IMPORTING: IndexState = "importing"
 NOT_INDEXED: IndexState = "not indexed"
 
-HeadCommit = Annotated[str | None, Field(description="the newest commit that a fetch has seen of this version")]
+HeadCommit = Annotated[str | None, Field(description="the newest commit of this version that a fetch has seen")]
 CommitsBehind = Annotated[int | None, Field(description="0 at head, null if unknown")]
 
 

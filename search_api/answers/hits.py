@@ -1,4 +1,4 @@
-"""What a search answers: hits, how fresh they are, and why there are none."""
+"""The answer to a search: hits, their freshness, and the reason if there are none."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ Score = Annotated[float, Field(ge=0, le=1)]
 
 @dataclass(frozen=True)
 class CodeChunk:
-    """One piece of a file; lines from 1, inclusive; characters from 0 of the decoded file, end exclusive.
+    """A piece of a file; lines from 1, inclusive; characters from 0 of the decoded file, end exclusive.
 
-    Timelines and transactions are not among the fields: they mean nothing outside the index.
+    Timelines and transactions are left out: they mean nothing outside the index.
     """
 
     id: str
@@ -25,7 +25,7 @@ class CodeChunk:
     path: str
     language: str
     symbol_type: SymbolType
-    symbol_kind: Annotated[str | None, Field(description="the language's own word")]
+    symbol_kind: Annotated[str | None, Field(description="the language's own term for the symbol")]
     symbol_name: str | None
     qualified_name: str | None
     signature: str | None
@@ -37,7 +37,7 @@ class CodeChunk:
     doc: str
     kind_of_file: KindOfFile
     exported: bool | None
-    microservice: Annotated[str | None, Field(description="as [[path_rules]] say, like aggregate and tags")]
+    microservice: Annotated[str | None, Field(description="set by [[path_rules]], like aggregate and tags")]
     package: str | None
     aggregate: str | None
     tags: tuple[str, ...]
@@ -52,8 +52,8 @@ class CodeChunk:
     start_char: int
     end_char: int
     body_start_char: int | None
-    masked: Annotated[bool, Field(description="a secret in the text was masked")]
-    encoding: Annotated[str | None, Field(description="of the file, if not UTF-8")]
+    masked: Annotated[bool, Field(description="true if a secret in the text was masked")]
+    encoding: Annotated[str | None, Field(description="encoding of the file, if not UTF-8")]
     complexity_score: float | None
     stride_info: Annotated[
         StrideInfo | None, Field(description="the best stride of a chunk longer than the model's window")
@@ -72,21 +72,21 @@ class VersionedChunk(CodeChunk):
 
 @dataclass(frozen=True)
 class _Scored:
-    score: Annotated[Score, Field(description="0 to 1, the same scale for every query; results come by falling score")]
+    score: Annotated[Score, Field(description="0 to 1, on the same scale for every query; results are sorted by it")]
 
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """What the score of a hit that a second stage scored too is made of."""
+    """The parts of a score, for a hit that the second stage scored too."""
 
-    first_score: Annotated[Score, Field(description="the ranker's")]
-    rerank_score: Annotated[float, Field(description="the model's own, on a scale of its own")]
-    weight: Annotated[Score, Field(description="the model's share")]
+    first_score: Annotated[Score, Field(description="the ranker's score")]
+    rerank_score: Annotated[float, Field(description="the model's score, on the model's own scale")]
+    weight: Annotated[Score, Field(description="the model's share of the score")]
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a score is made of; ``channels`` has the rank in each channel of the engine that recalled the hit."""
+    """The parts of a score; ``channels`` has the hit's rank in each channel that recalled it."""
 
     signals: Mapping[str, Score]
     kind_weight: Score
@@ -103,20 +103,20 @@ class HitVersion:
     commit: str
 
 
-@dataclass(frozen=True)  # no slots: Python can't lay out those of two bases
+@dataclass(frozen=True)  # no slots: Python can't combine the slots of two bases
 class Hit(VersionedChunk, _Scored):
-    """A piece of a file that answers a search. The fields are on the wire in this order, ``score`` first."""
+    """A piece of a file that answers a search. JSON has the fields in this order, ``score`` first."""
 
     is_stride: bool
     rerank_score: Annotated[
         float | None,
         LEFT_OUT_IF_NONE,
-        Field(description="of the second stage's model, if it scored the hit; on the model's own scale"),
+        Field(description="the second stage's score, on the model's own scale, if it scored the hit"),
     ] = None
     versions: Annotated[
         tuple[HitVersion, ...] | None,
         LEFT_OUT_IF_NONE,
-        Field(description="every version in view that holds the hit, if the search saw several of its repository"),
+        Field(description="every version that holds the hit, if the search covers several of its repository"),
     ] = None
     explain: Annotated[Explanation | None, LEFT_OUT_IF_NONE] = None
 
@@ -128,21 +128,21 @@ class _Similar:
 
 @dataclass(frozen=True)
 class NearChunk(VersionedChunk, _Similar):
-    """A piece of a file that is near to a text by its vector alone."""
+    """A piece of a file whose vector is near that of a text."""
 
     is_stride: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """The answer to one search."""
+    """The answer to a search."""
 
     results: tuple[Hit, ...]
     freshness: tuple[Freshness, ...] = ()
-    degraded: Annotated[tuple[str, ...], Field(description="stages that the answer had to do without")] = ()
+    degraded: Annotated[tuple[str, ...], Field(description="stages that were not available")] = ()
     reason: Annotated[str | None, Field(description="why results is empty")] = None
     suggestion: str | None = None
     next_cursor: str | None = None
     took_ms: float = 0.0
     stages: Annotated[Mapping[str, float], Field(exclude=True)] = field(default_factory=dict)
-    """Milliseconds of each stage: for metrics, not for the wire."""
+    """Milliseconds of each stage, for metrics; not part of the JSON."""

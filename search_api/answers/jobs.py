@@ -1,4 +1,4 @@
-"""What is known of jobs."""
+"""Answers about jobs."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -10,7 +10,7 @@ from codequarry.shared.jobs.job import Job, JobKind, JobState, Trigger
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """How far a job is."""
+    """The progress of a job."""
 
     phase: str
     percent: int
@@ -21,42 +21,42 @@ class JobProgress:
 
 @dataclass(frozen=True)
 class JobStatus:
-    """A repository or version that is to be indexed or removed, and how far that is."""
+    """A job that indexes or removes a repository or version, and its progress."""
 
     job_id: str
     kind: JobKind
     repo: str
-    ref: Annotated[str, Field(description="the version, as it was asked for")]
-    trigger: Annotated[Trigger, Field(description="what asked for it")]
-    priority: Annotated[int, Field(description="the lowest goes first")]
+    ref: Annotated[str, Field(description="the version, as requested")]
+    trigger: Annotated[Trigger, Field(description="what requested the job")]
+    priority: Annotated[int, Field(description="lower numbers run first")]
     state: JobState
     progress: JobProgress | None
-    attempts: Annotated[int, Field(description="how often it was begun")]
+    attempts: Annotated[int, Field(description="number of attempts since the job last made progress")]
     error: str | None
-    failures: Annotated[tuple[str, ...], Field(description="why earlier attempts failed, the last one last")]
-    commit: Annotated[str | None, Field(description="what was indexed, once the job is done")]
+    failures: Annotated[tuple[str, ...], Field(description="errors of earlier attempts, latest last")]
+    commit: Annotated[str | None, Field(description="the indexed commit, once the job is done")]
     created_at: str
     updated_at: str
 
 
 @dataclass(frozen=True, slots=True)
 class JobsPage:
-    """Some of the jobs."""
+    """A page of the list of jobs."""
 
     jobs: tuple[JobStatus, ...]
-    total: Annotated[int, Field(description="how many there are, on other pages too")]
-    next_cursor: Annotated[str | None, Field(description="the next page, as `?cursor=`; null on the last one")]
+    total: Annotated[int, Field(description="number of jobs on all pages")]
+    next_cursor: Annotated[str | None, Field(description="`?cursor=` of the next page; null on the last page")]
 
 
 @dataclass(frozen=True)
 class PendingSearch(JobStatus):
-    """What a search answers while the versions that it names are being indexed: the job that it waits for."""
+    """The answer to a search whose versions are still being indexed: the job that it waits for."""
 
     jobs: Annotated[tuple[JobStatus, ...], Field(description="every job that the search waits for")]
 
 
 def job_status(job: Job) -> JobStatus:
-    """Return what is told of a job."""
+    """Return the status of a job."""
     progress = JobProgress(job.phase, job.percent, job.files_done, job.files_total, job.chunks_done)
     return JobStatus(
         job_id=job.id,

@@ -1,4 +1,4 @@
-"""Errors, as RFC 9457 has them, and what probes answer."""
+"""Errors as problem+json (RFC 9457), and the answer to health probes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,27 +23,27 @@ class Problem:
     detail: str
     request_id: str | None
     name: Annotated[str | None, LEFT_OUT_IF_NONE, Field(description="the unknown field, filter or value")] = None
-    known: Annotated[tuple[str, ...] | None, LEFT_OUT_IF_NONE, Field(description="the names that exist")] = None
+    known: Annotated[tuple[str, ...] | None, LEFT_OUT_IF_NONE, Field(description="the known names")] = None
     candidates: Annotated[
-        tuple[str, ...] | None, LEFT_OUT_IF_NONE, Field(description="what an ambiguous commit may mean")
+        tuple[str, ...] | None, LEFT_OUT_IF_NONE, Field(description="the commits that an ambiguous prefix may mean")
     ] = None
     freshness: Annotated[
         tuple[Freshness, ...] | None,
         LEFT_OUT_IF_NONE,
-        Field(description="where the index stands, if a commit did not come in time"),
+        Field(description="the state of the index, if it did not reach min_commit in time"),
     ] = None
 
 
 def problem_of_status(status: HTTPStatus, detail: str, request_id: str | None) -> Problem:
-    """Return a problem that a status says enough about."""
+    """Return a problem of the generic type ``about:blank``."""
     return Problem("about:blank", status.phrase, status.value, detail, request_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What the probes answer."""
+    """The answer to a health probe."""
 
     status: Literal["ok", "unavailable"]
-    checks: Annotated[Mapping[str, str], Field(description="each part and what is wrong with it, or ok")] = field(
+    checks: Annotated[Mapping[str, str], Field(description="ok or the error, by component")] = field(
         default_factory=dict
     )

@@ -1,4 +1,4 @@
-"""What the index has: repositories and their versions."""
+"""Answers about indexed repositories and their versions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +9,7 @@ from pydantic import Field
 from codequarry.search_api.answers.freshness import CommitsBehind, HeadCommit, IndexState
 from codequarry.shared.versions.refs import RefKind
 
-Files = Annotated[int | None, Field(description="null if the key sees only some paths of the repository")]
-Chunks = Annotated[int | None, Field(description="null if the key sees only some paths of the repository")]
+WholeCount = Annotated[int | None, Field(description="null if the key sees only some paths of the repository")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +22,8 @@ class IndexedVersion:
     indexed_at: str | None
     head_commit: HeadCommit
     commits_behind: CommitsBehind
-    files: Files
-    chunks: Chunks
+    files: WholeCount
+    chunks: WholeCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +47,18 @@ class IndexedRepository:
     indexed_at: str | None
     head_commit: HeadCommit
     commits_behind: CommitsBehind
-    files: Files
-    chunks: Chunks
-    skipped: Annotated[Mapping[str, int] | None, Field(description="files left out, by reason")]
+    files: WholeCount
+    chunks: WholeCount
+    skipped: Annotated[Mapping[str, int] | None, Field(description="number of skipped files, by reason")]
     state: IndexState
-    percent: Annotated[int | None, Field(description="of a running first import")]
-    model: Annotated[str | None, Field(description="that made the vectors; null before the first import")]
-    versions: Annotated[
-        tuple[IndexedVersion, ...], Field(description="every indexed version, that of the default branch first")
-    ]
+    percent: Annotated[int | None, Field(description="progress of a running first import")]
+    model: Annotated[str | None, Field(description="the model of the vectors; null before the first import")]
+    versions: Annotated[tuple[IndexedVersion, ...], Field(description="every indexed version, default branch first")]
     failures: Annotated[
         tuple[FailedCommit, ...],
         Field(
-            description="commits that reached a limit: not tried again until they or the settings change, or somebody "
-            "asks for them by hand; empty if the key sees only some paths"
+            description="commits that reached a limit; they are not retried until the commit or the settings change, "
+            "or a user requests it; empty if the key sees only some paths"
         ),
     ]
 

@@ -1,14 +1,12 @@
-"""What each route needs, in one place, and the gate that every request passes before its route runs.
+"""What each route needs, and the check that every request passes before its route runs.
 
-To add a route, add its line to ``NEEDS``: without one the service does not start, and a test fails that has no example
-of a request for it (tests/e2e/api/leaks). A route gets what it reads from ``routes.engine()``, never from the backend
-itself, and who asks from ``routes.caller()``. Needs:
+To add a route, add its line to ``NEEDS``, without which the service does not start, and an example request to the test
+in tests/e2e/api/leaks. A route reads the index through ``request_context.engine()``, never through the backend, and
+gets the principal from ``request_context.caller()``. Needs:
 
-- ``search``, ``index``, ``admin``: the scope that the key must have. A route that needs more for some requests asks for
-  that itself: ``caller().require("index")``.
-- ``open``: no key, for probes and descriptions; whoever asks is NOBODY and sees nothing of the index.
-- ``signed``: no key, since the route itself checks a signature, as webhooks do; it tells by ``admit_signed`` whose that
-  is, and each of them has limits of its own.
+- ``search``, ``index``, ``admin``: the scope that the key must have. A route can require more: ``caller().require()``.
+- ``open``: no key, for probes and descriptions. The caller is NOBODY and sees nothing of the index.
+- ``signed``: no key. The route verifies a signature and names the sender, who has its own limits, by ``admit_signed``.
 """
 
 from collections.abc import Mapping
@@ -20,10 +18,10 @@ from typing import Literal
 from flask import Flask, Request, Response, current_app, g, request
 from werkzeug.routing import Rule
 
-from codequarry.search_api.access.authentication import NOBODY, Asker, Authenticator
+from codequarry.search_api.access.authentication import NOBODY, Authenticator, RequestCredentials
 from codequarry.search_api.http.client_address import client_address, group_of
 from codequarry.search_api.http.credentials import read_token
-from codequarry.search_api.http.rate_limits import RateLimits, Strangers
+from codequarry.search_api.http.rate_limits import RateLimits, RefusalLimits
 from codequarry.shared.access.grants import KeyScope, Principal
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.service import ApiSettings
@@ -52,15 +50,14 @@ NEEDS: Mapping[str, Need] = MappingProxyType(
     }
 )
 UNVERIFIED = Principal("unverified sender", frozenset(), ())
-"""Who asks a route that knows its callers by their signatures, until it has looked at that."""
+"""The principal of a ``signed`` route until the signature is verified."""
+# Keys of the application's extensions.
 LIMITS = "codequarry.limits"
-"""Where the application keeps its limits."""
 SETTINGS = "codequarry.api-settings"
-"""Where it keeps how it is reached."""
 
 _SCOPES: Mapping[Need, KeyScope] = MappingProxyType({"search": "search", "index": "index", "admin": "admin"})
-# By these a proxy says for whom it asks. What they hold is not trusted, since anybody can send them: only limits by
-# address heed one of them, where a proxy that the settings trust sent it.
+# Headers in which a proxy names its client. Any client can send them, so their values are not trusted. Only limits by
+# address read X-Forwarded-For, and only from a proxy that the settings trust.
 FORWARDED_FOR = "X-Forwarded-For"
 OF_PROXIES = (
     "Forwarded",
@@ -80,21 +77,21 @@ OF_PROXIES = (
     "X-Amzn-Trace-Id",
 )
 _OF_PROXIES_PREFIX = "X-Forwarded-"
-# Whoever watches the service must be answered also where it is overloaded.
+# Monitoring must get an answer even if the service is overloaded.
 PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
-# Answers to requests without a valid key that count for their address. Others are no fault of the client.
+# Responses without a valid key that count against the address. Others are not the client's fault.
 _REFUSED = frozenset(
     (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 )
-# Flask answers these itself, for any route that answers GET or anything at all.
+# Flask adds HEAD to every GET route and OPTIONS to every route, and answers them itself.
 _BY_FLASK = frozenset({"HEAD", "OPTIONS"})
 
 
 def check_declared(app: Flask) -> None:
-    """Raise ValueError for a route that is not in ``NEEDS``: none shall be open, or closed, by an oversight."""
-    there = {f"{method} {rule.rule}" for rule in app.url_map.iter_rules() for method in _methods(rule)}
-    if undeclared := sorted(there - NEEDS.keys()):
-        raise ValueError(f"no need is declared in search_api/http/admission.py for {', '.join(undeclared)}")
+    """Raise ValueError for a route that is not in ``NEEDS``, so that no route is open or closed by an oversight."""
+    routes = {f"{method} {rule.rule}" for rule in app.url_map.iter_rules() for method in _methods(rule)}
+    if undeclared := sorted(routes - NEEDS.keys()):
+        raise ValueError(f"add to NEEDS in search_api/http/admission.py: {', '.join(undeclared)}")
 
 
 def _methods(rule: Rule) -> set[str]:
@@ -102,10 +99,10 @@ def _methods(rule: Rule) -> set[str]:
 
 
 def guard(app: Flask, settings: SettingsModel, authenticator: Authenticator) -> None:
-    """Let nobody reach a route of ``app`` who may not; ``g.principal`` is who asks."""
+    """Check the key, scope and limits of every request to ``app``; ``g.principal`` is set to the caller."""
     check_declared(app)
     limits = app.extensions[LIMITS] = RateLimits(settings.limits)
-    strangers = Strangers(settings.limits)
+    strangers = RefusalLimits(settings.limits)
     app.extensions[SETTINGS] = settings.api
 
     @app.before_request
@@ -123,13 +120,13 @@ def guard(app: Flask, settings: SettingsModel, authenticator: Authenticator) -> 
         g.token = read_token(request)
         strangers.check(g.address, g.token)
         principal = authenticator.authenticate(asker(g.token))
-        strangers.note_let_in(g.token)
+        strangers.note_admitted(g.token)
         _enter(limits, principal)
         principal.require(_SCOPES[need])
 
     @app.after_request
     def count(response: Response) -> Response:
-        if is_stranger() and response.status_code in _REFUSED:
+        if is_unknown_sender() and response.status_code in _REFUSED:
             strangers.note_refused(g.address, g.get("token"))
         return response
 
@@ -140,7 +137,7 @@ def guard(app: Flask, settings: SettingsModel, authenticator: Authenticator) -> 
 
 
 def admit_signed(name: str) -> None:
-    """Let in whoever sent the request that is dealt with, now that the signature is known to be theirs."""
+    """Admit the sender ``name`` of the current request: its signature has been verified."""
     _enter(current_app.extensions[LIMITS], Principal(name, frozenset(), ()))
 
 
@@ -151,45 +148,45 @@ def _enter(limits: RateLimits, principal: Principal) -> None:
 
 
 def action_of(asked: Request) -> str:
-    """Return the route of a request as ``NEEDS`` has it, "" where there is none."""
+    """Return the key of a request in ``NEEDS``, "" if no route matches."""
     if asked.url_rule is None:
         return ""
     return f"{'GET' if asked.method == 'HEAD' else asked.method} {asked.url_rule.rule}"
 
 
 def need_of(asked: Request) -> Need:
-    """Return what a request needs; where nothing will run but Flask's own answer, that is nothing."""
+    """Return what a request needs: ``open`` if only Flask itself will answer it."""
     if asked.url_rule is None or asked.method == "OPTIONS":
         return "open"
     return NEEDS[action_of(asked)]
 
 
 def is_probe(asked: Request) -> bool:
-    """Tell whether a request is one of those who watch the service: they are answered whatever happens."""
+    """Return whether a request is an open health probe, which no limit may refuse."""
     return asked.url_rule is not None and asked.url_rule.rule in PROBES and need_of(asked) == "open"
 
 
-def is_stranger() -> bool:
-    """Tell whether nothing is known of who sent the request that is dealt with."""
+def is_unknown_sender() -> bool:
+    """Return whether the sender of the current request is unknown."""
     return g.get("principal") in (None, NOBODY, UNVERIFIED)
 
 
 def find_address(settings: SettingsModel) -> str:
-    """Return the address of the client of the request that is dealt with, as limits count it."""
+    """Return the client address of the current request, as limits count it."""
     forwarded_for = request.headers.getlist(FORWARDED_FOR)
     return group_of(client_address(request.remote_addr or "", forwarded_for, settings.api.trusted_proxies))
 
 
-def asker(token: str | None) -> Asker:
-    """Return what the request says of who sent it."""
+def asker(token: str | None) -> RequestCredentials:
+    """Return the credentials and origin of the current request."""
     headers = request.headers
-    listed = any(name in headers for name in OF_PROXIES)
-    is_forwarded = listed or any(name.title().startswith(_OF_PROXIES_PREFIX) for name, _ in headers)
-    return Asker(token, request.remote_addr or "", request.host, is_forwarded, _is_on_socket())
+    has_listed = any(name in headers for name in OF_PROXIES)
+    is_forwarded = has_listed or any(name.title().startswith(_OF_PROXIES_PREFIX) for name, _ in headers)
+    return RequestCredentials(token, request.remote_addr or "", request.host, is_forwarded, _is_on_socket())
 
 
 def _is_on_socket() -> bool:
-    """Return whether the request came over the socket that this service made: another server's has other modes."""
+    """Return whether the request came over our own socket; a socket of another server may have another mode."""
     settings: ApiSettings = current_app.extensions[SETTINGS]
     connection = request.environ.get("gunicorn.socket")
     return settings.socket is not None and getattr(connection, "family", None) == AF_UNIX

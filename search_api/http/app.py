@@ -1,4 +1,4 @@
-"""The Flask application: routes over one engine, every error a problem+json, every request with an id."""
+"""The Flask application: its routes, problem+json for every error, and an id for every request."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,11 +12,11 @@ from apiflask import APIFlask
 from flask import Response, g, request
 from werkzeug.exceptions import HTTPException, ServiceUnavailable
 
-from codequarry.search_api.access.authentication import ApiKeys, Authenticator, Unguarded
-from codequarry.search_api.http.admission import PROBES, find_address, guard, is_stranger
+from codequarry.search_api.access.authentication import ApiKeys, Authenticator, OwnerWithoutKeys
+from codequarry.search_api.http.admission import PROBES, find_address, guard, is_unknown_sender
 from codequarry.search_api.http.audit_log import record
 from codequarry.search_api.http.catalog_metrics import catalog_metrics
-from codequarry.search_api.http.log_limits import Bounded
+from codequarry.search_api.http.log_limits import BoundedLog
 from codequarry.search_api.http.openapi import component_schemas, describe_keys
 from codequarry.search_api.http.problems import problem, problem_of
 from codequarry.search_api.http.request_context import CATALOG_METRICS, EXTENSION, INDEXER, RECEIVER, deadline
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 TITLE = "Codequarry"
 API_VERSION = "1.0"
 REQUEST_ID_HEADER = "X-Request-ID"
-# An id that a caller gives goes into logs: what could break a line or fill a disk is replaced by one of ours.
+# A caller's id is written to logs. An id that could break a line or fill a disk is replaced.
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 log = logger("codequarry.api")
@@ -57,8 +57,8 @@ def create_app(
 ) -> APIFlask:
     """Return the application; store and embedder are opened from the settings at their first use unless given.
 
-    Without ``make_indexer`` requests for indexing are refused. ``authenticator`` takes the place of keys. ValueError
-    where a route declares no need (``admission.py``). ``waited`` says how long a request waited for its thread.
+    Without ``make_indexer``, requests for indexing are refused. ``authenticator`` replaces API keys. ``waited`` returns
+    the seconds that a request waited for its thread. ValueError if a route has no need in ``admission.py``.
     """
     app = APIFlask(
         __name__,
@@ -77,15 +77,15 @@ def create_app(
     app.extensions[INDEXER] = make_indexer(backend) if make_indexer else None
     app.extensions[RECEIVER] = Receiver(settings)
     start_counting()
-    for room in (search, comparison, repos, jobs, webhooks, health):
-        app.register_blueprint(room.blueprint)
+    for routes in (search, comparison, repos, jobs, webhooks, health):
+        app.register_blueprint(routes.blueprint)
     app.extensions[CATALOG_METRICS] = catalog_metrics(backend)
     if settings.metrics.port is None:
         app.register_blueprint(health.metrics_blueprint)
     _trace(app)
     _watch_requests(app, waited, settings)
     record(app, settings.audit)
-    keys = ApiKeys(settings, lambda: backend.engine(deadline()).store, Unguarded(settings))
+    keys = ApiKeys(settings, lambda: backend.engine(deadline()).store, OwnerWithoutKeys(settings))
     guard(app, settings, authenticator or keys)
     _answer_errors(app)
     _complete_spec(app)
@@ -93,7 +93,7 @@ def create_app(
 
 
 def warm_up(app: APIFlask) -> None:
-    """Load model and vectors before the first request needs them; what fails here is tried again then."""
+    """Load model and vectors before the first request needs them; the first request retries what fails here."""
     backend: Backend = app.extensions[EXTENSION]
     try:
         backend.search(SearchRequest("warm up", top_k=1), OWNER, Deadline())
@@ -102,7 +102,6 @@ def warm_up(app: APIFlask) -> None:
 
 
 def _trace(app: APIFlask) -> None:
-    """Count the requests that run, and record each as a span."""
     answer = app.wsgi_app
 
     def traced(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
@@ -113,7 +112,7 @@ def _trace(app: APIFlask) -> None:
 
 
 def _watch_requests(app: APIFlask, waited: Callable[[], float], settings: SettingsModel) -> None:
-    lines: Bounded[tuple[str, int]] = Bounded(_tell_refused, ("others", 0))
+    lines: BoundedLog[tuple[str, int]] = BoundedLog(_tell_refused, ("others", 0))
 
     @app.before_request
     def begin() -> None:
@@ -125,7 +124,7 @@ def _watch_requests(app: APIFlask, waited: Callable[[], float], settings: Settin
         structlog.contextvars.bind_contextvars(request_id=g.request_id)
         needs_thread = request.url_rule is not None and request.url_rule.rule not in PROBES
         if needs_thread and waited() > settings.api.longest_wait_seconds:
-            raise ServiceUnavailable("more is asked than can be answered; ask again later")
+            raise ServiceUnavailable("the service is overloaded; retry later")
 
     @app.after_request
     def end(response: Response) -> Response:
@@ -137,13 +136,15 @@ def _watch_requests(app: APIFlask, waited: Callable[[], float], settings: Settin
         describe_span(name, http__route=route, http__response__status_code=response.status_code, id=g.request_id)
         duration = round(seconds * 1000, 1)
         status = response.status_code
-        if not (is_stranger() and status >= HTTPStatus.BAD_REQUEST) or lines.lets_pass(g.address, (g.address, status)):
+        if not (is_unknown_sender() and status >= HTTPStatus.BAD_REQUEST) or lines.allows(
+            g.address, (g.address, status)
+        ):
             log.info("request", route=route, method=request.method, status=status, ms=duration)
         return response
 
     @app.teardown_request
     def forget(_: BaseException | None) -> None:
-        # What the thread does next is not for this request any more.
+        # The thread's next work does not belong to this request.
         structlog.contextvars.clear_contextvars()
 
 
@@ -158,10 +159,10 @@ def _request_id() -> str | None:
 
 
 def _answer_errors(app: APIFlask) -> None:
-    lines: Bounded[tuple[str, int]] = Bounded(_tell_refused, ("others", 0))
+    lines: BoundedLog[tuple[str, int]] = BoundedLog(_tell_refused, ("others", 0))
 
     def is_written(status: int) -> bool:
-        return not is_stranger() or lines.lets_pass(g.address, (g.address, status))
+        return not is_unknown_sender() or lines.allows(g.address, (g.address, status))
 
     @app.errorhandler(CodequarryError)
     def own(error: CodequarryError) -> Response:
@@ -183,14 +184,14 @@ def _answer_errors(app: APIFlask) -> None:
     @app.errorhandler(Exception)
     def unexpected(error: Exception) -> Response:
         log.error("unexpected", exc_info=error)
-        detail = f"an unexpected error; the log has it under request id {_request_id()}"
+        detail = f"an unexpected error; see the log for request id {_request_id()}"
         return problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail, _request_id())
 
 
 def _complete_spec(app: APIFlask) -> None:
     @app.spec_processor
     def add_schemas(spec: dict[str, Any] | str) -> dict[str, Any] | str:
-        assert isinstance(spec, dict)  # it is text only where the settings of the extension ask for YAML
+        assert isinstance(spec, dict)  # APIFlask passes text only if configured for YAML
         spec.setdefault("components", {})["schemas"] = component_schemas()
         describe_keys(spec)
         return spec

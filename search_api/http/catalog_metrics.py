@@ -1,4 +1,4 @@
-"""What the catalog says when metrics are asked for: jobs by state, what waits, and which versions are behind."""
+"""Metrics read from the catalog at each scrape: jobs by state, waiting jobs, and versions that are behind."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,22 +27,21 @@ from codequarry.shared.versions.head import Head
 if TYPE_CHECKING:
     from prometheus_client.core import Metric as Family
 
-
-# However many ask and however often, the catalog is read once in so long.
+# The catalog is read at most this often, whatever the number of scrapes.
 KEPT_SECONDS = 5.0
-# Jobs that ended may be many, and are only counted.
+# Ended jobs may be many and are only counted, so they are read less often.
 ENDED_KEPT_SECONDS = 60.0
 
 MetricSample = tuple[Metric, tuple[str, ...], float]
 
 
 class CatalogMetrics:
-    """A collector of the Prometheus library over the catalog of an index."""
+    """A Prometheus collector over the catalog of an index."""
 
     def __init__(
         self, open_store: Callable[[], DocumentStore], worst: int = 0, clock: Callable[[], float] = monotonic
     ) -> None:
-        """Read the store that ``open_store`` gives; name the ``worst`` repositories that are behind."""
+        """Read the store that ``open_store`` returns; name the ``worst`` repositories furthest behind."""
         self._open_store, self._worst, self._clock = open_store, worst, clock
         self._lock = Lock()
         self._samples: Sequence[MetricSample] = ()
@@ -50,11 +49,11 @@ class CatalogMetrics:
         self._ended: Mapping[str, int] = {}
 
     def describe(self) -> Iterable["Family"]:
-        """Return nothing: without this the library would read the catalog to learn the names."""
+        """Return nothing; without this method the library would read the catalog to learn the names."""
         return ()
 
     def collect(self) -> Iterator["Family"]:
-        """Yield the gauges; where the catalog can't be read, only that."""
+        """Yield the gauges; only ``codequarry_catalog_up`` if the catalog can't be read."""
         from prometheus_client.core import GaugeMetricFamily
 
         families: dict[str, GaugeMetricFamily] = {}
@@ -87,7 +86,7 @@ class CatalogMetrics:
 
 
 def job_samples(jobs: Iterable[Job], ended: Mapping[str, int], moment: datetime) -> Iterator[MetricSample]:
-    """Yield jobs by state, and what waits by priority; of those that ended it is known how many they are."""
+    """Yield the number of jobs by state, and of queued jobs by priority; ``ended`` counts the ended jobs by state."""
     states: Counter[str] = Counter(ended)
     waiting: Counter[str] = Counter()
     oldest: dict[str, float] = {}
@@ -105,7 +104,7 @@ def job_samples(jobs: Iterable[Job], ended: Mapping[str, int], moment: datetime)
 
 
 def _priority_name(priority: int) -> str:
-    """Return what a priority is called; one between two counts as the more urgent."""
+    """Return the name of a priority; a number between two names gets the more urgent name."""
     return max((number, name) for name, number in PRIORITIES.items() if number <= max(priority, 0))[1]
 
 
@@ -113,16 +112,15 @@ def behind(head: Head, seen: Iterable[RefHead], moment: datetime) -> list[tuple[
     """Return repository and seconds of each indexed version whose newest known commit is not published."""
     published = _published_commits(head)
     return [
-        (one.repo, _age(one.seen_at or one.fetched_at, moment))
-        for one in seen
-        if published.get((one.repo, one.ref), one.commit) != one.commit
+        (version.repo, _age(version.seen_at or version.fetched_at, moment))
+        for version in seen
+        if published.get((version.repo, version.ref), version.commit) != version.commit
     ]
 
 
 def _published_commits(head: Head) -> Mapping[tuple[str, str], str]:
-    """Return the commit that readers of each version see, by repository and key."""
     commits = {(repo, ""): head.timelines[timeline].commit for repo, timeline in head.defaults.items()}
-    # Of two timelines of one version the newer transaction counts.
+    # If a version has two timelines, the newer transaction counts.
     for state in sorted(head.timelines.values(), key=lambda state: state.published):
         if state.ref and state.published and not state.gone:
             commits[state.repo, state.ref] = state.commit
@@ -130,30 +128,30 @@ def _published_commits(head: Head) -> Mapping[tuple[str, str], str]:
 
 
 def behind_samples(versions: Sequence[tuple[str, float]], worst: int) -> Iterator[MetricSample]:
-    """Yield how many versions are behind, how long the first of them is, and the ``worst`` repositories."""
+    """Yield how many versions are behind, the longest time behind, and the ``worst`` repositories."""
     yield instruments.VERSIONS_BEHIND, (), len(versions)
     yield instruments.BEHIND_SECONDS, (), max((seconds for _, seconds in versions), default=0.0)
     by_repo: dict[str, float] = {}
     for repo, seconds in versions:
         by_repo[repo] = max(by_repo.get(repo, 0.0), seconds)
-    for repo, seconds in sorted(by_repo.items(), key=lambda one: (-one[1], one[0]))[:worst]:
+    for repo, seconds in sorted(by_repo.items(), key=lambda item: (-item[1], item[0]))[:worst]:
         yield instruments.REPOSITORY_BEHIND_SECONDS, (repo,), seconds
 
 
 def _age(moment: str, now: datetime) -> float:
-    """Return the seconds since an ISO 8601 time; clocks of two machines may differ, but nothing is in the future."""
+    """Return the seconds since an ISO 8601 time; 0 if another machine's clock puts it in the future."""
     if not moment:
         return 0.0
     return max(0.0, (now - datetime.fromisoformat(moment)).total_seconds())
 
 
 def catalog_metrics(backend: Backend) -> CatalogMetrics:
-    """Return what reads the metrics of the catalog for one application."""
+    """Return the collector of catalog metrics for an application."""
     return CatalogMetrics(lambda: backend.engine(Deadline()).store, backend.settings.metrics.worst_repositories)
 
 
 def serve_metrics(app: APIFlask, settings: SettingsModel) -> MetricsServer | None:
-    """Serve metrics on their own port, where they have one; each worker process of the service may answer there."""
+    """Serve metrics on ``metrics.port`` if it is set; the worker processes of a service share the port."""
     if settings.metrics.port is None:
         return None
     several = settings.api.workers > 1

@@ -1,18 +1,18 @@
-"""Which address a request comes from, behind proxies that the operator trusts. Pure."""
+"""The client address of a request that came through trusted proxies. Pure."""
 
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 
 Network = IPv4Network | IPv6Network
-# A client on the internet usually has a whole network of this length.
+# A client on the internet usually has a whole network with this prefix length.
 IPV6_PREFIX_BITS = 64
 
 
 def client_address(peer: str, forwarded_for: Sequence[str], trusted: Sequence[Network]) -> str:
-    """Return the address of the client: the last one that no trusted proxy has.
+    """Return the address of the client: the last address that is not a trusted proxy.
 
-    ``forwarded_for`` are the values of ``X-Forwarded-For``. Each proxy adds at the end whom it got the request from, so
-    what stands before the first address that is not trusted was written by anybody, and counts for nothing.
+    Each proxy appends the address of its peer to ``X-Forwarded-For`` (``forwarded_for``), so an entry is only reliable
+    if every address after it is trusted. A client can forge all other entries.
     """
     address = peer
     hops = [hop.strip() for value in forwarded_for for hop in value.split(",")]
@@ -25,7 +25,7 @@ def client_address(peer: str, forwarded_for: Sequence[str], trusted: Sequence[Ne
 
 
 def is_trusted(address: str, trusted: Sequence[Network]) -> bool:
-    """Tell whether an address is one of a trusted proxy."""
+    """Return whether an address is in a trusted network."""
     if not trusted or not _is_address(address):
         return False
     parsed = ip_address(address.partition("%")[0])
@@ -34,7 +34,7 @@ def is_trusted(address: str, trusted: Sequence[Network]) -> bool:
 
 
 def group_of(address: str) -> str:
-    """Return what counts as one client: an IPv4 address, or the /64 network of an IPv6 one."""
+    """Return what counts as one client: an IPv4 address, or the /64 network of an IPv6 address."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
@@ -56,7 +56,7 @@ def _is_address(text: str) -> bool:
 
 
 def _without_port(hop: str) -> str:
-    """Return the address of ``1.2.3.4:5678``, ``[2001:db8::1]:5678`` or of an address alone."""
+    """Return the address in ``1.2.3.4:5678``, ``[2001:db8::1]:5678`` or a bare address."""
     if hop.startswith("["):
         return hop[1:].partition("]")[0]
     return hop.partition(":")[0] if hop.count(":") == 1 else hop

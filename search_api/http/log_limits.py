@@ -1,8 +1,4 @@
-"""Lines that anybody can cause, bounded: the first ones of a minute are written, the others counted and told together.
-
-Else whoever is refused could fill a disk by asking again and again. Nothing is lost silently: what was withheld is told
-when the minute is over, and when the process ends.
-"""
+"""Keeps unknown clients from filling the disk with log lines: each minute the first are written, the others counted."""
 
 import atexit
 from collections import Counter
@@ -13,20 +9,20 @@ from typing import Generic, TypeVar
 
 Kind = TypeVar("Kind", bound=Hashable)
 
-# Lines a minute because of one address, enough to see what it is after…
+# Lines a minute for one address: enough to see what it tries.
 EACH_PER_MINUTE = 10
-# …and of all together: of 200 bytes each that is about 30 MB a day.
+# Lines a minute for all addresses: with 200 bytes a line, about 30 MB a day.
 ALL_PER_MINUTE = 100
 MINUTE_SECONDS = 60.0
-# So many kinds are counted each by itself; what comes beyond them in the same minute is counted under `rest`.
+# Kinds counted separately in a minute; further kinds are counted together as `rest`.
 MOST_KINDS = 200
 
 
-class Bounded(Generic[Kind]):
-    """Says which lines are written; for all threads of a process."""
+class BoundedLog(Generic[Kind]):
+    """Decides which lines are written, and counts the others; shared by all threads of a process."""
 
     def __init__(self, tell: Callable[[Kind, int], None], rest: Kind, clock: Callable[[], float] = monotonic) -> None:
-        """Have ``tell`` write down how many of a kind were withheld; where it raises OSError it is asked again."""
+        """Call ``tell`` with each kind and its number of withheld lines; it is called again after an OSError."""
         self._tell, self._rest, self._clock = tell, rest, clock
         self._lock = Lock()
         self._since = clock()
@@ -34,8 +30,8 @@ class Bounded(Generic[Kind]):
         self._withheld: Counter[Kind] = Counter()
         self._timer: Timer | None = None
 
-    def lets_pass(self, address: str, kind: Kind) -> bool:
-        """Tell whether a line because of ``address`` is written; if not, it is counted under its ``kind``."""
+    def allows(self, address: str, kind: Kind) -> bool:
+        """Return whether to write a line caused by ``address``; if not, count it under its ``kind``."""
         with self._lock:
             is_over = self._clock() - self._since >= MINUTE_SECONDS
         if is_over:
@@ -48,7 +44,7 @@ class Bounded(Generic[Kind]):
             return False
 
     def flush(self) -> None:
-        """Tell what was withheld, and begin a new minute."""
+        """Report the withheld lines, and begin a new minute."""
         with self._lock:
             withheld, self._withheld = self._withheld, Counter()
             self._passed.clear()
@@ -68,7 +64,6 @@ class Bounded(Generic[Kind]):
             self._begin_timer()
 
     def _begin_timer(self) -> None:
-        """Have it told also where nobody asks any more, or the process ends."""
         self._timer = Timer(MINUTE_SECONDS, self.flush)
         self._timer.daemon = True
         self._timer.start()

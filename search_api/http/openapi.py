@@ -1,4 +1,4 @@
-"""What `/openapi.json` says; the schemas of answers are made from the types that answers are made of."""
+"""Generates `/openapi.json`; the schemas of answers come from the answer types themselves."""
 
 import re
 from typing import Any
@@ -28,7 +28,7 @@ ANSWERS: tuple[type, ...] = (
 
 
 def component_schemas() -> dict[str, Any]:
-    """Return the schemas of all bodies by name, as OpenAPI 3.1 wants them."""
+    """Return the OpenAPI 3.1 schemas of all bodies by name."""
     _, document = models_json_schema([(model, "validation") for model in REQUESTS], ref_template=REF_TEMPLATE)
     requests: dict[str, Any] = document["$defs"]
     return requests | schemas(ANSWERS, REF_TEMPLATE)
@@ -40,33 +40,32 @@ def reference(kind: type) -> dict[str, str]:
 
 
 _PROBLEMS = {
-    400: "The request is wrong: what and why stands in detail",
-    401: "No key, or one that is not valid; for webhooks, no signature, or one that fits no secret",
-    403: "The key lacks a scope, or it is switched off or not allowed",
-    404: "A repository or version that the index does not have",
-    409: "It does not go together with how far things are",
+    400: "The request is invalid; detail says what is wrong",
+    401: "The key is missing or not valid; for a webhook, the signature is missing or matches no secret",
+    403: "The key does not allow this; for a webhook, no secret is configured",
+    404: "No such repository, version or job",
+    409: "The state of the job does not allow this",
     413: "The body is too large",
     415: "The body is not JSON",
-    429: "A limit is reached; Retry-After says when to ask again",
-    500: "An error of the service",
-    501: "Something is to be indexed where nothing indexes",
-    503: "The store does not answer; Retry-After says when to ask again",
-    504: "min_commit did not come in wait_ms; freshness says where the index stands",
+    429: "A limit was reached; Retry-After says when to retry",
+    500: "An internal error",
+    501: "This service does not index",
+    503: "The store does not answer, or the service is overloaded; Retry-After says when to retry",
+    504: "The index did not reach min_commit within wait_ms; freshness has its state",
 }
 
-
 Responses = dict[int | str, dict[str, str | dict[str, dict[str, Any]]]]
-"""What the OpenAPI extension takes as the answers of an operation."""
+"""The responses of an operation, in the form that the OpenAPI extension takes."""
 
 
 def problem_responses(*statuses: int) -> Responses:
-    """Return what the OpenAPI document says of error answers."""
+    """Return the OpenAPI description of error responses."""
     content = {PROBLEM_MEDIA_TYPE: {"schema": reference(Problem)}}
     return {status: {"description": _PROBLEMS[status], "content": dict(content)} for status in statuses}
 
 
 def answer_response(kind: type, description: str, status: int = 200) -> Responses:
-    """Return what the OpenAPI document says of a good answer."""
+    """Return the OpenAPI description of a successful response."""
     return {status: {"description": description, "content": {"application/json": {"schema": reference(kind)}}}}
 
 
@@ -76,15 +75,15 @@ _KEY_PROBLEMS = (401, 403, 429)
 
 
 def describe_keys(spec: dict[str, Any]) -> None:
-    """Add to each operation of ``spec`` that it needs a key, and what happens without."""
+    """Add to each operation of ``spec`` the key and scope that it needs, and the errors of a missing key."""
     spec["components"]["securitySchemes"] = {
-        SCHEME: {"type": "http", "scheme": "bearer", "description": "A key of `codequarry keys create`."}
+        SCHEME: {"type": "http", "scheme": "bearer", "description": "A key from `codequarry keys create`."}
     }
     for request, need in NEEDS.items():
         method, _, rule = request.partition(" ")
         operation = spec["paths"].get(_VARIABLE.sub(r"{\1}", rule), {}).get(method.lower())
         if operation is None:
-            continue  # the description does not describe itself
+            continue  # the document does not list /openapi.json itself
         if need == "open":
             operation["security"] = []
         elif need == "signed":

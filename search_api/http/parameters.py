@@ -1,4 +1,4 @@
-"""Parameters of an address (`?state=failed`), checked like the fields of a body: unknown ones are refused by name."""
+"""Query parameters (`?state=failed`), validated like the fields of a body: unknown names are refused."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -11,14 +11,14 @@ Value = TypeVar("Value", bound=str)
 
 
 def refuse_unknown_parameters(*known: str) -> None:
-    """Raise UnknownName for a parameter that the address does not have."""
+    """Raise UnknownName for a query parameter that is not in ``known``."""
     for name in request.args:
         if name not in known:
             raise UnknownName("parameter", name, known)
 
 
 def listed_parameter(name: str, known: Sequence[Value]) -> tuple[Value, ...]:
-    """Return the values of a parameter that may be given several times; UnknownName for one that is not known."""
+    """Return the values of a parameter that may be given several times; UnknownName for an unknown value."""
     by_name: dict[str, Value] = {value: value for value in known}
     asked = request.args.getlist(name)
     for value in asked:
@@ -28,11 +28,11 @@ def listed_parameter(name: str, known: Sequence[Value]) -> tuple[Value, ...]:
 
 
 def integer_parameter(name: str, default: int, most: int) -> int:
-    """Return a parameter that is a number from 1 to ``most``."""
+    """Return an integer parameter from 1 to ``most``; UsageError for anything else."""
     text = request.args.get(name)
     if text is None:
         return default
-    # A longer number is above any limit, and costly to read.
+    # A longer number is above the limit, and slow to parse.
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and 1 <= int(text) <= most):
-        raise UsageError(f"?{name} is a number from 1 to {most:,}, not '{text[:20]}'")
+        raise UsageError(f"?{name} must be a number from 1 to {most:,}, not '{text[:20]}'")
     return int(text)

@@ -1,4 +1,4 @@
-"""Errors as problem+json (RFC 9457): what went wrong, in a sentence that says what to do."""
+"""Error responses as problem+json (RFC 9457)."""
 
 import json
 import math
@@ -29,9 +29,9 @@ from codequarry.shared.errors import (
 )
 from codequarry.shared.telemetry.metrics import SearchOutcome
 
-# An engine that does not answer is asked again by itself on the next request; sooner than this is no use.
+# The next request asks a silent engine again; an earlier retry is useless.
 RETRY_AFTER_SECONDS = 5
-# Somebody has to make room first.
+# The operator must free disk space first.
 FULL_RETRY_AFTER_SECONDS = 60
 
 _STATUSES: tuple[tuple[type[CodequarryError], HTTPStatus, SearchOutcome], ...] = (
@@ -50,7 +50,7 @@ _STATUSES: tuple[tuple[type[CodequarryError], HTTPStatus, SearchOutcome], ...] =
 
 
 def classify(error: CodequarryError) -> tuple[HTTPStatus, SearchOutcome]:
-    """Return the status and outcome of an error; what is no fault of the caller is a 500."""
+    """Return the HTTP status and search outcome of an error; 500 for all unlisted kinds."""
     for kind, status, outcome in _STATUSES:
         if isinstance(error, kind):
             return status, outcome
@@ -58,12 +58,12 @@ def classify(error: CodequarryError) -> tuple[HTTPStatus, SearchOutcome]:
 
 
 def problem(status: HTTPStatus, detail: str, request_id: str | None) -> Response:
-    """Return the response for an error that is none of ours."""
+    """Return the response for an error that is not a CodequarryError."""
     return _response(problem_of_status(status, detail, request_id))
 
 
 def problem_of(error: CodequarryError, request_id: str | None) -> Response:
-    """Return the response for one of our own errors."""
+    """Return the response for a CodequarryError, with its headers and details."""
     status, _ = classify(error)
     response = _response(_with_details(problem_of_status(status, public(error), request_id), error))
     if isinstance(error, StoreFull):

@@ -1,4 +1,4 @@
-"""How much one key, one address and all together may ask: counted in each API process by itself."""
+"""Rate limits of a key, of an address, and of the whole service; each API process counts separately."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -10,15 +10,15 @@ from time import monotonic
 from codequarry.shared.errors import TooManyRequests
 from codequarry.shared.settings.service import LimitSettings
 
-# Who is told that too much runs at once can't know when some of it ends; searches take well below a second.
+# Retry-After if too many requests run at once: searches take well below a second.
 BUSY_SECONDS = 1.0
-# Keys whose buckets are kept; one that has been quiet for long starts with a full one anyway.
+# Buckets kept in memory; a caller that was idle for long starts with a full bucket anyway.
 MAX_BUCKETS = 10_000
 
 
 @dataclass(slots=True)
 class _Bucket:
-    """Requests that may still come at once; it fills at a steady rate."""
+    """A token bucket: ``left`` requests may come at once, and it fills at a steady rate."""
 
     left: float
     at: float
@@ -26,10 +26,9 @@ class _Bucket:
 
 
 class RateLimits:
-    """Admits requests as the settings say; one for all threads of a process."""
+    """Admits requests within the limits of the settings; shared by all threads of a process."""
 
     def __init__(self, settings: LimitSettings, clock: Callable[[], float] = monotonic) -> None:
-        """Count by ``clock``."""
         self._settings = settings
         self._clock = clock
         self._lock = Lock()
@@ -37,13 +36,13 @@ class RateLimits:
         self._by_name: dict[str, _Bucket] = {}
 
     def enter(self, name: str) -> None:
-        """Admit a request of somebody, who must ``leave`` again; TooManyRequests where a limit is reached."""
+        """Admit a request of ``name``, to be ended by ``leave``; TooManyRequests if a limit is reached."""
         limits, now = self._settings, self._clock()
         with self._lock:
             own = self._bucket(name, now)
             _check_running(own, limits.concurrent, "with this key")
             _check_running(self._all, limits.total_concurrent, "in this service")
-            # Both are looked at before either pays: who is refused has not used anything up.
+            # Check both buckets before taking from either, so that a refused request uses up nothing.
             _check_rate(own, limits.requests_per_minute, limits.burst, now, "with this key")
             _check_rate(self._all, limits.total_requests_per_minute, limits.total_burst, now, "in this service")
             for bucket in (own, self._all):
@@ -58,19 +57,17 @@ class RateLimits:
 
     def _bucket(self, name: str, now: float) -> _Bucket:
         if name not in self._by_name and len(self._by_name) >= MAX_BUCKETS:
-            self._by_name = {key: one for key, one in self._by_name.items() if one.running}
+            self._by_name = {key: bucket for key, bucket in self._by_name.items() if bucket.running}
         return self._by_name.setdefault(name, _Bucket(float(self._settings.burst), now))
 
 
-class Strangers:
-    """Sends away who was refused too often, by address and before any key is looked up; one for a whole process.
+class RefusalLimits:
+    """Refuses addresses that were refused too often, before any key is looked up; one for a whole process.
 
-    A key that was let in stays welcome: who shares an address with somebody that tries keys can go on. Over a Unix
-    socket nobody has an address, and nobody is sent away.
+    An admitted key stays welcome even if others guess keys from its address. Clients of a Unix socket have no address.
     """
 
     def __init__(self, settings: LimitSettings, clock: Callable[[], float] = monotonic) -> None:
-        """Count by ``clock``."""
         self._rate = settings.refused_per_minute
         self._clock = clock
         self._lock = Lock()
@@ -78,7 +75,7 @@ class Strangers:
         self._welcome: OrderedDict[bytes, None] = OrderedDict()
 
     def check(self, address: str, token: str | None) -> None:
-        """Raise TooManyRequests where an address was refused too often, unless the token is known to be good."""
+        """Raise TooManyRequests if an address was refused too often, unless the token is known to be valid."""
         if self._rate is None or not address:
             return
         with self._lock:
@@ -87,7 +84,7 @@ class Strangers:
                 _check_rate(bucket, self._rate, self._rate, self._clock(), "without a valid key from this address")
 
     def note_refused(self, address: str, token: str | None) -> None:
-        """Count a request that was refused, with the token that it brought."""
+        """Count a refused request, and no longer welcome its token."""
         if self._rate is None or not address:
             return
         with self._lock:
@@ -96,8 +93,8 @@ class Strangers:
             if token is not None:
                 self._welcome.pop(_hash(token), None)
 
-    def note_let_in(self, token: str | None) -> None:
-        """Remember that a token is a good one."""
+    def note_admitted(self, token: str | None) -> None:
+        """Remember that a token is valid."""
         if token is None or self._rate is None:
             return
         with self._lock:
@@ -107,7 +104,7 @@ class Strangers:
                 self._welcome.popitem(last=False)
 
     def _bucket(self, address: str) -> _Bucket:
-        """Return the bucket of an address; of too many, the one that nobody used for longest is forgotten."""
+        """Return the bucket of an address; if there are too many, drop the least recently used."""
         bucket = self._by_address.setdefault(address, _Bucket(float(self._rate or 0), self._clock()))
         self._by_address.move_to_end(address)
         if len(self._by_address) > MAX_BUCKETS:
@@ -120,7 +117,7 @@ def _hash(token: str) -> bytes:
 
 
 def _check_rate(bucket: _Bucket, rate: int | None, burst: int, now: float, whose: str) -> None:
-    """Fill a bucket by the time that passed; TooManyRequests where nothing is left in it."""
+    """Fill a bucket for the time that passed; TooManyRequests if it is still empty."""
     if rate is None:
         bucket.left = float(burst)
         return
@@ -128,9 +125,9 @@ def _check_rate(bucket: _Bucket, rate: int | None, burst: int, now: float, whose
     bucket.at = now
     if bucket.left < 1:
         wait = (1 - bucket.left) * 60 / rate
-        raise TooManyRequests(f"more than {rate} requests a minute {whose}; ask again later", wait)
+        raise TooManyRequests(f"more than {rate} requests a minute {whose}; retry later", wait)
 
 
 def _check_running(bucket: _Bucket, most: int | None, whose: str) -> None:
     if most is not None and bucket.running >= most:
-        raise TooManyRequests(f"{most} requests {whose} are running already; ask again later", BUSY_SECONDS)
+        raise TooManyRequests(f"{most} requests {whose} are already running; retry later", BUSY_SECONDS)

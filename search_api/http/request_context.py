@@ -1,4 +1,4 @@
-"""What every route works with: who asks, the engine as it answers them, and typed answers as responses."""
+"""The context of a request: its caller, deadline and engine, and responses made from typed answers."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,16 +15,13 @@ from codequarry.shared.access.grants import Principal
 from codequarry.shared.errors import IndexMoved
 from codequarry.shared.liveness.deadline import Deadline
 
+# Keys of the application's extensions: a Backend, CatalogMetrics, Indexer (None if it does not index) and Receiver.
 EXTENSION = "codequarry"
-"""Where the application keeps its backend."""
 CATALOG_METRICS = "codequarry.catalog_metrics"
-"""Where it keeps what reads metrics from the catalog."""
 INDEXER = "codequarry.indexer"
-"""Where it keeps what indexes for it; None where nothing does."""
 RECEIVER = "codequarry.receiver"
-"""Where it keeps what deals with the deliveries of code hosts."""
 
-# At the end of a migration the pointer to the other edition follows within milliseconds.
+# When a migration ends, the pointer to the new edition follows within milliseconds.
 FOLLOW_SECONDS = 2.0
 _LOOK_SECONDS = 0.05
 
@@ -39,13 +36,13 @@ def json_response(answer: object, status: HTTPStatus = HTTPStatus.OK) -> Respons
 
 
 def caller() -> Principal:
-    """Return who asks."""
+    """Return the principal of the current request."""
     principal: Principal = g.principal
     return principal
 
 
 def deadline() -> Deadline:
-    """Return when the request must be answered: a thread that waits for a store is missing to other requests."""
+    """Return the deadline of the current request: a thread that waits for a store can't serve other requests."""
     if "deadline" not in g:
         g.deadline = Deadline()
     found: Deadline = g.deadline
@@ -53,18 +50,18 @@ def deadline() -> Deadline:
 
 
 def backend() -> Backend:
-    """Return what the process has open; what it says of the index is for its owner alone."""
+    """Return the backend of the process, which sees the whole index; only the owner may see its answers."""
     opened: Backend = current_app.extensions[EXTENSION]
     return opened
 
 
 def engine() -> SearchEngine:
-    """Return the engine as it answers the one who asks: the only way from a route to the index."""
+    """Return the engine limited to what the caller may see: the only way from a route to the index."""
     return backend().seen_by(caller(), deadline())
 
 
 def followed(view: Callable[Arguments, Response]) -> Callable[Arguments, Response]:
-    """Run a view that writes to the catalog again where the index moved meanwhile: what it wrote was left behind."""
+    """Wrap a view that writes to the catalog: retry it if the index moved, as its writes went to the old edition."""
 
     @wraps(view)
     def run(*arguments: Arguments.args, **named: Arguments.kwargs) -> Response:

@@ -1,8 +1,4 @@
-"""The application for any WSGI server: ``gunicorn codequarry.search_api.http.wsgi:app``.
-
-Settings come from the file and the environment, as for the command line, and are read at the first use of ``app``, so
-that importing this module does nothing.
-"""
+"""The application for WSGI servers (``gunicorn codequarry.search_api.http.wsgi:app``), made at the first use of it."""
 
 from typing import TYPE_CHECKING
 

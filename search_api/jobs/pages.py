@@ -1,4 +1,4 @@
-"""Pages of the list of jobs, which changes while somebody reads it."""
+"""Pages of the list of jobs, which changes while a client reads it."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class JobPage:
-    """Some jobs, and where the next ones are; None on the last page."""
+    """A page of jobs, and the cursor of the next page; None on the last page."""
 
     jobs: Sequence[Job]
     next_cursor: str | None
@@ -21,7 +21,7 @@ class JobPage:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The last job of a page: its id, whether it had ended and when it changed, and how many jobs came before."""
+    """The last job of a page, as it was then, and ``count``: the number of jobs up to it."""
 
     query: str
     job_id: str
@@ -31,10 +31,7 @@ class _Seen:
 
 
 def page_of(jobs: Sequence[Job], limit: int, cursor: str | None, query: str, seal: Seal) -> JobPage:
-    """Return a page of ``jobs``, as ``shown_jobs`` orders them; UsageError for a cursor of another list.
-
-    ``query`` is a digest of what the caller asked for.
-    """
+    """Return a page of jobs in the order of ``shown_jobs``; UsageError for a cursor with another digest ``query``."""
     start = _position(jobs, _opened(cursor, query, seal)) if cursor is not None else 0
     page = jobs[start : start + limit]
     end = start + len(page)
@@ -46,14 +43,14 @@ def page_of(jobs: Sequence[Job], limit: int, cursor: str | None, query: str, sea
 
 
 def _position(jobs: Sequence[Job], seen: _Seen) -> int:
-    """Return where the jobs behind the last one that was seen begin.
+    """Return the position after the last job that was seen.
 
-    Among those that ended that is told by time, whatever has ended since. One that waited and has changed meanwhile has
-    another place by now: then so many are passed over as were seen.
+    Ended jobs are sorted by time, whatever has ended since. If the job had not ended and has changed since, it has
+    moved: then as many jobs are skipped as were seen.
     """
     if seen.is_finished:
-        behind = (seen.updated_at, seen.job_id)
-        return sum(not job.is_finished or (job.updated_at, job.id) >= behind for job in jobs)
+        last_ended = (seen.updated_at, seen.job_id)
+        return sum(not job.is_finished or (job.updated_at, job.id) >= last_ended for job in jobs)
     unfinished = [(job.id, job.updated_at) for job in jobs if not job.is_finished]
     last = (seen.job_id, seen.updated_at)
     return unfinished.index(last) + 1 if last in unfinished else min(seen.count, len(unfinished))
@@ -68,5 +65,7 @@ def _opened(cursor: str, query: str, seal: Seal) -> _Seen:
         if version != VERSION or seen.query != query:
             raise ValueError
     except (ValueError, TypeError, RecursionError):
-        raise UsageError("the cursor is not one of this list of jobs; leave it out to begin anew") from None
+        raise UsageError(
+            "the cursor is not valid for this list of jobs; omit it to start from the first page"
+        ) from None
     return seen

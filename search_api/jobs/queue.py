@@ -1,4 +1,4 @@
-"""The port between a request that asks for indexing and whatever does it."""
+"""The port between requests and the process that runs their jobs."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,35 +13,30 @@ from codequarry.shared.telemetry.traces import traceparent
 
 
 class Indexer(Protocol):
-    """Something that does jobs: a thread of this process, or workers that a queue wakes."""
+    """Runs jobs: in a thread of this process, or in workers that a queue wakes."""
 
     def submit(self, request: JobRequest, deadline: Deadline | None = None) -> Job:
-        """Ask for a version and return its job at once; one that waits for the same is joined.
-
-        The store must answer by ``deadline``, if there is one.
-
-        StoreUnavailable where no more jobs are taken, or the store does not answer.
-        """
+        """Return a new job, or the queued job for the version; StoreUnavailable if too many wait or at ``deadline``."""
         ...
 
     def wake(self, job: Job) -> None:
-        """Have a job looked at soon that waits again; it would be found later all the same."""
+        """Start a requeued job soon; without this it would be found later."""
         ...
 
     def end(self) -> None:
-        """Take no more jobs, and give back the one that runs at its next step; returns at once."""
+        """Accept no more jobs, and release the running job at its next step; return at once."""
         ...
 
     def close(self) -> None:
-        """End, and wait until the job that runs was given back."""
+        """End, and wait until the running job is released."""
         ...
 
 
 MakeIndexer = Callable[[Backend], Indexer]
-"""Return what indexes for a process's requests, over the same store."""
+"""Returns the indexer for the requests of a process, over the same store."""
 
 
-def as_asked(request: JobRequest) -> JobRequest:
-    """Return a request for a job with what names the HTTP request that is being answered, if there is one."""
+def with_request_context(request: JobRequest) -> JobRequest:
+    """Return a job request with the id and trace of the current HTTP request, if there is one."""
     request_id = str(get_contextvars().get("request_id", ""))
     return replace(request, request_id=request_id, traceparent=traceparent())

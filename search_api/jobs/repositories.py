@@ -1,4 +1,4 @@
-"""Repositories that a request has added to the index, or removed from it: each a job at once."""
+"""Adds and removes repositories by request; each becomes a job at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -19,11 +19,11 @@ from codequarry.shared.repositories.origin_rules import accepted_origin
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.versions.refs import Ref, check_ref
 
-_MAY_ADD_NONE = "this key sees some repositories alone: it may have these indexed, and add none"
+_MAY_ADD_NONE = "this key is limited to some repositories: it may index these, but not add others"
 
 
 class RepositoryToAdd(RequestBody):
-    """What `POST /repos` asks."""
+    """The body of `POST /repos`."""
 
     examples: ClassVar[Sequence[Mapping[str, Any]]] = [
         {"origin": "https://git.example/owner/core.git"},
@@ -31,24 +31,24 @@ class RepositoryToAdd(RequestBody):
     ]
 
     origin: Line = Field(description="https, ssh or git URL; a path only below api.local_roots")
-    name: Line | None = Field(None, description="its name in the index; the origin's if not given")
+    name: Line | None = Field(None, description="its name in the index; taken from the origin if not given")
     ref: Line = Field("", description="a branch, a tag, pull/12 or a commit; the default branch if not given")
 
 
 def add_repository(
     engine: SearchEngine, indexer: Indexer | None, asked: RepositoryToAdd, settings: SettingsModel
 ) -> Job:
-    """Take a name in the catalog for a repository and ask for a version of it; one that is known is brought up to date.
+    """Add a repository to the catalog and request a version of it; a known repository is brought up to date.
 
-    IndexingOff where nothing indexes, UsageError where origin, name or version is none, Forbidden where the caller does
-    not see everything and asks for what it does not see: be that hidden or new, which no answer may tell.
+    IndexingOff if this service does not index, UsageError if origin, name or version is invalid. Forbidden if the
+    caller is limited to some repositories and this is not one of them; the error must not reveal whether it exists.
     """
     if indexer is None:
-        raise IndexingOff("this service does not index: run codequarry repos add")
+        raise IndexingOff("this service does not index; run codequarry repos add")
     candidates = candidates_of(asked.ref)
     _check_adding(engine, asked.origin)
     origin = read_origin(accepted_origin(asked.origin, settings))
-    # A path may lead elsewhere by now, and a place have two names while it is renamed.
+    # Check again: a path may have resolved to another place, or a repository have two names while it is renamed.
     _check_adding(engine, origin.url)
     repository, _ = claim(engine.store, origin, asked.name, "", guarded=True)
     if not engine.catalog.principal.sees(repository.name, repository.id):
@@ -71,28 +71,25 @@ def add_repository(
 
 
 def _check_adding(engine: SearchEngine, asked: str) -> None:
-    """Raise Forbidden for an origin that the caller does not see in the index; nothing is looked up for that."""
+    """Raise Forbidden for an origin that the caller does not see in the index, without resolving the origin."""
     if engine.catalog.principal.sees_everything:
         return
     identity = identity_if_readable(asked)
     seen = engine.catalog.repositories(engine.head()).values()
-    if identity and any(identity_if_readable(one.origin) == identity for one in seen):
+    if identity and any(identity_if_readable(repository.origin) == identity for repository in seen):
         return
     raise Forbidden(_MAY_ADD_NONE)
 
 
 def remove_repository(engine: SearchEngine, indexer: Indexer | None, name: str) -> Job:
-    """Ask for a repository to be removed, whatever waits or runs for it; NotIndexed where the caller sees none.
-
-    Forbidden where the caller sees some paths of it alone.
-    """
+    """Request a removal and cancel other jobs; NotIndexed, or Forbidden if the caller sees only some of the paths."""
     if indexer is None:
-        raise IndexingOff("this service does not index: run codequarry repos rm")
+        raise IndexingOff("this service does not index; run codequarry repos rm")
     head, principal = engine.head(), engine.catalog.principal
     known = engine.catalog.repositories(head, [name])
     repository = known.get(name)
     if repository is None and name not in head.defaults:
-        raise NotIndexed(f"'{name}' is not indexed; there is {', '.join(known) or 'nothing yet'}")
+        raise NotIndexed(f"'{name}' is not indexed; indexed: {', '.join(known) or 'none'}")
     repo_id = repository.id if repository else head.id_of_repo(name) or ""
     check_removing(name, repo_id, principal)
     cancel_jobs_of(engine.store, name)
@@ -108,20 +105,20 @@ def remove_repository(engine: SearchEngine, indexer: Indexer | None, name: str) 
 
 
 def check_removing(name: str, repo_id: str, principal: Principal) -> None:
-    """Raise Forbidden for who may not have a repository removed, nor decide on a removal that is under way."""
+    """Raise Forbidden if a principal may not remove a repository, nor retry or cancel its removal."""
     principal.require("admin")
     if principal.allowed_paths(name, repo_id):
-        raise Forbidden(f"this key sees some paths of '{name}' alone; who removes it must see all of it")
+        raise Forbidden(f"this key is limited to some paths of '{name}'; a key must see all of it to remove it")
 
 
 def candidates_of(text: str) -> tuple[Ref, ...]:
-    """Return what a version may be, likeliest first; UsageError where it can be none, or is of this machine."""
+    """Return the refs that a version may mean, likeliest first; UsageError for an invalid name or a working tree."""
     if not text:
         return ()
     found: list[Ref] = []
     for ref in VersionSpecifier("ref", text).candidates():
         if ref.kind == "workspace":
-            raise UsageError("a working tree is indexed where it is: codequarry index --workspace PATH")
+            raise UsageError("working trees can't be indexed over HTTP; run codequarry index --workspace PATH")
         check_ref(ref)
         found.append(ref)
     return tuple(found)

@@ -1,4 +1,4 @@
-"""The MCP server: the two tools a coding agent needs, over stdio. Nothing but protocol goes to stdout."""
+"""The MCP server: the two tools that a coding agent needs, over stdio. Only protocol messages go to stdout."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, SecretStr
 
-from codequarry.search_api.access.authentication import ApiKeys, Asker, NoOwner
+from codequarry.search_api.access.authentication import ApiKeys, RefuseAll, RequestCredentials
 from codequarry.search_api.answers.file_text import FileText
 from codequarry.search_api.answers.freshness import Freshness
 from codequarry.search_api.answers.hits import Hit, SearchAnswer
@@ -29,36 +29,33 @@ from codequarry.shared.store.port import DocumentStore
 
 INSTRUCTIONS = """\
 Codequarry searches indexed git repositories. Call search_code with a question in plain words ("where are retries
-scheduled"), or with an exact name when you know one; then read_file for the lines around a result. Results are as of
-the indexed commit that is named with them, not of the working tree. Both tools take a ref: a branch, a tag, pull/12, a
-commit, or workspace:/path for a working tree that was indexed, by any folder in it; without one they see the default
-branch."""
+scheduled"), or with an exact name if you know it. Then call read_file for the lines around a result. Results show the
+code at the indexed commit that they name, not the working tree. Both tools take a ref: a branch, a tag, pull/12, a
+commit, or workspace:/path for an indexed working tree (any folder in it). The default is the default branch."""
 SEARCH = """\
-Find code by meaning or by name in the indexed repositories; use it instead of grep when you don't know the exact
-words. Returns the best places as `repo path:from-to` with their code, best first.
+Find code by meaning or by name in the indexed repositories. Use it instead of grep if you don't know the exact words.
+Returns the best places as `repo path:from-to` with their code, best first.
 
-query: a question or description in plain words, or an identifier, whose definition then comes first. In it may stand
-repo:NAME, lang:python, path:GLOB, symbol:NAME, kind:function (a - before one excludes) and "an exact phrase"."""
+query: a question or description in plain words, or an identifier, whose definition then comes first. It may contain
+repo:NAME, lang:python, path:GLOB, symbol:NAME, kind:function (a - before a filter excludes) and "an exact phrase"."""
 READ = """\
-Read lines of an indexed file, numbered, as they are at the indexed commit. Paths are those that search_code returns.
-Without lines the file's first 400 lines come; ask for start_line and end_line to read on. Give the ref that you gave to
-search_code."""
+Read numbered lines of an indexed file at the indexed commit. Take the path from a result of search_code, and give the
+same ref. Returns the first 400 lines unless you give start_line and end_line; at most 400 lines per call."""
 
-# A hit is shown so far; a longer chunk says how to read the rest. Chunks are seldom longer.
+# Longer hits are cut, with a note on how to read the rest. Chunks are seldom longer.
 MAX_HIT_LINES = 80
-# A whole large file would push everything else out of an agent's window.
+# A whole large file would fill an agent's context window.
 MAX_FILE_LINES = 400
 
-_REF = "A branch, tag, pull/12 or commit, as it is indexed; the default branch without it"
+_REF = "An indexed branch, tag, pull/12 or commit, or workspace:/path; the default is the default branch"
 READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
 class CodePlace:
-    """A place in the code: of a hit what an agent needs."""
+    """The part of a hit that an agent needs."""
 
     repo: str
     path: str
@@ -73,10 +70,10 @@ class CodePlace:
     text: str
 
 
-# Without slots: the MCP library would take them for defaults, and give the tool no schema.
+# No slots: the MCP library would take them for defaults, and the tool would have no schema.
 @dataclass(frozen=True)
 class CodePlaces:
-    """What search_code returns beside its text."""
+    """The structured content of a search_code result."""
 
     results: tuple[CodePlace, ...]
     reason: str | None
@@ -86,10 +83,7 @@ class CodePlaces:
 
 
 def create_server(backend: Backend) -> MCPServer[Any]:
-    """Return the server with its tools; store and model are opened by the first call, so that it answers at once.
-
-    Each call is answered as ``[mcp] key`` may see the index, or as its owner where that is not set.
-    """
+    """Return the server, limited to what ``[mcp] key`` may see, if set; its first call opens store and model."""
     caller = McpCaller(backend.settings, lambda: backend.engine().store)
     server: MCPServer[Any] = MCPServer(
         "codequarry", version=version("codequarry"), instructions=INSTRUCTIONS, log_level="WARNING"
@@ -99,28 +93,28 @@ def create_server(backend: Backend) -> MCPServer[Any]:
     def search_code(
         query: Annotated[str, Field(description="Question, description or identifier", min_length=1)],
         repo: Annotated[str | None, Field(description="Only this repository")] = None,
-        language: Annotated[str | None, Field(description="Only this language, as in python, go, typescript")] = None,
-        path: Annotated[str | None, Field(description="Only paths that fit this glob, as in src/**/*.py")] = None,
+        language: Annotated[str | None, Field(description="Only this language, such as python or typescript")] = None,
+        path: Annotated[str | None, Field(description="Only paths that match this glob, such as src/**/*.py")] = None,
         ref: Annotated[str | None, Field(description=_REF)] = None,
         top_k: Annotated[int, Field(description="How many results", ge=1, le=50)] = 10,
     ) -> Annotated[CallToolResult, CodePlaces]:
         filters = {"repo": repo, "language": language, "path": path, "ref": ref}
         body = {"query": query, "top_k": top_k, "filters": {name: value for name, value in filters.items() if value}}
-        answer = _told(lambda: _search(backend, body, caller.principal()))
+        answer = _with_tool_errors(lambda: _search(backend, body, caller.principal()))
         return _result(render_answer(answer), places(answer))
 
     @server.tool(name="read_file", title="Read file", description=READ, annotations=READ_ONLY)
     def read_indexed_file(
         repo: Annotated[str, Field(description="Repository, as in a result of search_code")],
         path: Annotated[str, Field(description="Path of the file in the repository")],
-        start_line: Annotated[int | None, Field(description="First line, from 1", ge=1)] = None,
+        start_line: Annotated[int | None, Field(description="First line, counted from 1", ge=1)] = None,
         end_line: Annotated[int | None, Field(description="Last line, inclusive", ge=1)] = None,
         ref: Annotated[str | None, Field(description=_REF)] = None,
     ) -> Annotated[CallToolResult, FileText]:
         first = start_line or 1
         last = min(end_line or first + MAX_FILE_LINES - 1, first + MAX_FILE_LINES - 1)
         version = VersionQuery((VersionSpecifier("ref", ref),)) if ref else VersionQuery()
-        file = _told(
+        file = _with_tool_errors(
             lambda: read_file(backend.seen_by(caller.principal()).catalog, repo, path, start_line, last, version)
         )
         return _result(render_file(file), file)
@@ -132,8 +126,8 @@ def _search(backend: Backend, body: Mapping[str, Any], principal: Principal) -> 
     return backend.search(parse_request(body, reranking=backend.settings.reranking), principal)
 
 
-def _told(call: Callable[[], Value]) -> Value:
-    """Give our errors to the agent as they are: they say what to do."""
+def _with_tool_errors(call: Callable[[], Value]) -> Value:
+    """Return what ``call`` returns; its errors become tool errors with the same message."""
     try:
         return call()
     except CodequarryError as error:
@@ -147,7 +141,7 @@ def _result(text: str, structured: CodePlaces | FileText) -> CallToolResult:
 
 
 def places(answer: SearchAnswer) -> CodePlaces:
-    """Return an answer of the engine as an agent needs it."""
+    """Return the structured content for an answer of the engine."""
     return CodePlaces(
         tuple(map(_place, answer.results)), answer.reason, answer.suggestion, answer.degraded, answer.freshness
     )
@@ -170,7 +164,7 @@ def _place(hit: Hit) -> CodePlace:
 
 
 def render_answer(answer: SearchAnswer) -> str:
-    """Return an answer as compact text: a head line and the code of every hit."""
+    """Return an answer as compact text: a header line and the code of every hit."""
     if not answer.results:
         suggestion = f" ({answer.suggestion})" if answer.suggestion else ""
         return f"No results: {answer.reason}{suggestion}"
@@ -184,7 +178,6 @@ def render_answer(answer: SearchAnswer) -> str:
 
 
 def _state(entry: Freshness) -> str:
-    """Say at which commit a version of a repository is, and how far behind."""
     behind = f", {entry.commits_behind} commits behind" if entry.commits_behind else ""
     return f"{entry.repo} {entry.ref} at {str(entry.indexed_commit)[:12]}{behind}"
 
@@ -213,38 +206,35 @@ def render_file(file: FileText) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Return a text's lines as git counts them: only a line feed ends one, not a form feed or what Unicode adds."""
-    # The carriage return of a Windows line end is no part of what is read.
+    """Return the lines of a text as git counts them, split only at line feeds, without the CR of Windows line ends."""
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 class McpCaller:
-    """Says who asks the MCP server of ``settings``."""
+    """The principal of the MCP server, from ``[mcp] key``: a token, or the id or name of a key."""
 
     def __init__(self, settings: SettingsModel, store: Callable[[], DocumentStore]) -> None:
-        self._asked: SecretStr | None = settings.mcp.key
+        self._configured: SecretStr | None = settings.mcp.key
         self._store = store
-        self._keys = ApiKeys(settings, store, NoOwner())
+        self._keys = ApiKeys(settings, store, RefuseAll())
 
     def principal(self) -> Principal:
-        """Return who asks; Unauthorized if the key is not in use any more, Forbidden if it may not search."""
-        if self._asked is None:
+        """Return the principal; Unauthorized if the key is no longer active, Forbidden if it lacks ``search``."""
+        if self._configured is None:
             return OWNER
-        principal = self._of(self._asked.get_secret_value())
+        principal = self._principal_of(self._configured.get_secret_value())
         principal.require("search")
         return principal
 
-    def _of(self, asked: str) -> Principal:
-        if split_token(asked):
-            return self._keys.authenticate(Asker(asked, "", ""))
+    def _principal_of(self, key_or_name: str) -> Principal:
+        if split_token(key_or_name):
+            return self._keys.authenticate(RequestCredentials(key_or_name, "", ""))
+        limited = f"this server is limited to the key '{key_or_name}'"
         try:
-            key = find_key(self._store(), asked)
+            key = find_key(self._store(), key_or_name)
         except NotIndexed:
-            raise Unauthorized(
-                f"this server is limited to the key '{asked}', and no key in use has that id or name: codequarry keys "
-                "list names them"
-            ) from None
+            raise Unauthorized(f"{limited}, but no key in use has that id or name; see codequarry keys list") from None
         state = key.state(moment())
         if state != "active":
-            raise Unauthorized(f"this server is limited to the key '{asked}', which is {state}; make another one")
+            raise Unauthorized(f"{limited}, which is {state}; create another key")
         return key.principal

@@ -25,9 +25,8 @@ from codequarry.shared.catalog.repositories import (
     read_ref_head,
     read_summary,
 )
-from codequarry.shared.errors import NotIndexed
 from codequarry.shared.jobs.job import Job, JobState
-from codequarry.shared.jobs.job_list import read_job, shown_jobs
+from codequarry.shared.jobs.job_list import read_job, shown_jobs, unknown_job
 from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.transactions import TransactionRecord
@@ -218,7 +217,7 @@ class Catalog:
     def known_job(self, job_id: str) -> Job:
         """Return a job; raise the same NotIndexed for a hidden job as for an unknown job."""
         if (job := self.job(job_id)) is None:
-            raise NotIndexed(f"there is no job '{job_id}'; jobs that ended are kept for a day")
+            raise unknown_job(job_id)
         return job
 
     def jobs(self, states: Collection[JobState] | None = None, repo: str | None = None) -> list[Job]:
@@ -247,7 +246,7 @@ def _is_replaced(known: RepositoriesByName, head: Head) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogPast:
+class CatalogHistory:
     """The transactions published up to ``head``, read from the catalog."""
 
     catalog: Catalog

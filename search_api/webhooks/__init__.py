@@ -1,1 +1,1 @@
-"""What code hosts tell the service: checked, read, decided on, kept in a log."""
+"""Webhook deliveries of code hosts: verified, read, handled and logged."""

@@ -1,4 +1,4 @@
-"""What a delivery says, whichever code host sent it."""
+"""The event of a delivery, in one form for all code hosts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +14,7 @@ MAX_TEXT_CHARACTERS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class NamedRepository:
-    """The repository that a delivery is about: every spelling of its origin, and its default branch, if it says so.
-
-    ``name`` is what the index calls it, where the sender knows that.
-    """
+    """The repository of a delivery: spellings of its origin, default branch and name in the index, as far as given."""
 
     origins: tuple[str, ...] = ()
     default_branch: str = ""
@@ -26,10 +23,7 @@ class NamedRepository:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A version that changed; ``ref`` None is the default branch, and may be one of the ``alternatives`` instead.
-
-    ``asked`` where the sender wants it indexed, whatever the settings name.
-    """
+    """A change of ``ref`` (None: default branch) or one of ``alternatives``; ``asked`` if no setting must name it."""
 
     name: str
     place: NamedRepository
@@ -41,25 +35,25 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Unconcerned:
-    """A delivery that says nothing about the index, and why."""
+class IgnoredEvent:
+    """A delivery that does not concern the index, with the reason."""
 
     name: str
     reason: str
 
 
-Parsed = Event | Unconcerned
+Parsed = Event | IgnoredEvent
 Payload = Mapping[str, object]
 
 
 def table(body: Payload, name: str) -> Payload:
-    """Return a JSON object in a body, an empty one where it is missing or something else."""
+    """Return a JSON object in a body, empty if it is missing or not an object."""
     value = body.get(name)
     return value if isinstance(value, Mapping) else {}
 
 
 def text(body: Payload, *names: str) -> str:
-    """Return a text in nested objects of a body, "" where it is missing, null or something else."""
+    """Return a string in nested objects of a body, "" if it is missing, not a string or too long."""
     for name in names[:-1]:
         body = table(body, name)
     value = body.get(names[-1])
@@ -67,20 +61,20 @@ def text(body: Payload, *names: str) -> str:
 
 
 def required(body: Payload, *names: str) -> str:
-    """Return a text in nested objects of a body; UsageError names it where it is missing."""
+    """Return a string in nested objects of a body; UsageError if it is missing."""
     value = text(body, *names)
     if not value:
-        raise UsageError(f"the delivery has no text '{'.'.join(names)}'")
+        raise UsageError(f"the field '{'.'.join(names)}' of the delivery is missing or not valid")
     return value
 
 
 def texts(body: Payload, *names: str) -> tuple[str, ...]:
-    """Return those of some fields of a body that are texts."""
+    """Return the fields of a body that are non-empty strings."""
     return tuple(value for name in names if (value := text(body, name)))
 
 
 def full_ref(name: str) -> Ref | None:
-    """Return the branch or tag of a full ref, None for anything else; UsageError where it can't be a name."""
+    """Return the branch or tag of a full ref, None for other refs; UsageError if the name is not valid."""
     if not name.startswith((HEADS, TAGS)):
         return None
     ref = Ref.of_key(name)
@@ -89,7 +83,7 @@ def full_ref(name: str) -> Ref | None:
 
 
 def named_ref(kind: str, name: str) -> Ref | None:
-    """Return a branch or tag by its bare name, None for anything else."""
+    """Return a branch or tag by its short name, None for another kind."""
     if kind not in ("branch", "tag"):
         return None
     ref = Ref("branch" if kind == "branch" else "tag", name.removeprefix(HEADS).removeprefix(TAGS))
@@ -98,23 +92,23 @@ def named_ref(kind: str, name: str) -> Ref | None:
 
 
 def pull_ref(number: object) -> Ref:
-    """Return a pull request by its number."""
+    """Return a pull request by its number; UsageError if that is not a positive integer."""
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise UsageError("the delivery has no number of a pull request")
+        raise UsageError("the delivery has no valid pull request number")
     ref = Ref("pull", str(number))
     check_ref(ref)
     return ref
 
 
 def pushed(name: str, place: NamedRepository, full_name: str, after: str) -> Parsed:
-    """Read a push: the full name of a ref, and its newest commit, or zeros where it was deleted."""
+    """Return the event of a push: the full name of a ref, and its newest commit, or zeros if it was deleted."""
     ref = full_ref(full_name)
     if ref is None:
-        return Unconcerned(name, "it is about no branch and no tag")
+        return IgnoredEvent(name, "it concerns neither a branch nor a tag")
     return Event(name, place, ref, "deleted" if is_null_commit(after) else "moved", commit_of(after))
 
 
 def commit_of(value: str) -> str:
-    """Return a commit in full, "" for anything else: it is a hint, the origin says what there is."""
+    """Return a full commit in lower case, "" for anything else: it is only a hint, the origin decides."""
     digits = value.lower()
     return digits if len(digits) in (40, 64) and not digits.strip("0123456789abcdef") else ""

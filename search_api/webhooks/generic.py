@@ -24,42 +24,42 @@ def check_generic(delivery: SignedDelivery) -> int:
     identifier, timestamp = headers.get("X-Codequarry-Delivery", ""), headers.get("X-Codequarry-Timestamp", "")
     if not (given and identifier and timestamp):
         raise Unauthorized(
-            "the headers X-Codequarry-Signature, X-Codequarry-Delivery and X-Codequarry-Timestamp are needed"
+            "the headers X-Codequarry-Signature, X-Codequarry-Delivery and X-Codequarry-Timestamp are required"
         )
     signed = b".".join((identifier.encode(), timestamp.encode(), delivery.body))
-    fitting = check_hex(given, signed, delivery.secrets)
+    secret = check_hex(given, signed, delivery.secrets)
     check_time(timestamp, delivery.now, delivery.tolerance)
-    return fitting
+    return secret
 
 
 def _checked_commit(commit: str) -> str:
     if not commit_of(commit):
-        raise UsageError("'commit' must be a whole commit: 40 or 64 hexadecimal digits")
+        raise UsageError("'commit' must be a full commit: 40 or 64 hexadecimal digits")
     return commit_of(commit)
 
 
 class GenericDelivery(RequestBody):
-    """What `POST /webhooks/generic` takes; signed as docs/webhooks.md says."""
+    """The body of `POST /webhooks/generic`; docs/webhooks.md describes its signature."""
 
     examples: ClassVar[Sequence[Mapping[str, Any]]] = [
         {"repo": "core", "ref": "main", "commit": "1f2e3d4c5b6a79881f2e3d4c5b6a79881f2e3d4c"}
     ]
 
-    repo: Line = Field("", description="its name in the index; or originUri")
-    originUri: Line = Field("", description="where it comes from; scheme, user, case and .git don't count")
+    repo: Line = Field("", description="the repository's name in the index; or give originUri")
+    originUri: Line = Field("", description="the repository's URL; scheme, user, case and .git are ignored")
     ref: Line = Field("", description="a branch, a tag or pull/12; the default branch if not given")
     commit: Annotated[Line, AfterValidator(_checked_commit)] = Field(
         "",
-        description="its newest commit in full, if known; zeros: deleted",
+        description="the full newest commit, if known; only zeros if the ref was deleted",
         json_schema_extra={"pattern": r"^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$"},
     )
 
 
 def read_generic(_: Headers, body: Payload) -> Parsed:
-    """Read a delivery; UnknownName and UsageError say what is wrong with it."""
+    """Return the event of a delivery; UnknownName or UsageError if it is invalid."""
     given = GenericDelivery.read(body)
     if bool(given.repo) == bool(given.originUri):
-        raise UsageError("give 'repo', the name in the index, or 'originUri', where it comes from")
+        raise UsageError("give either 'repo' (the name in the index) or 'originUri' (the repository's URL)")
     place = NamedRepository((given.originUri,) if given.originUri else (), name=given.repo)
     change: RefChange = "deleted" if is_null_commit(given.commit) else "moved"
     refs = _refs(given.ref)
@@ -68,13 +68,13 @@ def read_generic(_: Headers, body: Payload) -> Parsed:
 
 
 def _refs(name: str) -> tuple[Ref, ...]:
-    """Return what a name may mean, likeliest first."""
+    """Return the refs that a name may mean, likeliest first."""
     if not name:
         return ()
     refs = _in_full(name) or (Ref("branch", name), Ref("tag", name))
     for ref in refs:
         if ref.kind not in NAMED_KINDS:
-            raise UsageError("'ref' is a branch, a tag or pull/12")
+            raise UsageError("'ref' must be a branch, a tag or a pull request such as pull/12")
         check_ref(ref)
     return refs
 

@@ -4,13 +4,13 @@ from werkzeug.datastructures import Headers
 
 from codequarry.search_api.webhooks.events import Parsed, Payload
 from codequarry.search_api.webhooks.hub_events import read_hub_event
-from codequarry.search_api.webhooks.provider import SignedDelivery, WebhookProvider, signs_body_alone
+from codequarry.search_api.webhooks.provider import SignedDelivery, WebhookProvider, signs_only_body
 from codequarry.search_api.webhooks.signatures import check_hex
 from codequarry.shared.errors import Unauthorized
 
 
 def check_gitea(delivery: SignedDelivery) -> int:
-    """Check ``X-Gitea-Signature`` or, of Forgejo, ``X-Forgejo-Signature``."""
+    """Check ``X-Gitea-Signature`` or Forgejo's ``X-Forgejo-Signature``."""
     given = delivery.headers.get("X-Gitea-Signature") or delivery.headers.get("X-Forgejo-Signature") or ""
     if not given:
         raise Unauthorized("the header X-Gitea-Signature is missing: give the hook a secret")
@@ -18,7 +18,7 @@ def check_gitea(delivery: SignedDelivery) -> int:
 
 
 def read_gitea(headers: Headers, body: Payload) -> Parsed:
-    """Read a delivery by the name in ``X-Gitea-Event`` or ``X-Forgejo-Event``."""
+    """Return the event of a delivery, named in ``X-Gitea-Event`` or ``X-Forgejo-Event``."""
     return read_hub_event(headers.get("X-Gitea-Event") or headers.get("X-Forgejo-Event") or "", body)
 
 
@@ -27,6 +27,6 @@ GITEA = WebhookProvider(
     "Gitea or Forgejo",
     ("X-Gitea-Delivery", "X-Forgejo-Delivery"),
     check_gitea,
-    signs_body_alone,
+    signs_only_body,
     read_gitea,
 )

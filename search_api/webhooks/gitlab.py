@@ -1,4 +1,4 @@
-"""Deliveries of GitLab: of a project, a group, or the whole server."""
+"""Deliveries of GitLab, from project, group and system hooks."""
 
 import base64
 import binascii
@@ -7,10 +7,10 @@ from werkzeug.datastructures import Headers
 
 from codequarry.search_api.webhooks.events import (
     Event,
+    IgnoredEvent,
     NamedRepository,
     Parsed,
     Payload,
-    Unconcerned,
     commit_of,
     pull_ref,
     pushed,
@@ -20,10 +20,10 @@ from codequarry.search_api.webhooks.events import (
     texts,
 )
 from codequarry.search_api.webhooks.provider import SignedDelivery, WebhookProvider
-from codequarry.search_api.webhooks.signatures import check_time, digest, which_fits
+from codequarry.search_api.webhooks.signatures import check_time, digest, matching_secret
 from codequarry.shared.errors import Unauthorized
 
-# How the secrets of the Standard Webhooks specification begin; the rest is base64.
+# The prefix of secrets in the Standard Webhooks specification; the rest is base64.
 STANDARD_PREFIX = "whsec_"
 STANDARD_VERSION = "v1,"
 PUSHES = frozenset({"push", "tag_push"})
@@ -31,17 +31,17 @@ CLOSING = frozenset({"close", "merge"})
 
 
 def check_gitlab(delivery: SignedDelivery) -> int:
-    """Check ``webhook-signature`` if it is there (Standard Webhooks), else the plain ``X-Gitlab-Token``."""
+    """Check ``webhook-signature`` (Standard Webhooks) if present, else the plain ``X-Gitlab-Token``."""
     if is_standard(delivery.headers):
         return _check_standard(delivery)
     given = delivery.headers.get("X-Gitlab-Token", "")
     if not given:
-        raise Unauthorized("there is neither webhook-signature nor X-Gitlab-Token: give the hook a secret")
-    return which_fits([given.encode()], [secret.encode() for secret in delivery.secrets])
+        raise Unauthorized("the headers webhook-signature and X-Gitlab-Token are both missing: give the hook a secret")
+    return matching_secret([given.encode()], [secret.encode() for secret in delivery.secrets])
 
 
 def is_standard(headers: Headers) -> bool:
-    """Return whether a delivery is signed as the Standard Webhooks specification says: its id and time too."""
+    """Return whether a delivery is signed by the Standard Webhooks specification, which also signs id and time."""
     return "webhook-signature" in headers
 
 
@@ -49,14 +49,14 @@ def _check_standard(delivery: SignedDelivery) -> int:
     headers = delivery.headers
     identifier, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not (identifier and timestamp):
-        raise Unauthorized("webhook-signature comes with webhook-id and webhook-timestamp, and these are missing")
+        raise Unauthorized("webhook-signature needs the headers webhook-id and webhook-timestamp")
     signed = b".".join((identifier.encode(), timestamp.encode(), delivery.body))
     expected = [base64.b64encode(digest(_standard_key(secret), signed)) for secret in delivery.secrets]
-    versions = headers["webhook-signature"].split()
-    given = [one.removeprefix(STANDARD_VERSION).encode() for one in versions if one.startswith(STANDARD_VERSION)]
-    fitting = which_fits(given, expected)
+    signatures = headers["webhook-signature"].split()
+    given = [text.removeprefix(STANDARD_VERSION).encode() for text in signatures if text.startswith(STANDARD_VERSION)]
+    secret = matching_secret(given, expected)
     check_time(timestamp, delivery.now, delivery.tolerance)
-    return fitting
+    return secret
 
 
 def _standard_key(secret: str) -> bytes:
@@ -69,13 +69,13 @@ def _standard_key(secret: str) -> bytes:
 
 
 def read_gitlab(_: Headers, body: Payload) -> Parsed:
-    """Read a delivery by its ``object_kind``, or ``event_name`` from a system hook; UsageError where all is missing."""
+    """Return the event of a delivery, named in ``object_kind`` or ``event_name``; may raise UsageError."""
     kind = text(body, "object_kind") or required(body, "event_name")
     if kind in PUSHES:
         return pushed(kind, _place(body), required(body, "ref"), required(body, "after"))
     if kind == "merge_request":
         return _merge_request(body)
-    return Unconcerned(kind, f"the event '{kind}' does not concern the index")
+    return IgnoredEvent(kind, f"the event '{kind}' does not concern the index")
 
 
 def _place(body: Payload) -> NamedRepository:
@@ -90,9 +90,9 @@ def _merge_request(body: Payload) -> Parsed:
     name = f"merge_request {action}".rstrip()
     if action in CLOSING:
         return Event(name, _place(body), pull_ref(request.get("iid")), "closed")
-    # An update without `oldrev` is one of title or labels.
+    # An update without `oldrev` changes only the title or labels.
     if action not in ("open", "reopen") and not (action == "update" and text(request, "oldrev")):
-        return Unconcerned(name, "it changes no code")
+        return IgnoredEvent(name, "it changes no code")
     return Event(
         name, _place(body), pull_ref(request.get("iid")), "moved", commit_of(text(request, "last_commit", "id"))
     )

@@ -1,4 +1,4 @@
-"""What the service knows of one kind of sender: its secret, its signature, its delivery ids, its events."""
+"""The interface of a webhook provider: its secrets, signatures, delivery ids and events."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,7 @@ from codequarry.shared.settings.triggers import WebhookSettings
 
 @dataclass(frozen=True, slots=True)
 class SignedDelivery:
-    """A delivery as it came, and what its signature is checked against; ``now`` is in seconds since 1970.
-
-    A signed time may differ from ``now`` by ``tolerance`` seconds.
-    """
+    """A received delivery; its signed time may differ from ``now`` (seconds since 1970) by ``tolerance`` seconds."""
 
     headers: Headers
     body: bytes
@@ -29,10 +26,10 @@ class SignedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class WebhookProvider:
-    """One kind of sender; ``id_headers`` say what it calls a delivery, the surest first.
+    """A kind of sender; ``id_headers`` may have the id of a delivery, the most reliable header first.
 
-    ``check`` returns which of the secrets a delivery was signed with, or raises Unauthorized. ``signs_id`` tells
-    whether the signature also covers id and time, not the body alone. ``read`` may raise UsageError.
+    ``check`` returns the index of the secret that signed a delivery, or raises Unauthorized. ``signs_id`` returns
+    whether the signature covers id and time too, not only the body. ``read`` may raise UsageError.
     """
 
     name: ProviderName
@@ -43,7 +40,7 @@ class WebhookProvider:
     read: Callable[[Headers, Payload], Parsed]
 
     def secrets(self, settings: WebhookSettings) -> list[str]:
-        """Return the secrets that the settings have; Forbidden if there are none."""
+        """Return the configured secrets; Forbidden if there are none."""
         configured = {
             "github": settings.github_secrets,
             "gitlab": settings.gitlab_secrets,
@@ -52,18 +49,18 @@ class WebhookProvider:
         }[self.name]
         if not configured:
             raise Forbidden(
-                f"webhooks of this kind are off: set [webhooks] {self.name}_secrets, and the same in the hook"
+                f"webhooks of this kind are off; set [webhooks] {self.name}_secrets, and the same secret in the hook"
             )
         return [secret.get_secret_value() for secret in configured]
 
     def delivery_id(self, headers: Headers) -> str:
-        """Return what the sender calls a delivery: a hash of it if it is too long, a new id if there is none."""
+        """Return the sender's id of a delivery; its hash if it is too long or not printable, a new id if missing."""
         given = next((value for name in self.id_headers if (value := headers.get(name))), "")
         if len(given) <= MAX_ID_CHARACTERS and given.isascii() and given.isprintable():
             return given or uuid4().hex
         return sha256(given.encode()).hexdigest()
 
 
-def signs_body_alone(_: Headers) -> bool:
+def signs_only_body(_: Headers) -> bool:
     """Return False: the signature covers neither id nor time."""
     return False

@@ -1,4 +1,4 @@
-"""Dealing with one delivery that is known to be genuine: once, whatever its sender repeats."""
+"""Handles verified deliveries, each only once even if its sender repeats it."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -8,10 +8,10 @@ from threading import Lock
 
 from codequarry.search_api.jobs.queue import Indexer
 from codequarry.search_api.search.engine import SearchEngine
-from codequarry.search_api.webhooks.events import Event, NamedRepository, Parsed, Unconcerned
+from codequarry.search_api.webhooks.events import Event, IgnoredEvent, NamedRepository, Parsed
 from codequarry.shared.catalog.deliveries import Delivery, begin_delivery, end_delivery, is_newest, tidy_deliveries
 from codequarry.shared.catalog.failures import known_failure
-from codequarry.shared.catalog.polls import note_hooked
+from codequarry.shared.catalog.polls import note_webhook
 from codequarry.shared.catalog.repositories import Repository, default_branch, list_repositories
 from codequarry.shared.errors import CodequarryError, public
 from codequarry.shared.jobs.job import PRIORITIES, JobRequest
@@ -24,36 +24,35 @@ from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import KIND_NAMES, Ref
 
-# How often a process forgets old deliveries.
+# The interval at which a process deletes old deliveries.
 TIDY_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What became of a delivery; ``repeated`` where it was dealt with before and nothing was done now."""
+    """The result of a delivery; ``repeated`` if it was already handled and nothing was done this time."""
 
     delivery: Delivery
     repeated: bool = False
 
 
 class Receiver:
-    """Deals with deliveries for one service."""
+    """Handles the deliveries of a service."""
 
     def __init__(self, settings: SettingsModel, clock: Callable[[], float] = time.monotonic) -> None:
-        """Follow the settings of the service."""
         self._settings = settings
         self._clock = clock
         self._lock = Lock()
         self._tidied = float("-inf")
 
     def receive(self, engine: SearchEngine, indexer: Indexer, delivery: Delivery, parsed: Parsed) -> Received:
-        """Do what a delivery asks for, unless that was done before; it is in the log in any case."""
+        """Handle a delivery unless it was already handled, and log it in any case."""
         self._tidy(engine.store)
         known = begin_delivery(engine.store, delivery, lambda known: _is_done(engine.store, known, parsed))
         if known:
             return Received(known, repeated=True)
         try:
-            done = self._deal(engine, indexer, replace(delivery, event=parsed.name), parsed)
+            done = self._handle(engine, indexer, replace(delivery, event=parsed.name), parsed)
         except CodequarryError as error:
             with suppress(CodequarryError):
                 end_delivery(engine.store, replace(delivery, event=parsed.name, reason=public(error)))
@@ -61,37 +60,37 @@ class Receiver:
         end_delivery(engine.store, done)
         return Received(done)
 
-    def _deal(self, engine: SearchEngine, indexer: Indexer, delivery: Delivery, parsed: Parsed) -> Delivery:
-        if isinstance(parsed, Unconcerned):
+    def _handle(self, engine: SearchEngine, indexer: Indexer, delivery: Delivery, parsed: Parsed) -> Delivery:
+        if isinstance(parsed, IgnoredEvent):
             return replace(delivery, result="ignored", reason=parsed.reason)
         store = engine.store
         seen = replace(delivery, ref=parsed.ref.key if parsed.ref else "", commit=parsed.commit)
-        repository = find(parsed.place, {one.name: one for one in list_repositories(store)})
+        repository = find(parsed.place, {known.name: known for known in list_repositories(store)})
         is_new = repository is None and self._may_add(parsed)
         if is_new:
-            repository = self._added(store, parsed.place)
+            repository = self._add(store, parsed.place)
         if repository is None:
-            named = parsed.place.name or next(map(_shown, parsed.place.origins), "of no origin")
+            named = parsed.place.name or next(map(_loggable, parsed.place.origins), "without an origin")
             return replace(seen, result="ignored", reason=f"the repository {named} is not in the index")
         seen = replace(seen, repo=repository.name, repo_id=repository.id)
-        note_hooked(store, repository.name)
+        note_webhook(store, repository.name)
         known = Known(repository, engine.head(), rules_of(self._settings, repository.origin))
-        # Of a new repository the default branch comes first, whatever was pushed: all other versions lie over it.
+        # The default branch of a new repository comes first, whatever was pushed: it is the base of all other versions.
         event = replace(parsed, ref=None, alternatives=()) if is_new else parsed
-        wish = decide(event, known, f"webhook {delivery.provider}")
-        if not isinstance(wish, JobRequest):
-            return replace(seen, result="ignored", reason=wish)
-        if wish.kind == "index" and (
-            failure := known_failure(store, repository.id, wish.ref, wish.commit, self._settings)
+        request = decide(event, known, f"webhook {delivery.provider}")
+        if not isinstance(request, JobRequest):
+            return replace(seen, result="ignored", reason=request)
+        if request.kind == "index" and (
+            failure := known_failure(store, repository.id, request.ref, request.commit, self._settings)
         ):
             return replace(seen, result="ignored", reason=failure.explained)
-        job = indexer.submit(wish, engine.deadline)
-        return replace(seen, result="accepted", job=job.id, ref=wish.ref)
+        job = indexer.submit(request, engine.deadline)
+        return replace(seen, result="accepted", job=job.id, ref=request.ref)
 
     def _may_add(self, event: Event) -> bool:
         return self._settings.webhooks.add_unknown and bool(event.place.origins) and event.change == "moved"
 
-    def _added(self, store: DocumentStore, place: NamedRepository) -> Repository:
+    def _add(self, store: DocumentStore, place: NamedRepository) -> Repository:
         origin = read_origin(accepted_origin(place.origins[0], self._settings))
         return claim(store, origin, None, place.default_branch, guarded=True)[0]
 
@@ -101,15 +100,15 @@ class Receiver:
                 return
             self._tidied = self._clock()
         webhooks = self._settings.webhooks
-        # A time may be as far before ours as behind it.
+        # A sender's clock may be ahead of ours or behind it.
         tidy_deliveries(store, webhooks.keep_deliveries, webhooks.keep_days, 2 * webhooks.tolerance_seconds)
 
 
 def _is_done(store: DocumentStore, known: Delivery, parsed: Parsed) -> bool:
-    """Tell whether a delivery that came before, as far as was signed, asks for nothing when it comes again.
+    """Return whether a delivery with the same signed part as ``known`` is a repetition that needs no work.
 
-    A host that says nothing of times tells in the same words of a branch that goes back and forth: such a push counts
-    anew once another one of its version came. Sent again by somebody else it has the origin asked, and no more.
+    Without a signed time, two pushes of a branch that moves back and forth can have the same body. So a push is only a
+    repetition while no other push of its version came. A replay by an attacker only makes us ask the origin.
     """
     if not known.digest:
         return True
@@ -120,25 +119,25 @@ def _is_done(store: DocumentStore, known: Delivery, parsed: Parsed) -> bool:
 
 
 def find(place: NamedRepository, catalog: Mapping[str, Repository]) -> Repository | None:
-    """Return the repository of the catalog that a delivery is about; case does not count, as on code hosts."""
+    """Return the repository of a delivery from the catalog; origins are compared without case, as on code hosts."""
     if place.name:
         return catalog.get(place.name)
     identities = {identity for origin in place.origins if (identity := _identity(origin))}
-    return next((one for one in catalog.values() if _identity(one.origin) in identities), None)
+    return next((repository for repository in catalog.values() if _identity(repository.origin) in identities), None)
 
 
 def _identity(origin: str) -> str:
     return identity_if_readable(origin).casefold()
 
 
-def _shown(origin: str) -> str:
-    """Return what the log calls an origin: never a user or a password of its URL."""
-    return _identity(origin) or "of an origin that can't be read"
+def _loggable(origin: str) -> str:
+    """Return an origin for the log, without the user and password of its URL."""
+    return _identity(origin) or "with an origin that can't be read"
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of the repository of a delivery: record, head document, and what the settings name of it."""
+    """The repository of a delivery: its record, the head document, and the rules of the settings for it."""
 
     repository: Repository
     head: Head
@@ -146,34 +145,34 @@ class Known:
 
 
 def decide(event: Event, known: Known, by: str) -> JobRequest | str:
-    """Return what to ask for, or why nothing is to be done.
+    """Return the job to request for an event, or the reason for ignoring it.
 
-    What was deleted is asked for like what has moved: the origin knows whether it is still gone when the job runs, for
-    deliveries come late and in any order. A closed pull request alone is removed, since code hosts keep its commits.
+    Deliveries come late and in any order, so a deleted version is requested like a moved one, and the job asks the
+    origin whether it is still gone. A closed pull request is removed without asking: code hosts keep its commits.
     """
     repository = known.repository
     default = default_branch(known.head, repository) or event.place.default_branch
-    said_to_be = event.place.default_branch if repository.follows_head else ""
-    if event.ref is None or event.ref in (Ref("branch", default), Ref("branch", said_to_be)):
-        return _default(event, known, default, by)
+    new_default = event.place.default_branch if repository.follows_head else ""
+    if event.ref is None or event.ref in (Ref("branch", default), Ref("branch", new_default)):
+        return _decide_default(event, known, default, by)
     is_indexed = not indexed_refs(known.head, repository.name).isdisjoint((event.ref, *event.alternatives))
-    said = f"{KIND_NAMES[event.ref.kind]} {event.ref.value}"
+    name = f"{KIND_NAMES[event.ref.kind]} {event.ref.value}"
     if event.change in ("deleted", "closed") and not is_indexed:
-        return f"{said} is not indexed"
+        return f"{name} is not indexed"
     if not (event.asked or is_indexed or is_named(known.rules, event.ref)):
-        return f"{said} is neither the default branch nor indexed, and the settings of {repository.name} do not name it"
-    wish = version_request(repository, event.ref, "webhook", PRIORITIES["change"], event.commit, by)
+        return f"{name} is neither the default branch nor indexed, and the settings of {repository.name} do not name it"
+    request = version_request(repository, event.ref, "webhook", PRIORITIES["change"], event.commit, by)
     if event.change == "closed":
-        return replace(wish, kind="remove")
-    return replace(wish, candidates=(event.ref, *event.alternatives))
+        return replace(request, kind="remove")
+    return replace(request, candidates=(event.ref, *event.alternatives))
 
 
-def _default(event: Event, known: Known, default: str, by: str) -> JobRequest | str:
+def _decide_default(event: Event, known: Known, default: str, by: str) -> JobRequest | str:
     repository = known.repository
-    # Of another branch than the one that is published as such the host may say that it is the default one by now.
-    is_another = repository.follows_head and event.place.default_branch not in ("", default)
-    if event.change == "deleted" and not (is_another and event.ref == Ref("branch", default)):
-        return f"{default or 'the default branch'} is the default branch, which goes only with its repository"
+    # The host may already name another default branch than the published default branch.
+    has_changed = repository.follows_head and event.place.default_branch not in ("", default)
+    if event.change == "deleted" and not (has_changed and event.ref == Ref("branch", default)):
+        return f"{default or 'this'} is the default branch, which can be removed only with its repository"
     priority = PRIORITIES["change" if repository.name in known.head.defaults else "import"]
     commit = "" if event.change == "deleted" else event.commit
     return version_request(repository, None, "webhook", priority, commit, by)

@@ -1,4 +1,4 @@
-"""HMAC signatures over a raw body, compared in constant time, and the times that are signed with it."""
+"""HMAC signatures over a raw body, compared in constant time, and signed times."""
 
 import hmac
 from collections.abc import Sequence
@@ -11,17 +11,17 @@ HUB_PREFIX = "sha256="
 
 
 def check_hex(given: str, signed: bytes, secrets: Sequence[str]) -> int:
-    """Return which secret a hexadecimal HMAC-SHA256 was made with; Unauthorized if with none of them."""
+    """Return the index of the secret that made a hexadecimal HMAC-SHA256; Unauthorized if none did."""
     expected = [digest(secret.encode(), signed).hex().encode() for secret in secrets]
-    return which_fits([given.lower().encode()], expected)
+    return matching_secret([given.lower().encode()], expected)
 
 
 def check_time(text: str, now: float, tolerance: float) -> None:
     """Raise Unauthorized for a signed time (seconds since 1970) that is too far from ``now``."""
     if not (text.isascii() and text.isdigit() and len(text) <= MAX_ID_CHARACTERS):
-        raise Unauthorized("the timestamp of a delivery is in whole seconds since 1970")
+        raise Unauthorized("the timestamp of a delivery must be whole seconds since 1970")
     if abs(int(text) - now) > tolerance:
-        raise Unauthorized("the delivery was signed too long ago, or one of the clocks is wrong")
+        raise Unauthorized("the delivery was signed too long ago, or a clock is wrong")
 
 
 def digest(key: bytes, signed: bytes) -> bytes:
@@ -29,10 +29,10 @@ def digest(key: bytes, signed: bytes) -> bytes:
     return hmac.new(key, signed, sha256).digest()
 
 
-def which_fits(given: Sequence[bytes], expected: Sequence[bytes]) -> int:
-    """Return the first place in ``expected`` of any that is given; Unauthorized if there is none."""
-    # All are compared, so that the time does not tell which one was near.
-    fits = [any([hmac.compare_digest(one, fitting) for one in given]) for fitting in expected]
-    if True not in fits:
-        raise Unauthorized("the signature of the delivery fits none of the secrets that are configured")
-    return fits.index(True)
+def matching_secret(given: Sequence[bytes], expected: Sequence[bytes]) -> int:
+    """Return the index of the first of ``expected`` that equals any of ``given``; Unauthorized if none does."""
+    # Compare all of them, so that the time taken reveals nothing about the secrets.
+    matches = [any([hmac.compare_digest(candidate, wanted) for candidate in given]) for wanted in expected]
+    if True not in matches:
+        raise Unauthorized("the signature of the delivery matches none of the configured secrets")
+    return matches.index(True)

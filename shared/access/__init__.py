@@ -1,1 +1,1 @@
-"""Who may do what, and see which repositories and paths."""
+"""API keys and grants: who may do what, and who may see which repositories and paths."""

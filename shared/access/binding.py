@@ -1,4 +1,4 @@
-"""Ids for what an older version wrote, and grants bound to them: by each run, and by the service when it opens."""
+"""Ids for what an older version wrote, and grants bound to them; done by each run and by the service at its start."""
 
 from codequarry.shared.access.key_list import bind_grants, ids_by_name
 from codequarry.shared.catalog.ledger import change_head, read_head
@@ -8,10 +8,7 @@ from codequarry.shared.versions.transactions import identify
 
 
 def bind_index(store: DocumentStore) -> None:
-    """Give each repository and each of its timelines an id, then bind the grants; nothing is written if all have it.
-
-    Whatever this is interrupted by, the next call goes on with it.
-    """
+    """Give missing ids to repositories and timelines, then bind the grants; if interrupted, the next call resumes."""
     for repository in list_repositories(store):
         if not repository.id:
             update_repository(store, repository, identified)

@@ -1,7 +1,7 @@
-"""Who may do what, and what of the index somebody may see. Only nouns and rules; keys are the service's business.
+"""Principals and grants: what a caller may do, and which part of the index it may see. No IO, and no keys.
 
-What a caller may not see is taken out of the head document before anything else looks at it, and path globs go into the
-layers of the snapshot: so there is no place where a result, a count, a suggestion or an error could tell of it.
+What a caller may not see is removed from the head document before anything else reads it, and path globs become part of
+the layers of the snapshot. So no result, count, suggestion or error can reveal it.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,7 @@ KeyScope = Literal["search", "index", "admin"]
 SCOPES: tuple[KeyScope, ...] = ("search", "index", "admin")
 ALL_PATHS = PathGlobs()
 
-
-# What a grant of one repository has in the place of an id.
+# Values of a grant's ``repo_id`` that are not ids.
 PENDING = "pending"
 LOST = "lost"
 
@@ -28,9 +27,9 @@ LOST = "lost"
 class Grant:
     """Some paths of some repositories (docs/decisions/0026).
 
-    ``repos`` with a ``*`` is a pattern: it speaks of names, whichever repositories have them. Without, it is the name
-    of one repository, and the grant belongs to that repository alone, by ``repo_id``: PENDING until a repository takes
-    the name for the first time, LOST if that can never be, "" before it was looked up. Those three show nothing.
+    ``repos`` with a ``*`` is a pattern of names, whichever repositories have them. Without ``*`` it is the name of one
+    repository, and the grant belongs only to that repository, by ``repo_id``: PENDING until a repository takes the name
+    for the first time, LOST if that can never happen, "" before it is looked up. Those three show nothing.
     """
 
     repos: str
@@ -39,63 +38,63 @@ class Grant:
 
     @property
     def is_pattern(self) -> bool:
-        """Return whether this grant speaks of names, not of one repository."""
+        """Return whether this grant is a pattern of names, not one repository."""
         return "*" in self.repos
 
     @property
     def is_bound(self) -> bool:
-        """Return whether this grant belongs to one repository by its id."""
+        """Return whether this grant belongs to one repository, by its id."""
         return not self.is_pattern and self.repo_id not in ("", PENDING, LOST)
 
     def covers(self, repo: str, repo_id: str) -> bool:
-        """Return whether a repository, by its name and its id, is granted."""
+        """Return whether this grant covers a repository, given by its name and its id."""
         return fnmatchcase(repo, self.repos) if self.is_pattern else self.is_bound and self.repo_id == repo_id
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who asks: a person, an agent, a CI system. ``admin`` includes the other scopes, but sees no more than granted."""
+    """A caller: a person, an agent, a CI system. ``admin`` includes the other scopes, but sees only what is granted."""
 
     name: str
     scopes: frozenset[KeyScope]
     grants: tuple[Grant, ...]
 
     def require(self, scope: KeyScope) -> None:
-        """Raise Forbidden where this principal lacks a scope."""
+        """Raise Forbidden if this principal lacks a scope."""
         if scope not in self.scopes and "admin" not in self.scopes:
-            raise Forbidden(f"this needs the scope '{scope}', which this key has not")
+            raise Forbidden(f"this needs the scope '{scope}', which this key does not have")
 
     def allowed_paths(self, repo: str, repo_id: str) -> tuple[PathGlobs, ...] | None:
-        """Return what it may see of a repository as ``Layer.allowed`` wants it: () is every path, None is nothing."""
+        """Return the visible paths of a repository in the form of ``Layer.allowed``: () is every path, None nothing."""
         globs = tuple(grant.paths for grant in self.grants if grant.covers(repo, repo_id))
         if not globs:
             return None
         return () if ALL_PATHS in globs else globs
 
     def sees(self, repo: str, repo_id: str) -> bool:
-        """Return whether it may see anything of a repository."""
+        """Return whether any part of a repository is visible."""
         return any(grant.covers(repo, repo_id) for grant in self.grants)
 
     def may_know(self, repo: str) -> bool:
-        """Return whether its grants speak of a name, whatever repository has it."""
+        """Return whether a grant names or matches a name, whichever repository has it."""
         return any(fnmatchcase(repo, grant.repos) for grant in self.grants)
 
     @property
     def sees_everything(self) -> bool:
-        """Tell whether nothing has to be hidden from it."""
+        """Return whether nothing is hidden from this principal."""
         return any(grant.repos == "*" and grant.paths == ALL_PATHS for grant in self.grants)
 
 
 OWNER = Principal("owner", frozenset(SCOPES), (Grant("*"),))
-"""Who asks where no key is configured: the person at this machine."""
+"""The caller if no key is configured: the user of this machine."""
 
 
 def permitted_head(head: Head, principal: Principal) -> Head:
-    """Return the head document as somebody may read it: without the repositories that are hidden from them.
+    """Return the head document without the repositories that are hidden from a principal.
 
-    Those that are seen in part are in ``Head.allowed``, from where the paths go into every layer that is made of it.
-    Whose a timeline is stands in the head document itself: the catalog, which may be newer or older, does not decide.
-    Numbers stay: what is open in another repository still hides nothing of this one.
+    Partly visible repositories are in ``Head.allowed``, whose paths become part of every layer. The head document, not
+    the catalog, says which repository a timeline belongs to, because the catalog may be newer or older. Numbers stay:
+    an open transaction of a hidden repository still hides nothing of others.
     """
     if principal.sees_everything:
         return head
@@ -110,7 +109,7 @@ def permitted_head(head: Head, principal: Principal) -> Head:
 
 
 def permitted_catalog(catalog: Mapping[str, Repository], principal: Principal) -> Mapping[str, Repository]:
-    """Return the repositories of the catalog that somebody may see."""
+    """Return the repositories of the catalog that a principal may see."""
     if principal.sees_everything:
         return catalog
     return {name: repository for name, repository in catalog.items() if principal.sees(name, repository.id)}

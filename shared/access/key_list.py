@@ -1,4 +1,4 @@
-"""The API keys in the catalog: each change by compare-and-set."""
+"""The API keys in the catalog; each change is a compare-and-set."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,13 +15,13 @@ KEY_PREFIX = "key:"
 
 
 def list_keys(store: DocumentStore) -> list[ApiKey]:
-    """Return every key that there ever was, the oldest first."""
+    """Return all keys, including expired and revoked keys, oldest first."""
     keys = [ApiKey.from_document(document.body) for document in store.list_documents(KEY_PREFIX)]
     return sorted(keys, key=lambda key: (key.created_at, key.id))
 
 
 def find_key(store: DocumentStore, asked: str) -> ApiKey:
-    """Return the key with an id, or the only one of a name that is not revoked; UsageError says what else there is."""
+    """Return the key with an id, or the only unrevoked key with a name; NotIndexed if none, UsageError if several."""
     keys = list_keys(store)
     found = [key for key in keys if key.id == asked] or [
         key for key in keys if key.name == asked and not key.revoked_at
@@ -29,29 +29,26 @@ def find_key(store: DocumentStore, asked: str) -> ApiKey:
     if not found:
         raise NotIndexed(f"there is no key '{asked}'; codequarry keys list names them")
     if len(found) > 1:
-        raise UsageError(f"several keys are called '{asked}': {', '.join(key.id for key in found)}; give the id")
+        raise UsageError(f"several keys are called '{asked}': {', '.join(key.id for key in found)}; use an id")
     return found[0]
 
 
 def add_key(store: DocumentStore, key: ApiKey) -> ApiKey:
-    """Write a new key and return it, its grants bound to the repositories that they name."""
+    """Write a new key and return it, with its grants bound to the repositories that they name."""
     made = bound(key, ids_by_name(store))
     write_settled(store, KEY_PREFIX + key.id, made.to_document(), None)
     return _settled(store, made)
 
 
 def grant_to_key(store: DocumentStore, key_id: str, grants: Sequence[Grant]) -> ApiKey:
-    """Let a key see more, and return it; UsageError for more than a key can have."""
+    """Add grants to a key and return it; UsageError if they are more than a key can have."""
     ids = ids_by_name(store)
-    wanted = [replace(one, repo_id="" if one.is_pattern else ids.get(one.repos, PENDING)) for one in grants]
+    wanted = [replace(grant, repo_id="" if grant.is_pattern else ids.get(grant.repos, PENDING)) for grant in grants]
     return _settled(store, _write(store, key_id, lambda known: granted(known, wanted)))
 
 
 def _settled(store: DocumentStore, key: ApiKey) -> ApiKey:
-    """Bind what was still pending when it was written: a repository may have taken the name in between.
-
-    Who adds a repository writes it first and then looks for grants that wait for it, so one of both sees the other.
-    """
+    """Bind grants that are still pending: their repository may have been added before it could find them."""
     if not any(grant.repo_id == PENDING for grant in key.grants):
         return key
     ids = ids_by_name(store)
@@ -64,15 +61,15 @@ def ids_by_name(store: DocumentStore) -> dict[str, str]:
 
 
 def bind_pending(store: DocumentStore, repository: Repository) -> None:
-    """Give a repository that was just added the grants that wait for its name."""
+    """Bind the grants that wait for the name of a repository that was just added."""
     _bind(store, {repository.name: repository.id}, PENDING)
 
 
 def bind_grants(store: DocumentStore) -> None:
-    """Bind all grants that can be bound: what a process that died left, or an older version wrote.
+    """Bind all grants that a dead process left unbound or that an older version wrote.
 
-    A grant by an older version whose name no repository has is LOST: it may be left over from a removal, and whoever
-    takes the name next must not be seen by it.
+    An older version's grant becomes LOST if no repository has its name: it may remain from a removed repository, and
+    must not show the next repository that takes the name.
     """
     _bind(store, ids_by_name(store), LOST)
 
@@ -84,18 +81,12 @@ def _bind(store: DocumentStore, ids: Mapping[str, str], otherwise: str) -> None:
 
 
 def change_key(store: DocumentStore, key_id: str, change: Callable[[ApiKey], ApiKey]) -> ApiKey:
-    """Apply a rule of ``keys.py`` and return the key; NotIndexed if there is none, and what the rule raises.
-
-    IndexMoved where the index went on in another edition meanwhile, which may lack the change: make it again.
-    """
+    """Apply a rule of ``keys.py`` and return the key; NotIndexed if none, IndexMoved if it must be applied again."""
     return _write(store, key_id, change)
 
 
 def dangling_grants(store: DocumentStore) -> list[tuple[ApiKey, Grant]]:
-    """Return the grants that show nothing and never will, with their keys: of repositories that are gone.
-
-    No harm comes of them, since an id is never used again; but somebody may think that they still show something.
-    """
+    """Return lost grants and grants of removed repositories, with their keys; they can never show anything again."""
     ids = {*ids_by_name(store).values(), *(state.repo_id for state in read_head(store).timelines.values())}
     return [
         (key, grant)
@@ -107,26 +98,23 @@ def dangling_grants(store: DocumentStore) -> list[tuple[ApiKey, Grant]]:
 
 
 def note_use(store: DocumentStore, key_id: str, change: Callable[[ApiKey], ApiKey]) -> None:
-    """Write down that a key was used, if nobody else changes it at this moment."""
+    """Record that a key was used, unless another process changes the key at this moment."""
     document = store.read_document(KEY_PREFIX + key_id)
     if document is not None:
         changed = change(ApiKey.from_document(document.body))
-        # Not settled: no request waits for the end of a migration to have this in it.
+        # Not settled: a request must not wait for a migration to end only to record this.
         store.write_document(document.key, changed.to_document(), document.version)
 
 
 def forget_in_grants(store: DocumentStore, repo: str, repo_id: str) -> None:
-    """Withdraw the grants of one repository, which is being removed, and those that wait for its name."""
+    """Withdraw the grants of a repository that is being removed, and the grants that wait for its name."""
     for key in list_keys(store):
         if without_repository(key, repo, repo_id) != key:
             _write(store, key.id, lambda known: without_repository(known, repo, repo_id))
 
 
 def rename_in_grants(store: DocumentStore, repo_id: str, new: Repository) -> None:
-    """Let the grants of one repository speak of it by its new name.
-
-    Its id stays, except where an older version began to rename it, which gave the new name an id of its own.
-    """
+    """Change the name in the grants of a renamed repository, and its id if an older version began the rename."""
     for key in list_keys(store):
         if renamed(key, repo_id, new.name, new.id) != key:
             _write(store, key.id, lambda known: renamed(known, repo_id, new.name, new.id))

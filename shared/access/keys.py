@@ -1,8 +1,8 @@
-"""API keys: who asks, what they may do and see. Only the noun and its rules, no IO.
+"""API keys: their secrets, scopes and grants. No IO.
 
-A key is a document of the catalog. Of its secrets only hashes are kept, made by plain SHA-256: a secret is 32 bytes of
-the system's random source, so there is nothing to guess, and a slow hash, which makes the guessing of passwords dear,
-would only make every request so. Each request hashes the secret that it brings and compares in constant time.
+A key is a document of the catalog, which stores only SHA-256 hashes of its secrets. A secret is 32 bytes from the
+system's random source and cannot be guessed, so a slow password hash would only slow down every request. Each request
+hashes the secret that it brings and compares in constant time.
 """
 
 import re
@@ -23,14 +23,14 @@ TOKEN_PREFIX = "cq"
 SECRET_BYTES = 32
 ID_BYTES = 6
 MAX_NAME_CHARACTERS = 100
-# Each glob is a clause in the filter of every search with the key, of which an engine takes about a thousand.
+# Each glob is a clause in the filter of every search with the key, and an engine accepts about a thousand clauses.
 MAX_GRANTS = 100
 MAX_GLOBS = 20
 MAX_GLOBS_OF_KEY = 200
-# When a key was used is kept as coarsely as this, so that requests don't become writes.
+# Resolution of the time of last use; coarse, so that not every request becomes a write.
 LAST_USED_SECONDS = 3600
 _NAME = re.compile(r"[^\x00-\x1f\x7f]+")
-# What a pattern of names can't have: only `*` stands for anything else than itself.
+# Not allowed in a pattern of names: only `*` is a wildcard.
 _NO_PATTERN = re.compile(r"[?\[\]\x00-\x1f]")
 
 KeyState = Literal["active", "expired", "revoked"]
@@ -38,7 +38,7 @@ KeyState = Literal["active", "expired", "revoked"]
 
 @dataclass(frozen=True, slots=True)
 class KeySecret:
-    """The hash of one secret of a key; ``expires_at`` is "" where it lives as long as the key."""
+    """The hash of one secret of a key; ``expires_at`` is "" if it lives as long as the key."""
 
     digest: str
     created_at: str
@@ -62,24 +62,24 @@ class ApiKey:
 
     @property
     def principal(self) -> Principal:
-        """Who asks with this key; the id makes the name its own."""
+        """The caller that uses this key; the id makes its name unique."""
         return Principal(f"{self.name} ({self.id})", frozenset(self.scopes), self.grants)
 
     def state(self, moment: str) -> KeyState:
-        """Return whether it can be used at a moment."""
+        """Return the state of the key at a moment."""
         if self.revoked_at:
             return "revoked"
         return "expired" if _is_over(self.expires_at, moment) else "active"
 
     def has(self, secret: str, moment: str) -> bool:
-        """Tell whether a secret is one of its own that has not expired."""
+        """Return whether a secret belongs to this key and has not expired."""
         digest = hash_of(secret)
-        # No `any`: how long it takes shall not tell which of them fits.
-        fits = [compare_digest(one.digest, digest) for one in self.secrets if not _is_over(one.expires_at, moment)]
+        # No `any`: the time taken must not reveal which secret matches.
+        fits = [compare_digest(own.digest, digest) for own in self.secrets if not _is_over(own.expires_at, moment)]
         return True in fits
 
     def to_json(self, moment: str) -> dict[str, Any]:
-        """Return what may be shown of it: everything but the hashes."""
+        """Return everything but the hashes."""
         return {
             "id": self.id,
             "name": self.name,
@@ -87,15 +87,15 @@ class ApiKey:
             "scopes": list(self.scopes),
             "grants": [
                 {
-                    "repos": one.repos,
-                    "include": list(one.paths.include),
-                    "exclude": list(one.paths.exclude),
-                    "repo_id": one.repo_id if one.is_bound else None,
-                    "state": "pattern" if one.is_pattern else "bound" if one.is_bound else one.repo_id or LOST,
+                    "repos": grant.repos,
+                    "include": list(grant.paths.include),
+                    "exclude": list(grant.paths.exclude),
+                    "repo_id": grant.repo_id if grant.is_bound else None,
+                    "state": "pattern" if grant.is_pattern else "bound" if grant.is_bound else grant.repo_id or LOST,
                 }
-                for one in self.grants
+                for grant in self.grants
             ],
-            "secrets": [{"created_at": one.created_at, "expires_at": one.expires_at or None} for one in self.secrets],
+            "secrets": [{"created_at": own.created_at, "expires_at": own.expires_at or None} for own in self.secrets],
             "created_at": self.created_at,
             "created_by": self.created_by or None,
             "expires_at": self.expires_at or None,
@@ -104,22 +104,22 @@ class ApiKey:
         }
 
     def to_document(self) -> dict[str, Any]:
-        """Return the document of the catalog."""
+        """Return the key as a document of the catalog."""
         return asdict(self)
 
     @classmethod
     def from_document(cls, body: Mapping[str, Any]) -> "ApiKey":
         """Read what ``to_document`` wrote."""
         grants = tuple(
-            Grant(one["repos"], PathGlobs(*map(tuple, one["paths"].values())), one.get("repo_id", ""))
-            for one in body["grants"]
+            Grant(grant["repos"], PathGlobs(*map(tuple, grant["paths"].values())), grant.get("repo_id", ""))
+            for grant in body["grants"]
         )
-        found = tuple(KeySecret(**one) for one in body["secrets"])
+        found = tuple(KeySecret(**secret) for secret in body["secrets"])
         return cls(**{**body, "scopes": tuple(body["scopes"]), "grants": grants, "secrets": found})
 
 
 def moment(later: timedelta = timedelta()) -> str:
-    """Return this moment, or one that much later, as keys record it."""
+    """Return the current time, or a later time, as keys record it."""
     return (datetime.now(UTC) + later).isoformat(timespec="seconds")
 
 
@@ -128,12 +128,12 @@ def _is_over(expires_at: str, at: str) -> bool:
 
 
 def hash_of(secret: str) -> str:
-    """Return what is kept of a secret."""
+    """Return the hash of a secret that is stored."""
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
 def split_token(token: str) -> tuple[str, str] | None:
-    """Return the id and the secret of a token; None where it can't be one."""
+    """Return the id and the secret of a token, None if it is malformed."""
     prefix, _, rest = token.partition("_")
     key_id, separator, secret = rest.partition("_")
     return (key_id, secret) if (prefix, separator) == (TOKEN_PREFIX, "_") and key_id and secret else None
@@ -142,14 +142,14 @@ def split_token(token: str) -> tuple[str, str] | None:
 def new_key(
     name: str, scopes: Sequence[str], grants: Sequence[Grant], *, expires_at: str = "", created_by: str = ""
 ) -> tuple[ApiKey, str]:
-    """Return a key and its token, which nobody can be shown again; UsageError for what can't be.
+    """Return a key and its token, which cannot be shown again; UsageError if the name, scopes or grants are invalid.
 
-    The token is ``cq_<id>_<secret>``: the id is no secret, and makes a leaked key easy to find and revoke.
+    The token is ``cq_<id>_<secret>``. The id is not secret, and makes a leaked key easy to find and revoke.
     """
     checked = check_scopes(scopes)
     check_grants(grants)
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARACTERS:
-        raise UsageError(f"the name of a key must have 1 to {MAX_NAME_CHARACTERS} characters, none of them a control")
+        raise UsageError(f"a key's name must have 1 to {MAX_NAME_CHARACTERS} characters, without control characters")
     key_id = secrets.token_hex(ID_BYTES)
     secret, token = _new_secret(key_id)
     return ApiKey(key_id, name, checked, tuple(grants), (secret,), secret.created_at, created_by, expires_at), token
@@ -161,7 +161,7 @@ def _new_secret(key_id: str) -> tuple[KeySecret, str]:
 
 
 def check_scopes(scopes: Sequence[str]) -> tuple[KeyScope, ...]:
-    """Return scopes in their order, each once; UnknownName for what is none."""
+    """Return the scopes in their standard order, without repeats; UnknownName for an unknown scope."""
     for name in scopes:
         if name not in SCOPES:
             raise UnknownName("scope", name, SCOPES)
@@ -169,30 +169,27 @@ def check_scopes(scopes: Sequence[str]) -> tuple[KeyScope, ...]:
 
 
 def check_grants(grants: Sequence[Grant]) -> None:
-    """Raise UsageError for what no engine could filter by, or what would mean something else than it seems to."""
+    """Raise UsageError for grants that no engine can filter by, or whose patterns would not mean what they seem to."""
     if len(grants) > MAX_GRANTS:
-        raise UsageError(f"a key has at most {MAX_GRANTS} grants; use patterns, as in 'team-*'")
+        raise UsageError(f"a key can have at most {MAX_GRANTS} grants; use patterns, as in 'team-*'")
     if sum(len(paths.include) + len(paths.exclude) for paths in {grant.paths for grant in grants}) > MAX_GLOBS_OF_KEY:
-        raise UsageError(f"a key has at most {MAX_GLOBS_OF_KEY} path globs; make a key for each of several purposes")
+        raise UsageError(f"a key can have at most {MAX_GLOBS_OF_KEY} path globs; create a key for each purpose")
     for grant in grants:
         if not grant.repos or _NO_PATTERN.search(grant.repos):
-            raise UsageError(f"'{grant.repos}' is no pattern of repositories: only * stands for any characters")
+            raise UsageError(f"'{grant.repos}' is not a pattern of repositories: only * is a wildcard")
         globs = (*grant.paths.include, *grant.paths.exclude)
         if len(globs) > MAX_GLOBS:
-            raise UsageError(f"a grant has at most {MAX_GLOBS} path globs")
+            raise UsageError(f"a grant can have at most {MAX_GLOBS} path globs")
         for glob in globs:
             glob_to_regex(glob)
 
 
 def rotated(key: ApiKey, keep: timedelta, expires_at: str = "") -> tuple[ApiKey, str]:
-    """Return a key with a new secret, and its token; the newest one before it goes on for ``keep``.
-
-    UsageError where the key is no longer in use.
-    """
+    """Return a key with a new secret, and its token; the old secret is valid for ``keep``. UsageError if not active."""
     now, over = moment(), moment(keep)
     lives_until = expires_at or key.expires_at
     if key.revoked_at or _is_over(lives_until, now):
-        raise UsageError(f"key {key.id} is {'revoked' if key.revoked_at else 'expired'}; create another one")
+        raise UsageError(f"key {key.id} is {'revoked' if key.revoked_at else 'expired'}; create a new key")
     before = key.secrets[0]
     kept = replace(before, expires_at=min(before.expires_at or over, over))
     secret, token = _new_secret(key.id)
@@ -201,24 +198,24 @@ def rotated(key: ApiKey, keep: timedelta, expires_at: str = "") -> tuple[ApiKey,
 
 
 def revoked(key: ApiKey) -> ApiKey:
-    """Return a key that nobody can use any more; it stays known, so that its traces keep their meaning."""
+    """Return a key that can no longer be used; it stays in the list, so that log entries can still be attributed."""
     return key if key.revoked_at else replace(key, revoked_at=moment(), secrets=())
 
 
 def granted(key: ApiKey, grants: Sequence[Grant]) -> ApiKey:
-    """Return a key that may see more."""
-    bound = {one.repos for one in grants if one.is_bound}
-    # A grant that waited for a repository of this name, or lost it, has nothing left to say.
-    kept = [one for one in key.grants if one.is_pattern or one.is_bound or one.repos not in bound]
+    """Return a key with more grants."""
+    bound = {grant.repos for grant in grants if grant.is_bound}
+    # A bound grant replaces a pending or lost grant of the same name.
+    kept = [grant for grant in key.grants if grant.is_pattern or grant.is_bound or grant.repos not in bound]
     together = tuple(dict.fromkeys((*kept, *grants)))
     check_grants(together)
     return replace(key, grants=together)
 
 
 def bound(key: ApiKey, ids: Mapping[str, str], otherwise: str = PENDING) -> ApiKey:
-    """Return a key whose grants of one repository each have its id, from ``ids`` by name.
+    """Return a key whose grants of single repositories have their ids, from ``ids`` by name.
 
-    Where no repository has the name, a grant that was never looked up becomes what ``otherwise`` says.
+    A grant that was never looked up gets ``otherwise`` if no repository has its name.
     """
 
     def bind(grant: Grant) -> Grant:
@@ -226,15 +223,15 @@ def bound(key: ApiKey, ids: Mapping[str, str], otherwise: str = PENDING) -> ApiK
             return grant
         known = ids.get(grant.repos)
         if known == "":
-            return grant  # a repository of an older version, which has no id yet
+            return grant  # an older version wrote the repository, which has no id yet
         return replace(grant, repo_id=known or grant.repo_id or otherwise)
 
     return replace(key, grants=tuple(dict.fromkeys(map(bind, key.grants))))
 
 
 def without_repository(key: ApiKey, repo: str, repo_id: str) -> ApiKey:
-    """Return a key without its grants of a repository that goes, and without those that wait for its name."""
-    kept = (one for one in key.grants if one.is_pattern or _is_of_another(one, repo, repo_id))
+    """Return a key without its grants of a removed repository, and without the grants that wait for its name."""
+    kept = (grant for grant in key.grants if grant.is_pattern or _is_of_another(grant, repo, repo_id))
     return replace(key, grants=tuple(kept))
 
 
@@ -243,25 +240,25 @@ def _is_of_another(grant: Grant, repo: str, repo_id: str) -> bool:
 
 
 def withdrawn(key: ApiKey, repos: Sequence[str]) -> ApiKey:
-    """Return a key without its grants of some names or patterns, each as it was written."""
-    return replace(key, grants=tuple(one for one in key.grants if one.repos not in repos))
+    """Return a key without its grants of exactly these names or patterns."""
+    return replace(key, grants=tuple(grant for grant in key.grants if grant.repos not in repos))
 
 
 def renamed(key: ApiKey, repo_id: str, new: str, new_id: str) -> ApiKey:
-    """Return a key whose grants of one repository speak of it by its new name."""
+    """Return a key whose grants of one repository have its new name and id."""
     grants = tuple(
-        replace(one, repos=new, repo_id=new_id) if one.is_bound and one.repo_id == repo_id else one
-        for one in key.grants
+        replace(grant, repos=new, repo_id=new_id) if grant.is_bound and grant.repo_id == repo_id else grant
+        for grant in key.grants
     )
     return replace(key, grants=tuple(dict.fromkeys(grants)))
 
 
 def used(key: ApiKey, at: str) -> ApiKey:
-    """Return a key that was used at a moment."""
+    """Return a key with a use at a moment recorded."""
     return replace(key, last_used_at=max(key.last_used_at, at))
 
 
 def coarse_moment() -> str:
-    """Return the beginning of the hour, as ``last_used_at`` has it."""
+    """Return the beginning of the current hour, in the form of ``last_used_at``."""
     now = int(datetime.now(UTC).timestamp())
     return datetime.fromtimestamp(now - now % LAST_USED_SECONDS, UTC).isoformat(timespec="seconds")

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from secrets import token_hex
 
 from codequarry.shared.catalog.documents import put_document, settle, write_settled
 from codequarry.shared.errors import Conflict
 from codequarry.shared.store.port import DocumentStore
+from codequarry.shared.timestamps import this_second
 from codequarry.shared.versions.head import Head
 
 REPOSITORY_PREFIX = "repository:"
@@ -240,12 +240,8 @@ def save_ref_head(store: DocumentStore, head: RefHead) -> None:
     """Write what a fetch saw of a version; the last writer wins, but ``seen_at`` of the same commit stays."""
     known = read_ref_head(store, head.repo, head.ref, head.repo_id)
     same = known if known and known.commit == head.commit else None
-    seen_at = (same.seen_at or same.fetched_at) if same else head.seen_at or _now()
+    seen_at = (same.seen_at or same.fetched_at) if same else head.seen_at or this_second()
     put_document(store, head.document_key, asdict(replace(head, seen_at=seen_at)))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def read_ref_head(store: DocumentStore, repo: str, ref: str, repo_id: str = "") -> RefHead | None:

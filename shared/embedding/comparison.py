@@ -1,4 +1,4 @@
-"""How near a query and a document are by a model, and why where the model can tell."""
+"""How near a model finds a query and a document, and why, if the model can tell."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,7 @@ from codequarry.shared.embedding.port import Embedder
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The cosine (-1 to 1) of a query with a document, or with the nearest of the ``windows`` that it is read in.
-
-    ``window`` is that one, counted from 0; ``query_cut`` where the query is longer than the model reads.
-    ``explanation`` is None where the model can't tell.
-    """
+    """The cosine (-1 to 1) of a query with the nearest ``window`` of a document; ``query_cut`` if the query was cut."""
 
     similarity: float
     windows: int
@@ -24,7 +20,7 @@ class Comparison:
 
 
 def compare(embedder: Embedder, query: str, document: str, most: int) -> Comparison:
-    """Compare two texts as a search would; ``most`` contributions of each kind are told."""
+    """Compare two texts as a search would, and explain it by at most ``most`` contributions of each kind."""
     windows = [window.text for window in embedder.windows(document)]
     cosines = embedder.embed_documents(windows) @ embedder.embed_query(query)
     best = int(np.argmax(cosines))
@@ -38,10 +34,10 @@ def compare(embedder: Embedder, query: str, document: str, most: int) -> Compari
 
 
 def explains(embedder: Embedder) -> bool:
-    """Tell whether a model can say why two texts are near."""
+    """Return whether a model can explain why two texts are near."""
     return isinstance(embedder, Explaining)
 
 
 def explain(embedder: Embedder, query: str, document: str, most: int) -> TokenExplanation | None:
-    """Return why two texts are near, if the model can tell."""
+    """Return why two texts are near, or None if the model cannot tell."""
     return embedder.explain(query, document, most) if isinstance(embedder, Explaining) else None

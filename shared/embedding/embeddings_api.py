@@ -1,7 +1,4 @@
-"""One request to an OpenAI-compatible embeddings server, repeated with patience; every failure in our own words.
-
-No message of this module holds the key or the account of a URL, whatever the server sends back.
-"""
+"""Requests to an OpenAI-compatible server, with retries; no message of this module contains the key or an account."""
 
 import base64
 import json
@@ -22,17 +19,17 @@ if TYPE_CHECKING:
 
 _CONNECT_SECONDS = 10.0
 _SHOWN_CHARACTERS = 300
-# Statuses that say: these texts, or so many of them, not; others perhaps.
+# Statuses that refuse these texts, or this many texts; the server may accept others.
 _REFUSALS = frozenset({400, 413, 422})
-_PASSING = frozenset({408, 409, 425, 429})
+_TEMPORARY = frozenset({408, 409, 425, 429})
 
 
 class RefusedText(EmbeddingError):
-    """The server takes the request not as it is: for a text in it, for its size, or for its other fields."""
+    """The server refuses a request because of one of its texts, its size, or its other fields."""
 
 
-class _Passing(Exception):
-    """A failure that may be over soon; ``wait`` is what the server asks for, in seconds."""
+class _TemporaryFailure(Exception):
+    """A failure that a retry may fix; ``wait`` is the delay that the server asks for, in seconds."""
 
     def __init__(self, what: str, wait: float | None = None) -> None:
         super().__init__(what)
@@ -41,7 +38,7 @@ class _Passing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where and how to ask; ``fields`` go into every request. Nothing in it is secret."""
+    """Where and how to send requests; ``fields`` go into every request. It contains no secret."""
 
     base_url: str
     model: str
@@ -50,14 +47,14 @@ class Endpoint:
 
 
 class ApiCredentials:
-    """What is sent as Authorization, kept out of every text; a class without a repr of its content."""
+    """The Authorization header, kept out of every text: the class has no repr of its content."""
 
     def __init__(self, header: str | None = None, secrets: Sequence[str] = ()) -> None:
         self.header = header
         self._secrets = [secret for secret in secrets if secret]
 
     def headers(self) -> "dict[str, str | openai.Omit]":
-        """Return what goes with a request; without a key nothing, not even that of another server."""
+        """Return the headers of a request; without a key, Authorization is omitted."""
         import openai
 
         return {"Authorization": self.header or openai.omit}
@@ -70,10 +67,7 @@ class ApiCredentials:
 
 
 def split_account(url: str, api_key: str | None) -> tuple[str, ApiCredentials]:
-    """Return a URL without its account, and what to send: the account where there is one, else the key.
-
-    In the URL an account would be in the HTTP library's log.
-    """
+    """Return a URL without its account, which would be logged, and the credentials: the account, or else the key."""
     parts = urlsplit(url)
     if parts.username is None:
         return url, ApiCredentials(f"Bearer {api_key}", [api_key]) if api_key else ApiCredentials()
@@ -84,7 +78,7 @@ def split_account(url: str, api_key: str | None) -> tuple[str, ApiCredentials]:
 
 
 class EmbeddingsApi:
-    """The connection to one server; may be used from several threads."""
+    """The connection to one server. Safe to use from several threads."""
 
     def __init__(self, endpoint: Endpoint, credentials: ApiCredentials) -> None:
         self._endpoint = endpoint
@@ -97,10 +91,10 @@ class EmbeddingsApi:
     def request(
         self, texts: Sequence[str], input_type: str, patience: Patience, is_wanted: Callable[[], bool] = lambda: True
     ) -> object:
-        """Return the body of the answer, unread; it is not asked for again once it is not wanted any more.
+        """Return the decoded JSON of the answer, not validated; do not retry once ``is_wanted`` returns False.
 
-        Raise Refused where other texts might do, EmbedderUnavailable where the server does not answer or asks for
-        more patience than there is, and EmbeddingError for what no repetition can heal.
+        Raise RefusedText if the server may accept other texts, EmbedderUnavailable if it does not answer or if the
+        retries are used up, and EmbeddingError for a failure that no retry can fix.
         """
         attempts = stamina.retry_context(
             on=lambda error: is_wanted() and self._next_wait(error, patience),
@@ -114,16 +108,16 @@ class EmbeddingsApi:
             for attempt in attempts:
                 with attempt:
                     return self._once(texts, input_type, patience.timeout)
-        except _Passing as error:
+        except _TemporaryFailure as error:
             raise EmbedderUnavailable(f"embeddings server {self._endpoint.base_url} {error}") from None
         raise AssertionError("a retry context ends with a result or an error")
 
     def stop(self) -> None:
-        """Make no more attempts; what is under way may end."""
+        """Start no more attempts; requests under way may finish."""
         self._stopped = True
 
     def close(self) -> None:
-        """Close the connections, after the last request has ended."""
+        """Stop, and close the connections."""
         self.stop()
         with self._lock:
             client, self._client = self._client, None
@@ -131,7 +125,7 @@ class EmbeddingsApi:
             client.close()
 
     def _next_wait(self, error: Exception, patience: Patience) -> bool | float:
-        if self._stopped or not isinstance(error, _Passing):
+        if self._stopped or not isinstance(error, _TemporaryFailure):
             return False
         return True if error.wait is None else min(error.wait, patience.longest_wait)
 
@@ -148,9 +142,9 @@ class EmbeddingsApi:
                 extra_body=fields or None,
                 timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
             )
-        # The originals are not chained: they hold the request, and with it the key.
+        # The original errors are not chained: they hold the request and so the key.
         except openai.APITimeoutError:
-            raise _Passing(f"did not answer within {timeout:g} s") from None
+            raise _TemporaryFailure(f"did not answer within {timeout:g} s") from None
         except openai.APIConnectionError as error:
             raise self._unreachable(error) from None
         except openai.APIStatusError as error:
@@ -160,37 +154,37 @@ class EmbeddingsApi:
         try:
             body: object = json.loads(answer.text)
         except ValueError:
-            raise EmbeddingError(f"{self._endpoint.base_url} answers no JSON; see [embedding] base_url") from None
+            raise EmbeddingError(f"{self._endpoint.base_url} did not send JSON; see [embedding] base_url") from None
         return body
 
     def _unreachable(self, error: Exception) -> Exception:
-        # A server that has answered before may be restarting; one that never has is not there.
+        # A server that has answered before may be restarting; a server that never has is probably not running.
         reason = self._redacted(str(error.__cause__ or error))
         if self._answered:
-            return _Passing(f"is gone: {reason}")
+            return _TemporaryFailure(f"can no longer be reached: {reason}")
         return EmbedderUnavailable(
             f"no embeddings server at {self._endpoint.base_url} ({reason}); start it or see [embedding] base_url"
         )
 
     def _explained(self, error: "openai.APIStatusError") -> Exception:
-        status, said = error.status_code, self._redacted(_message(error))
+        status, message = error.status_code, self._redacted(_message(error))
         where = self._endpoint.base_url
-        # A used-up account answers 429 as well, and waiting does not fill it.
+        # A used-up quota is also reported as 429, but waiting does not refill it.
         if error.code == "insufficient_quota":
-            return EmbeddingError(f"{where} refuses: {said}")
-        if status in _PASSING or status >= 500:
+            return EmbeddingError(f"{where} refuses the request: {message}")
+        if status in _TEMPORARY or status >= 500:
             wait = retry_after(error.response.headers, datetime.now(UTC))
-            return _Passing(f"answers {status}: {said}", wait)
+            return _TemporaryFailure(f"answers {status}: {message}", wait)
         if status in _REFUSALS:
-            return RefusedText(said)
+            return RefusedText(message)
         if status in (401, 403):
-            return EmbeddingError(f"{where} refuses the key ({status}: {said}); see [embedding] api_key")
+            return EmbeddingError(f"{where} refuses the key ({status}: {message}); see [embedding] api_key")
         if status == 404:
-            return EmbeddingError(f"{where} answers 404: {said}; see [embedding] base_url and model")
-        return EmbeddingError(f"{where} answers {status}: {said}")
+            return EmbeddingError(f"{where} answers 404: {message}; see [embedding] base_url and model")
+        return EmbeddingError(f"{where} answers {status}: {message}")
 
     def connected(self) -> "openai.OpenAI":
-        """Return the client, made at its first use; EmbedderUnavailable after the end."""
+        """Return the client, created at first use; raise EmbedderUnavailable after ``stop``."""
         import openai
 
         with self._lock:
@@ -198,7 +192,7 @@ class EmbeddingsApi:
                 raise EmbedderUnavailable(f"the connection to {self._endpoint.base_url} is closed")
             if self._client is None:
                 self._client = openai.OpenAI(
-                    # The library wants a key, and without one would send OPENAI_API_KEY to any server.
+                    # Without a key, the library would send OPENAI_API_KEY to any server.
                     api_key="none",
                     base_url=self._endpoint.base_url,
                     max_retries=0,
@@ -211,7 +205,7 @@ class EmbeddingsApi:
 
 
 def _message(error: "openai.APIStatusError") -> str:
-    """Return what the server says in any of the usual shapes of an error body."""
+    """Return the server's message from any of the usual shapes of an error body."""
     body: object = error.body
     if isinstance(body, Mapping):
         inner = body.get("error", body)

@@ -7,10 +7,7 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A token of the query and one of the document; how often each counts, and what the two add together.
-
-    A token counts as often as the text has it, and more where the model says so: a name that is declared.
-    """
+    """What a token of the query and a token of the document add, and how often each counts (declared names: more)."""
 
     query: str
     document: str
@@ -21,7 +18,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class TokenShare:
-    """A token of one text, how often it counts, and what it adds together with all tokens of the other text."""
+    """A token of a text, how often it counts, and what it adds together with all tokens of the other text."""
 
     token: str
     count: int
@@ -29,11 +26,11 @@ class TokenShare:
 
 
 class Contribution(Protocol):
-    """Whatever adds to a similarity."""
+    """Anything that adds to a similarity."""
 
     @property
     def contribution(self) -> float:
-        """What it adds; less than nothing where it takes away."""
+        """What it adds; negative if it takes away."""
         ...
 
 
@@ -42,7 +39,7 @@ Part = TypeVar("Part", bound=Contribution)
 
 @dataclass(frozen=True, slots=True)
 class Parts(Generic[Part]):
-    """Contributions of one kind: how many there are, what they add in all, and the largest of them, in order."""
+    """Contributions of one kind: their number, their sum, and the largest of them, in order."""
 
     count: int
     total: float
@@ -50,21 +47,21 @@ class Parts(Generic[Part]):
 
     @property
     def others(self) -> int:
-        """How many are not among the largest."""
+        """Number of contributions that are not in ``top``."""
         return self.count - len(self.top)
 
     @property
     def rest(self) -> float:
-        """What those add."""
+        """Sum of the contributions that are not in ``top``."""
         return self.total - sum(part.contribution for part in self.top) if self.others else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class TokenExplanation:
-    """A similarity taken apart, in three ways that each add up to it; a text without any token has nothing to add.
+    """A similarity split in three ways, each of which adds up to it: by pairs, by query tokens, by document tokens.
 
-    By pairs: ``shared`` are tokens that both texts have, ``related`` different ones that add something, ``opposed``
-    those that take away. By the tokens of the query, and by those of the document.
+    Of the pairs, ``shared`` are tokens that both texts have, ``related`` are different tokens that add something, and
+    ``opposed`` are tokens that take away. A text without tokens adds nothing.
     """
 
     similarity: float
@@ -77,11 +74,8 @@ class TokenExplanation:
 
 @runtime_checkable
 class Explaining(Protocol):
-    """What an embedder can do besides, if its vectors are sums over tokens."""
+    """What an embedder can also do if its vectors are sums over tokens."""
 
     def explain(self, query: str, document: str, most: int) -> TokenExplanation:
-        """Take apart the similarity of a query and a document, with the ``most`` largest contributions of each kind.
-
-        It is the cosine of ``embed_query`` and ``embed_documents`` of the two.
-        """
+        """Split the cosine of a query and a document, with the ``most`` largest contributions of each kind."""
         ...

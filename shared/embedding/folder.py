@@ -1,11 +1,11 @@
-"""A model's folder: which files it has, and what ``codequarry-model.json`` in it says about them.
+"""A model's folder: its files, and what its ``codequarry-model.json`` says about them.
 
 ::
 
     {"name": "my-model", "pooling": "mean", "max_tokens": 512, "dimension": 384,
      "query_prefix": "query: ", "document_prefix": "passage: "}
 
-Every key may be left out: a known model's own values, or mean pooling, 512 tokens and no prefixes, stand for them.
+Every key is optional. The defaults are the values of a known model, or else mean pooling, 512 tokens and no prefixes.
 """
 
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ from codequarry.shared.errors import EmbeddingError
 from codequarry.shared.known_models import MODEL_FILE, TOKENIZER_FILE, KnownModel, Pooling
 
 CONFIG_FILE = "codequarry-model.json"
-# What BERT-like models read, which most of those in ONNX form are.
+# The window of BERT-like models, which most ONNX models are.
 DEFAULT_MAX_TOKENS = 512
-# Enough to notice another model in the same place, without reading hundreds of megabytes at every start.
+# Enough to notice a replaced model without reading hundreds of megabytes at every start.
 _FINGERPRINTED_BYTES = 1 << 20
 
 
@@ -40,7 +40,7 @@ class ModelConfig(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """An ONNX model as it lies on the disk; ``dimension`` is None where only the model itself can tell."""
+    """An ONNX model on disk; ``dimension`` is None if only the loaded model can tell."""
 
     path: Path
     name: str
@@ -67,7 +67,7 @@ class ModelFolder:
     def _parts(self) -> Iterator[bytes]:
         yield self.pooling.encode()
         yield self.tokenizer_file.read_bytes()
-        # With large models the weights are in files beside the graph: model.onnx_data, model.onnx.data.
+        # Large models have their weights in files beside the graph: model.onnx_data, model.onnx.data.
         for file in sorted(self.path.glob(f"{MODEL_FILE}*")):
             size = file.stat().st_size
             yield f"{file.name} {size}".encode()
@@ -78,7 +78,7 @@ class ModelFolder:
 
 
 def read_folder(path: Path, known: KnownModel | None = None) -> ModelFolder:
-    """Read a model's folder; raise EmbeddingError where its configuration is wrong."""
+    """Read a model's folder; raise EmbeddingError if its configuration is invalid."""
     config = _read_config(path / CONFIG_FILE)
     return ModelFolder(
         path=path,
@@ -99,7 +99,7 @@ def _read_config(path: Path) -> ModelConfig:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise EmbeddingError(f"{path} is wrong{f' at {place!r}' if place else ''}: {first['msg']}") from None
+        raise EmbeddingError(f"{path} is invalid{f' at {place!r}' if place else ''}: {first['msg']}") from None
 
 
 def _first(given: str | None, otherwise: str) -> str:

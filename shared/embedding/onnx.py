@@ -1,4 +1,4 @@
-"""Any embedding model that lies in a folder as ``model.onnx`` and ``tokenizer.json``, run on the CPU."""
+"""Runs any embedding model that a folder holds as ``model.onnx`` and ``tokenizer.json``, on the CPU."""
 
 import importlib.util
 import threading
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from codequarry.shared.embedding.onnx_session import OnnxSession
 
 INSTALL_HINT = "pip install 'codequarry[onnx]'"
-# What that brings.
 _PACKAGES = ("onnxruntime", "tokenizers")
 
 
 class OnnxEmbedder:
-    """Embed with an ONNX model; mean or CLS pooling as its folder says. Safe to use from several threads."""
+    """Embeds with an ONNX model; its folder sets mean or CLS pooling. Safe to use from several threads."""
 
-    # A few seconds of work, which is what an interrupted run loses.
+    # A few seconds of work, because an interrupted run loses a batch.
     preferred_batch = 256
 
     def __init__(self, folder: ModelFolder, settings: EmbeddingSettings) -> None:
@@ -54,7 +53,7 @@ class OnnxEmbedder:
 
     @cached_property
     def dimension(self) -> int:
-        """Length of a vector; the model is loaded for it only where nothing else tells."""
+        """Length of a vector; the model is loaded only if the folder does not say."""
         return self._folder.dimension or len(self._load().vectors(["dimension"])[0])
 
     @property
@@ -64,11 +63,11 @@ class OnnxEmbedder:
 
     @property
     def max_tokens(self) -> int:
-        """The most tokens that the model reads of one text, special ones and prefix included."""
+        """Maximum number of tokens that the model reads of one text, including special tokens and the prefix."""
         return self._shape.limit
 
     def windows(self, text: str) -> list[Window]:
-        """Cut a text into stretches that leave room for the prefix and the special tokens."""
+        """Cut a text into windows that leave room for the prefix and the special tokens."""
         text = well_formed(text)
         encoding = self._load().counter.encode(self._document_prefix + text)
         shift = len(self._document_prefix)
@@ -80,7 +79,7 @@ class OnnxEmbedder:
         return cut(text, offsets, self._shape, reserved=len(encoding.ids) - len(offsets))
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Return one row a text; what is longer than the window is cut, so cut it by ``windows`` before."""
+        """Return one row per text. Texts longer than the window are truncated, so cut them by ``windows`` first."""
         return self._embed([self._document_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> Vector:
@@ -89,7 +88,7 @@ class OnnxEmbedder:
         return vector
 
     def close(self) -> None:
-        """Give back the memory."""
+        """Release the memory."""
         with self._lock:
             session, self._session = self._session, None
         if session is not None:

@@ -1,8 +1,8 @@
 """An ONNX graph and its tokenizer in memory: texts in, pooled vectors out.
 
-Each text is run by itself, several at a time in threads. Models in int8 scale their activations by the largest number
-in a run, so a text's vector would depend on its neighbours (cosine down to 0.97 with MiniLM), and a run that was
-resumed would leave other vectors than one that was not. For texts as long as chunks batches are not faster either.
+Each text is a run of the graph, and several runs go on in parallel threads. Int8 models scale their activations by the
+largest number in a run. In a batch, a text's vector would therefore depend on its neighbours (cosine down to 0.97 with
+MiniLM) and would change when indexing is resumed. For texts as long as chunks, batches are not faster either.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,13 +24,13 @@ from codequarry.shared.stop_request import check_stop
 
 # Small models gain nothing from more threads.
 _MOST_THREADS = 8
-# onnxruntime's level for errors: its warnings are about graphs and devices, nothing that a user could change.
+# onnxruntime's level for errors: its warnings are about graphs and devices, which a user cannot change.
 _ERRORS_ONLY = 3
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 
 
 class Argument(Protocol):
-    """An input or output of a graph; a free axis has a name or None for its length."""
+    """An input or output of a graph; a free axis has a name or None as its length."""
 
     name: str
     shape: list[int | str | None]
@@ -54,7 +54,7 @@ class Graph(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OnnxSession:
-    """A loaded model. ``reader`` cuts a text at the window, ``counter`` never does."""
+    """A loaded model. ``reader`` truncates a text to the window, ``counter`` never does."""
 
     graph: Graph
     reader: Tokenizer
@@ -65,20 +65,20 @@ class OnnxSession:
     threads: ThreadPoolExecutor
 
     def vectors(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one pooled vector a text, not normalised."""
+        """Return one pooled vector per text, not normalised."""
         encodings = self.reader.encode_batch_fast(list(texts))
         if len(encodings) == 1:
             return [self._run(encodings[0])]
         return list(self._one_by_one(encodings))
 
     def _one_by_one(self, encodings: Sequence[Encoding]) -> Iterator[Vector]:
-        """Yield the vectors as they come; those that have not begun are left out if the run is to end."""
+        """Yield the vectors in order; if indexing must stop, skip the texts that have not begun."""
         for vector in self.threads.map(self._run, encodings):
             check_stop()
             yield vector
 
     def _run(self, encoding: Encoding) -> Vector:
-        # A tokenizer without special tokens gives none for an empty text; the graph wants at least one.
+        # A tokenizer without special tokens returns no token for an empty text; the graph needs at least one.
         ids = np.array([encoding.ids or [0]], dtype=np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         try:
@@ -94,7 +94,7 @@ class OnnxSession:
 
 
 def pooled(hidden: NDArray[np.float32], pooling: Pooling) -> Vector:
-    """Pool a text's token vectors (tokens, dimension) into one; what a graph has pooled itself stays as it is."""
+    """Pool the token vectors of a text (tokens, dimension) into one vector; a pooled vector is returned unchanged."""
     if hidden.ndim == 1:
         return hidden
     result: Vector = hidden[0].copy() if pooling == "cls" else hidden.mean(axis=0)
@@ -102,12 +102,12 @@ def pooled(hidden: NDArray[np.float32], pooling: Pooling) -> Vector:
 
 
 def load_session(folder: ModelFolder, max_tokens: int) -> OnnxSession:
-    """Load a folder's graph and tokenizer; raise EmbeddingError where they are no embedding model."""
+    """Load a folder's graph and tokenizer; raise EmbeddingError if they are not an embedding model."""
     graph = _load_graph(folder.model_file)
-    inputs = frozenset(one.name for one in graph.get_inputs())
+    inputs = frozenset(argument.name for argument in graph.get_inputs())
     if unknown := inputs - _INPUTS:
         raise EmbeddingError(
-            f"{folder.model_file} wants the input {', '.join(sorted(unknown))}, which is not supported"
+            f"{folder.model_file} needs the input {', '.join(sorted(unknown))}, which is not supported"
         )
     reader, counter = _load_tokenizer(folder.tokenizer_file), _load_tokenizer(folder.tokenizer_file)
     reader.enable_truncation(max_tokens)
@@ -120,10 +120,10 @@ def _load_graph(path: Path) -> Graph:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # As many as run at once: a lone query then has all cores, and many texts share them.
+    # As many as there are parallel runs: a single query gets all cores, and many texts share them.
     options.intra_op_num_threads = _threads()
     options.log_severity_level = _ERRORS_ONLY
-    # Threads that wait by spinning would take the cores from the processes that chunk.
+    # Spinning threads would take the cores from the processes that chunk.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         graph: Graph = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
@@ -138,19 +138,19 @@ def _load_tokenizer(path: Path) -> Tokenizer:
     # The library raises plain Exception for a file that it cannot read.
     except Exception as error:
         raise EmbeddingError(f"{path} cannot be loaded as a tokenizer: {_line(error)}") from error
-    # A file may bring limits of its own, often 128 tokens.
+    # The file may set limits, often 128 tokens.
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
 
 
 def _output(graph: Graph, path: Path) -> str:
-    """Return the output to use: the first with token vectors, or else the first with pooled ones."""
+    """Return the name of the first output with token vectors, or else of the first with pooled vectors."""
     outputs = graph.get_outputs()
     for axes in (3, 2):
-        for one in outputs:
-            if len(one.shape) == axes:
-                return one.name
+        for output in outputs:
+            if len(output.shape) == axes:
+                return output.name
     raise EmbeddingError(f"{path} has no output of token vectors or text vectors")
 
 

@@ -11,37 +11,37 @@ import numpy as np
 from codequarry.shared.addresses import is_loopback
 from codequarry.shared.arrays import Matrix, Vector
 from codequarry.shared.embedding.embeddings_api import EmbeddingsApi, Endpoint, RefusedText, split_account
+from codequarry.shared.embedding.interactive_requests import InteractiveRequests
 from codequarry.shared.embedding.port import Window
-from codequarry.shared.embedding.prompt import PromptRequests
-from codequarry.shared.embedding.request_threads import run_apart
+from codequarry.shared.embedding.request_threads import run_abandonable
 from codequarry.shared.embedding.responses import read_vectors
 from codequarry.shared.embedding.retries import Patience, for_queries
 from codequarry.shared.embedding.strides import StrideShape, cut, document_suffix, normalised, stride_shape, well_formed
 from codequarry.shared.embedding.tokens import count_tokens, pieces
-from codequarry.shared.errors import EmbeddingError, TextsRefused, UsageError
+from codequarry.shared.errors import EmbeddingError, TextsRejected, UsageError
 from codequarry.shared.known_models import Api, KnownModel
 from codequarry.shared.settings.config import EmbeddingSettings
 
-# A text that any model takes: if even this is refused, it is not for the texts.
+# Every model accepts this text: if a server refuses it, the texts are not the reason.
 _HARMLESS = "text"
-# What most models put around a text: a token before and one after.
+# Most models add a token before and a token after a text.
 _SPECIAL_TOKENS = 2
-# What servers that only speak the protocol are taken to do.
+# The traits of a server that is not in the table of models.
 _COMPATIBLE = Api(base_url="")
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What one call has got so far, by index of the text; threads write to different indices."""
+    """The results of one call so far, by index of the text; threads write to different indices."""
 
     texts: Sequence[str]
     vectors: dict[int, Vector] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
-    given_up: threading.Event = field(default_factory=threading.Event)
+    abandoned: threading.Event = field(default_factory=threading.Event)
 
 
 class OpenAICompatibleEmbedder:
-    """Embed by a server; batches go out in parallel. Safe to use from several threads."""
+    """Embeds through a server, in parallel batches. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class OpenAICompatibleEmbedder:
         known: KnownModel | None = None,
         patience: Patience | None = None,
         *,
-        prompt: bool = False,
+        interactive: bool = False,
     ) -> None:
-        """Prepare to ask a server; ``prompt`` if a client waits until the dimension is known."""
+        """Prepare the requests; ``interactive`` limits the wait for the dimension, as a client waits."""
         traits = (known.api if known else None) or _COMPATIBLE
         self._dimension = _dimension(settings, known)
         self._name = _name(settings, known, self._dimension)
@@ -63,7 +63,7 @@ class OpenAICompatibleEmbedder:
         self._patience = patience or Patience(settings.max_retries, settings.timeout_seconds)
         self._concurrency = settings.concurrency
         self._most_tokens = settings.batch_tokens
-        # Lowered when the server turns out to take fewer.
+        # Lowered if the server turns out to accept fewer.
         self._most_texts = min(settings.batch_size, traits.texts_per_request)
         self.preferred_batch = self._most_texts * self._concurrency
         fields = {traits.dimension_field: settings.dimensions} if settings.dimensions else {}
@@ -71,76 +71,76 @@ class OpenAICompatibleEmbedder:
         base_url, credentials = split_account(settings.base_url or traits.base_url, key)
         self._endpoint = Endpoint(base_url, settings.model, traits.encoding_format, fields)
         self._api = EmbeddingsApi(self._endpoint, credentials)
-        self._prompt = PromptRequests(self._api, base_url, credentials)
+        self._interactive = InteractiveRequests(self._api, base_url, credentials)
         self._lock = threading.Lock()
         self._accepts = False
-        self._is_prompt = prompt
+        self._is_interactive = interactive
 
     @property
     def name(self) -> str:
-        """Name of the model, with its dimension where that is known without asking; not of the server."""
+        """Name of the model, not of the server, with the dimension if it is known without a request."""
         return self._name
 
     @property
     def dimension(self) -> int:
-        """Length of a vector; asks the server once where neither settings nor table tell."""
+        """Length of a vector; asks the server once if neither the settings nor the table of models say."""
         with self._lock:
-            return self._dimension or self._request([_HARMLESS], self._document_type, self._is_prompt).shape[1]
+            return self._dimension or self._request([_HARMLESS], self._document_type, self._is_interactive).shape[1]
 
     @property
     def leaves_machine(self) -> bool:
-        """True unless the server's address is one of this machine: what it sends on is its own affair."""
+        """True unless the server's address is on this machine; what that server forwards is not known."""
         return not is_loopback(urlsplit(self._endpoint.base_url).hostname or "")
 
     @property
     def max_tokens(self) -> int | None:
-        """The window of a known model, or ``context_window``; None where nobody says."""
+        """``context_window``, or the window of a known model; None if neither is given."""
         return self._shape.limit if self._shape else None
 
     def windows(self, text: str) -> list[Window]:
-        """Cut a text by a cautious estimate of its tokens, as only the server has the tokenizer."""
+        """Cut a text by a cautious estimate of its tokens, since only the server has the tokenizer."""
         offsets = pieces(text)
         if self._shape is None:
             return [Window(0, len(offsets), text)]
         return cut(text, offsets, self._shape, len(pieces(self._document_prefix)) + _SPECIAL_TOKENS)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Return one row a text; TextsRefused has the vectors of the texts that the server did take."""
+        """Return one row per text; if the server refuses texts, raise TextsRejected with the vectors of the others."""
         work = _Work([well_formed(self._document_prefix + text) for text in texts])
         self._embed_all(work)
         if work.reasons:
             made = {index: normalised(vector[np.newaxis])[0] for index, vector in work.vectors.items()}
-            raise TextsRefused(work.reasons, made)
+            raise TextsRejected(work.reasons, made)
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for index, vector in work.vectors.items():
             rows[index] = vector
         return normalised(rows)
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector of a query, with less patience than for documents."""
+        """Return the vector of a query, with fewer retries and a shorter timeout than for documents."""
         prefixed = well_formed(self._query_prefix + self.windows(text)[0].text)
         if not prefixed:
             return np.zeros(self.dimension, dtype=np.float32)
         try:
-            rows = self._request([prefixed], self._query_type, somebody_waits=True)
+            rows = self._request([prefixed], self._query_type, client_waits=True)
         except RefusedText as error:
             raise EmbeddingError(f"{self._endpoint.base_url} refuses the query: {error}") from None
         vector: Vector = normalised(rows)[0]
         return vector
 
     def close(self) -> None:
-        """Close the connections; attempts that are under way fail, and nobody waits for them."""
+        """Close the connections; requests under way fail, and their results are dropped."""
         self._api.close()
 
     def _embed_all(self, work: _Work) -> None:
         planned = batches(work.texts, self._most_texts, self._most_tokens)
         tasks = [partial(self._embed_batch, batch, work) for batch in planned]
-        # After a failure the rest is not sent, and nobody waits for answers that will not be used.
-        run_apart(tasks, self._concurrency, work.given_up)
+        # After a failure the other batches are not sent, and answers that will not be used are not waited for.
+        run_abandonable(tasks, self._concurrency, work.abandoned)
 
     def _embed_batch(self, batch: Sequence[int], work: _Work) -> None:
-        """Embed some texts; where the server refuses them, embed the halves, down to the text that it is for."""
-        if work.given_up.is_set():
+        """Embed a batch; if the server refuses it, embed its halves, down to the refused text."""
+        if work.abandoned.is_set():
             return
         try:
             rows = self._request([work.texts[index] for index in batch], self._document_type, work=work)
@@ -161,7 +161,7 @@ class OpenAICompatibleEmbedder:
         self._embed_batch(batch[:middle], work)
         self._embed_batch(batch[middle:], work)
         if not any(index in work.reasons for index in batch):
-            # Nothing was wrong with any text, so there were too many of them.
+            # No text was refused, so the batch had too many texts.
             self._most_texts = min(self._most_texts, max(1, middle))
 
     def _takes_anything(self) -> bool:
@@ -173,12 +173,12 @@ class OpenAICompatibleEmbedder:
         return True
 
     def _request(
-        self, texts: Sequence[str], input_type: str, somebody_waits: bool = False, work: _Work | None = None
+        self, texts: Sequence[str], input_type: str, client_waits: bool = False, work: _Work | None = None
     ) -> Matrix:
-        if somebody_waits:
-            body = self._prompt.request(texts, input_type, for_queries(self._patience))
+        if client_waits:
+            body = self._interactive.request(texts, input_type, for_queries(self._patience))
         else:
-            body = self._api.request(texts, input_type, self._patience, lambda: not (work and work.given_up.is_set()))
+            body = self._api.request(texts, input_type, self._patience, lambda: not (work and work.abandoned.is_set()))
         try:
             rows = read_vectors(body, len(texts), self._dimension)
         except EmbeddingError as error:
@@ -214,7 +214,7 @@ def _given(setting: str | None, otherwise: str) -> str:
 
 
 def batches(texts: Sequence[str], most_texts: int, most_tokens: int) -> Iterator[list[int]]:
-    """Yield the indices of the texts of each request; empty texts are left out, a text that is too long goes alone."""
+    """Yield the indices of the texts of each request; skip empty texts, and separate texts over the limit."""
     members: list[int] = []
     tokens = 0
     for index, text in enumerate(texts):

@@ -1,4 +1,4 @@
-"""The port between the code and an embedding model."""
+"""The port to an embedding model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from codequarry.shared.arrays import Matrix, Vector
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of a text that fits the model; offsets in the model's tokens, end exclusive."""
+    """A part of a text that fits the model; offsets are in the model's tokens, end exclusive."""
 
     start_token: int
     end_token: int
@@ -17,11 +17,11 @@ class Window:
 
 
 class Embedder(Protocol):
-    """One embedding model. All vectors are L2-normalised float32 of ``dimension`` numbers."""
+    """An embedding model. All vectors are L2-normalised float32 of ``dimension`` numbers."""
 
     @property
     def name(self) -> str:
-        """Name that the index records: model and everything that changes its vectors (dimension, prefixes)."""
+        """Name that the index records: the model and everything that changes its vectors (dimension, prefixes)."""
         ...
 
     @property
@@ -31,31 +31,31 @@ class Embedder(Protocol):
 
     @property
     def leaves_machine(self) -> bool:
-        """Whether what is embedded is sent to another machine."""
+        """Whether texts are sent to another machine."""
         ...
 
     @property
     def max_tokens(self) -> int | None:
-        """The most tokens that the model reads of one text; None where it reads any length."""
+        """Maximum number of tokens that the model reads of one text; None if unlimited or unknown."""
         ...
 
     @property
     def preferred_batch(self) -> int:
-        """Number of texts that one call of ``embed_documents`` should get."""
+        """Number of texts to pass to one call of ``embed_documents``."""
         ...
 
     def windows(self, text: str) -> list[Window]:
-        """Cut a text into overlapping stretches that the model can read; one window where it fits whole."""
+        """Cut a text into overlapping windows that the model can read; a text that fits is one window."""
         ...
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Return one row a text; raise EmbedderUnavailable or EmbeddingError, never a short answer."""
+        """Return one row per text, never fewer; raise EmbedderUnavailable or EmbeddingError if that fails."""
         ...
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector of a query; a longer text than the model reads is cut."""
+        """Return the vector of a query; a text longer than the model reads is truncated."""
         ...
 
     def close(self) -> None:
-        """Give back connections and memory."""
+        """Release connections and memory."""
         ...

@@ -1,4 +1,4 @@
-"""Requests in threads that nobody has to wait for: a silent server must not hold up a run that is to end."""
+"""Runs requests in threads that can be abandoned: a silent server must not delay the end of a run."""
 
 import queue
 import threading
@@ -10,11 +10,11 @@ from codequarry.shared.stop_request import LOOK_SECONDS, check_stop
 Task = Callable[[], None]
 
 
-def run_apart(tasks: Sequence[Task], most_threads: int, over: threading.Event) -> None:
-    """Do tasks, several at a time; raise the first error, or Stopped or Interrupted if the run is to end.
+def run_abandonable(tasks: Sequence[Task], most_threads: int, over: threading.Event) -> None:
+    """Run tasks, several at a time; raise the first error, or Stopped or Interrupted if the run must end.
 
-    ``over`` is set when this returns or raises: tasks that have not begun are left out. Those that have begun go on in
-    their threads, which do not keep the process from ending, and what they do is of no use to anybody.
+    ``over`` is set when this returns or raises, and the other tasks are then skipped. Tasks that have begun continue
+    in daemon threads, and their results are dropped.
     """
     waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
     outcomes: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()

@@ -1,4 +1,4 @@
-"""Reading what an embeddings server answers: complete, in order and finite, or an error; nothing in between."""
+"""Reads the vectors of an embeddings server's answer: complete, in order and finite, or else an error."""
 
 import base64
 import binascii
@@ -14,11 +14,11 @@ from codequarry.shared.errors import EmbeddingError
 def read_vectors(body: object, count: int, dimension: int | None) -> Matrix:
     """Return the ``count`` vectors of an answer, each in the row that its index names.
 
-    Raise EmbeddingError if any is missing or bad. ``dimension`` is what each must have; None where the first decides.
+    Raise EmbeddingError if a vector is missing or invalid. If ``dimension`` is None, the first vector sets the length.
     """
     data = body.get("data") if isinstance(body, Mapping) else None
     if not isinstance(data, Sequence) or isinstance(data, str):
-        _wrong(f"has no vectors{_said(body)}")
+        _wrong(f"has no vectors{_error_text(body)}")
     if len(data) != count:
         _wrong(f"has {len(data)} vectors for {count} texts")
     items = [item if isinstance(item, Mapping) else {} for item in data]
@@ -51,8 +51,8 @@ def _vector(value: object, index: int) -> Vector:
     return vector.astype(np.float32)
 
 
-def _said(body: object) -> str:
-    """Return the message of a body that is an error in spite of its status 200."""
+def _error_text(body: object) -> str:
+    """Return the message of a body that is an error despite its status 200."""
     error = body.get("error") if isinstance(body, Mapping) else None
     message = error.get("message") if isinstance(error, Mapping) else error
     return f": {str(message)[:200]}" if message else ""
@@ -60,7 +60,7 @@ def _said(body: object) -> str:
 
 def _shown(order: Sequence[object]) -> str:
     most = 8
-    return f"[{', '.join(str(one) for one in order[:most])}{', …' if len(order) > most else ''}]"
+    return f"[{', '.join(str(index) for index in order[:most])}{', …' if len(order) > most else ''}]"
 
 
 def _wrong(what: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""How long to go on asking a server: number of attempts, growing waits, and what the server itself asks for."""
+"""How long to keep trying a server: the number of attempts, growing waits, and the wait that the server asks for."""
 
 import math
 from collections.abc import Mapping
@@ -9,10 +9,7 @@ from email.utils import parsedate_to_datetime
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """``retries`` after the first attempt; waits in seconds double from ``first_wait``, with up to ``jitter`` more.
-
-    A server's Retry-After is followed instead, but not beyond ``longest_wait``.
-    """
+    """Retries and their waits in seconds, which double from ``first_wait`` unless the server asks for another wait."""
 
     retries: int
     timeout: float
@@ -22,14 +19,14 @@ class Patience:
     jitter: float = 1.0
 
 
-# A person waits for a query: better a lexical answer at once than a full one after a minute.
+# A user waits for a query: a lexical answer now is better than a full answer after a minute.
 QUERY_TIMEOUT_SECONDS = 10.0
 QUERY_LONGEST_WAIT_SECONDS = 2.0
 QUERY_RETRIES = 1
 
 
 def for_queries(patience: Patience) -> Patience:
-    """Return the patience that is left for a query where documents get ``patience``."""
+    """Return the patience for a query, given the patience for documents."""
     return Patience(
         retries=min(patience.retries, QUERY_RETRIES),
         timeout=min(patience.timeout, QUERY_TIMEOUT_SECONDS),
@@ -40,7 +37,7 @@ def for_queries(patience: Patience) -> Patience:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds that a server asks to wait, or None: ``retry-after-ms``, or seconds or a date (RFC 9110)."""
+    """Return the wait in seconds from ``retry-after-ms`` or ``retry-after`` (RFC 9110: seconds or a date), or None."""
     if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
         return milliseconds / 1000
     value = headers.get("retry-after")
@@ -52,7 +49,7 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
         date = parsedate_to_datetime(value)
     except ValueError:
         return None
-    # A date without a zone is in UTC, like every date of HTTP.
+    # A date without a zone is in UTC, like every HTTP date.
     aware = date if date.tzinfo else date.replace(tzinfo=UTC)
     return max(0.0, (aware - now).total_seconds())
 

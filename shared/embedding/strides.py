@@ -1,7 +1,7 @@
 """Strides: a text longer than the model's window is embedded in overlapping windows, so that none of it is lost.
 
-With a window of 8192 tokens a stride reads 7168 and the next one begins 6144 later: 7/8 leaves room for special
-tokens, a prefix and a repeated head, 1/8 is read twice so that nothing is cut in the middle of its sense.
+With a window of 8192 tokens, a stride has 7168 tokens and the next stride begins 6144 tokens later. The free eighth has
+room for special tokens, a prefix and a repeated head. An eighth is read twice, so that passages at a border stay whole.
 """
 
 import hashlib
@@ -17,13 +17,13 @@ from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.errors import UsageError
 from codequarry.shared.settings.config import EmbeddingSettings
 
-# The eighth of the window that strides leave free, and the eighth that neighbours share.
+# Strides leave an eighth of the window free, and neighbours share an eighth.
 _EIGHTH = 8
 
 
 @dataclass(frozen=True, slots=True)
 class StrideShape:
-    """``limit`` tokens fit at once; a text that is longer is read ``window`` at a time, ``overlap`` of them again."""
+    """``limit`` tokens fit at once; a longer text is read ``window`` tokens at a time, repeating ``overlap`` tokens."""
 
     limit: int
     window: int
@@ -42,7 +42,7 @@ def stride_shape(max_tokens: int, settings: EmbeddingSettings) -> StrideShape:
 
 
 def spans(tokens: int, shape: StrideShape, reserved: int = 0) -> list[tuple[int, int]]:
-    """Return the token spans in which ``tokens`` are read; ``reserved`` tokens of each window are someone else's."""
+    """Return the token spans that cover ``tokens``; in each window, ``reserved`` tokens are used for other things."""
     if tokens <= shape.limit - reserved:
         return [(0, tokens)]
     window = max(1, min(shape.window, shape.limit - reserved))
@@ -56,10 +56,7 @@ def spans(tokens: int, shape: StrideShape, reserved: int = 0) -> list[tuple[int,
 
 
 def cut(text: str, offsets: Sequence[tuple[int, int]], shape: StrideShape, reserved: int = 0) -> list[Window]:
-    """Cut ``text`` at token borders; ``offsets`` are the character spans of its tokens, in order.
-
-    What lies between two tokens goes with the first, so that the windows together hold every character.
-    """
+    """Cut ``text``, keeping every character, at token borders; ``offsets`` are the character spans of its tokens."""
     parts = spans(len(offsets), shape, reserved)
     last = len(offsets)
     return [
@@ -69,24 +66,24 @@ def cut(text: str, offsets: Sequence[tuple[int, int]], shape: StrideShape, reser
 
 
 def strides(text: str, embedder: Embedder, head: str = "") -> list[Window]:
-    """Return the windows in which ``head + text`` is embedded: one where it fits whole.
+    """Return the windows in which ``head + text`` is embedded: a single window if it fits.
 
-    ``head`` (the line that names path and symbol) is repeated before every later window, where it fits into the part
-    of the window that strides leave free. Offsets are in tokens of ``head + text``.
+    ``head`` (the line that names path and symbol) is repeated before every later window if it fits into the eighth
+    that strides leave free. Offsets are in tokens of ``head + text``.
     """
     windows = embedder.windows(head + text)
     if len(windows) == 1 or not _head_fits(head, embedder.max_tokens):
         return windows
-    return [windows[0], *(Window(one.start_token, one.end_token, head + one.text) for one in windows[1:])]
+    return [windows[0], *(Window(later.start_token, later.end_token, head + later.text) for later in windows[1:])]
 
 
 def _head_fits(head: str, max_tokens: int | None) -> bool:
     return bool(head) and (max_tokens is None or count_tokens(head) <= max_tokens // _EIGHTH)
 
 
-# Enough to tell the few models apart that one index will ever meet.
+# Enough to distinguish the few models that an index will ever meet.
 _FINGERPRINT_CHARACTERS = 8
-# An int8 holds this much on either side of zero.
+# The range of int8 on either side of zero.
 _LEVELS = 127
 
 
@@ -99,14 +96,14 @@ def normalised(rows: ArrayLike) -> Matrix:
 
 
 def rounded(rows: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Return the rows as int8, the largest number of each 127 from zero, and what one step is in each (rows)."""
+    """Return the rows as int8, each scaled so that its largest number is 127 from zero, and the step of each (rows)."""
     steps = (np.abs(rows).max(axis=1) / _LEVELS).astype(np.float32)
     steps[steps == 0] = 1.0
     return np.rint(rows / steps[:, None]).astype(np.int8), steps
 
 
 def well_formed(text: str) -> str:
-    """Replace lone surrogates, which a JSON body may hold and no tokenizer takes, by question marks."""
+    """Replace lone surrogates by question marks: a JSON body may contain them, but no tokenizer accepts them."""
     if text.isascii():
         return text
     return text.encode("utf-8", "replace").decode("utf-8")
@@ -122,8 +119,5 @@ def fingerprint(parts: Iterable[bytes | memoryview]) -> str:
 
 
 def document_suffix(prefix: str, input_type: str = "") -> str:
-    """Return what a model's name ends with when something is put before its documents: another prefix, other vectors.
-
-    What is put before queries is left out: it does not change the vectors that an index holds.
-    """
+    """Return a suffix for the model's name: what precedes documents (not queries) changes the vectors of an index."""
     return f"+{fingerprint([prefix.encode(), input_type.encode()])}" if prefix or input_type else ""

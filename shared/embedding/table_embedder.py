@@ -1,4 +1,4 @@
-"""Any token table that lies in a folder, as an embedder: the built-in model, and those that training/ makes."""
+"""Embeds with a token table in a folder: the built-in model, and the models that training/ makes."""
 
 import threading
 from collections.abc import Sequence
@@ -18,17 +18,17 @@ from codequarry.shared.settings.config import EmbeddingSettings
 
 
 def is_table_folder(folder: Path) -> bool:
-    """Tell whether a folder has the files of a token table."""
+    """Return whether a folder has the files of a token table."""
     return all((folder / name).is_file() for name in TABLE_FILES)
 
 
 class TableEmbedder:
-    """Embed with the sum of token vectors; reads texts of any length. Safe to use from several threads."""
+    """Embeds with the sum of token vectors; reads texts of any length. Safe to use from several threads."""
 
     preferred_batch = 1024
 
     def __init__(self, folder: Path, model: str, settings: EmbeddingSettings, mend: str) -> None:
-        """Take the folder, the model's name, and what to do where the folder's files can't be read."""
+        """Set the folder, the model's name, and the advice for the error if the files cannot be read."""
         self._folder, self._model, self._mend = folder, model, mend
         self._query_prefix = settings.query_prefix or ""
         self._document_prefix = settings.document_prefix or ""
@@ -42,7 +42,7 @@ class TableEmbedder:
 
     @cached_property
     def name(self) -> str:
-        """Name with a hash of the files, so that another release's vectors are never mixed with these."""
+        """Name with a hash of the files, so that the vectors of two releases are never mixed."""
         return f"{self._model}-{self._load().fingerprint()}" + document_suffix(self._document_prefix)
 
     @cached_property
@@ -57,11 +57,11 @@ class TableEmbedder:
 
     @property
     def max_tokens(self) -> int | None:
-        """None: every token counts, however many there are; ``context_window`` where that is set."""
+        """``context_window``, or None if it is not set, since texts of any length are read whole."""
         return self._shape.limit if self._shape else None
 
     def windows(self, text: str) -> list[Window]:
-        """Return the text whole (its end in tokens is then an estimate), or cut as ``context_window`` says."""
+        """Return the whole text as one window (its end in tokens is an estimate), or cut it by ``context_window``."""
         if self._shape is None:
             return [Window(0, count_tokens(text), text)]
         spans = self._load().vocabulary.spans(self._document_prefix + text)
@@ -70,20 +70,20 @@ class TableEmbedder:
         return cut(text, offsets, self._shape, reserved=len(spans) - len(offsets))
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Return one row a text."""
+        """Return one row per text."""
         return self._load().embed([self._document_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector of a query, in which tokens count by weights of their own."""
+        """Return the vector of a query; queries have separate token weights."""
         vector: Vector = self._load().asking.embed([self._query_prefix + text])[0]
         return vector
 
     def explain(self, query: str, document: str, most: int) -> TokenExplanation:
-        """Take apart the similarity of a query and a document by their tokens, those of the prefixes among them."""
+        """Split the similarity of a query and a document by their tokens, including those of the prefixes."""
         return explain_by_tokens(self._load(), self._query_prefix + query, self._document_prefix + document, most)
 
     def close(self) -> None:
-        """Give back the memory."""
+        """Release the memory."""
         with self._lock:
             self._loaded = None
 
@@ -93,5 +93,5 @@ class TableEmbedder:
                 try:
                     self._loaded = TokenTable.read(self._folder)
                 except EmbeddingError as error:
-                    raise EmbeddingError(f"model '{self._model}' can't be read ({error}); {self._mend}") from error
+                    raise EmbeddingError(f"model '{self._model}' cannot be read ({error}); {self._mend}") from error
             return self._loaded

@@ -1,7 +1,7 @@
-"""The similarity of two texts as what each pair of their tokens adds to it. Pure.
+"""The similarity of two texts, split into what each pair of their tokens adds. Pure.
 
-A token table's vector is a sum over tokens divided by its length, so the cosine of two texts is, exactly, the sum over
-all pairs of their tokens of the inner products of what each adds.
+A token table's vector is a normalised sum over tokens. The cosine of two texts is therefore exactly the sum, over all
+pairs of their tokens, of the inner products of what the two tokens add.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from codequarry.shared.embedding.token_table import TokenTable
 Numbers = NDArray[np.float64]
 TokenPlaces = NDArray[np.intp]
 
-# Pairs that are computed at once: bounds their memory to 8 MB, however long the two texts are.
+# Pairs computed at once, which limits their memory to 8 MB however long the texts are.
 _PAIRS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One text: the ids of its tokens, each once, how often each counts, and what each adds to its vector."""
+    """One text: the ids of its distinct tokens, how often each counts, and what each adds to the text's vector."""
 
     tokens: Sequence[str]
     ids: NDArray[np.int32]
@@ -37,12 +37,11 @@ class _Side:
         return cls(table.vocabulary.tokens, ids, counts, vectors / length if length else vectors * 0)
 
     def token(self, place: int) -> tuple[str, int]:
-        """Return a token and how often it counts in the text."""
         return self.tokens[self.ids[place]], int(self.counts[place])
 
 
 class _Largest:
-    """The largest of numbers that come block by block; ``count`` and ``total`` are those of all above zero."""
+    """The largest of numbers that come block by block; ``count`` and ``total`` cover all numbers above zero."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -50,10 +49,10 @@ class _Largest:
         self.values, self.places = np.empty(0), np.empty(0, np.intp)
 
     def add(self, values: Numbers, first_place: int) -> None:
-        """Look at further numbers, the first of which is at ``first_place`` among all."""
+        """Add a block of numbers; the place of its first number is ``first_place``."""
         self.count += int(np.count_nonzero(values > 0))
         self.total += float(np.maximum(values, 0).sum())
-        # What is no larger than all that is kept need not be sorted.
+        # Numbers that are no larger than the smallest kept number need no sorting.
         floor = self.values[-1] if 0 < len(self.values) == self._most else 0.0
         above = np.flatnonzero(values > floor) if self._most else np.empty(0, np.intp)
         values = np.concatenate([self.values, values[above]])
@@ -63,7 +62,7 @@ class _Largest:
 
 
 def explain_by_tokens(table: TokenTable, query: str, document: str, most: int) -> TokenExplanation:
-    """Take apart the cosine of what the table gives for a query and a document; ``most`` contributions of each kind."""
+    """Split the cosine of a query and a document by tokens, with the ``most`` largest contributions of each kind."""
     first, second = _Side.of(table.asking, query), _Side.of(table, document)
     related, opposed = _different(first, second, most)
     by_query = first.vectors @ second.vectors.sum(axis=0)
@@ -79,7 +78,7 @@ def explain_by_tokens(table: TokenTable, query: str, document: str, most: int) -
 
 
 def _shares(side: _Side, contributions: Numbers, most: int) -> Parts[TokenShare]:
-    """Return what each token of a text adds: of all the ``most`` that change most, those first that add most."""
+    """Return what each token of a text adds: the ``most`` tokens with the largest effect, from most to least added."""
     places = np.sort(_largest(np.abs(contributions), most))
     places = places[np.argsort(-contributions[places], kind="stable")]
     top = [TokenShare(*side.token(place), float(contributions[place])) for place in places.tolist()]
@@ -87,7 +86,6 @@ def _shares(side: _Side, contributions: Numbers, most: int) -> Parts[TokenShare]
 
 
 def _shared(first: _Side, second: _Side, most: int) -> Parts[Pair]:
-    """Return the pairs of one token, which both texts have."""
     here, there = _common(first, second)
     contributions = np.einsum("ij,ij->i", first.vectors[here], second.vectors[there])
     top = [
@@ -98,7 +96,7 @@ def _shared(first: _Side, second: _Side, most: int) -> Parts[Pair]:
 
 
 def _different(first: _Side, second: _Side, most: int) -> tuple[Parts[Pair], Parts[Pair]]:
-    """Return the pairs of two tokens: those that add something, and those that take away."""
+    """Return the pairs of two different tokens: those that add something, and those that take away."""
     here, there = _common(first, second)
     width = len(second.ids)
     height = max(1, _PAIRS_AT_ONCE // max(1, width))
@@ -113,14 +111,13 @@ def _different(first: _Side, second: _Side, most: int) -> tuple[Parts[Pair], Par
     def parts(found: _Largest, sign: int) -> Parts[Pair]:
         places = zip(*np.divmod(found.places, max(1, width)), strict=True)
         pairs = zip(places, (sign * found.values).tolist(), strict=True)
-        top = [_pair(first, second, int(one), int(other), value) for (one, other), value in pairs]
+        top = [_pair(first, second, int(row), int(column), value) for (row, column), value in pairs]
         return Parts(found.count, sign * found.total, top)
 
     return parts(above, 1), parts(below, -1)
 
 
 def _common(first: _Side, second: _Side) -> tuple[TokenPlaces, TokenPlaces]:
-    """Return where the tokens that both texts have are in the one and in the other."""
     _, here, there = np.intersect1d(first.ids, second.ids, assume_unique=True, return_indices=True)
     return here, there
 
@@ -131,6 +128,5 @@ def _pair(first: _Side, second: _Side, here: int, there: int, contribution: floa
 
 
 def _largest(values: Numbers, most: int) -> TokenPlaces:
-    """Return the places of the ``most`` largest values, the largest first."""
     places = np.argpartition(-values, most)[:most] if most < len(values) else np.arange(len(values))
     return places[np.argsort(-values[places], kind="stable")]

@@ -1,4 +1,4 @@
-"""A text's vector as the sum of its tokens' rows: what the built-in model does."""
+"""The vector of a text as the sum of its tokens' rows: how the built-in model works."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,19 +22,18 @@ ROWS, SCALES, QUERY_SCALES, VOCABULARY = TABLE_FILES
 _HEADER = re.compile(
     rb"\{'descr': '(?P<type>[|<][a-z]\d)', 'fortran_order': False, 'shape': \((?P<shape>\d+,(?: \d+)?)\), \}\s*"
 )
-# So many times more count the words of a declared name, and those of the first sentence that is said of it. CoSQA's
-# development half gives .449 without either, .463 with two and none, .474 with two and one, .478 with three and one,
-# .475 with four and one (mean of four tables). Of held-out packages, where that sentence is taken out and for
-# names the name, doc comments gain by names and names lose: .686 and .462 with two and one, .692 and .456 with three
-# and one, .697 and .450 with four (mean reciprocal ranks). A table does not learn with it: it would gain less by it.
+# Additional counts of the words of a declared name and of its summary. Mean of four tables on CoSQA's development half:
+# .449 with 0 and 0, .463 with 2 and 0, .474 with 2 and 1, .478 with 3 and 1, .475 with 4 and 1. On held-out packages
+# (without summaries, and for name queries without names) doc comments gain by the count of names and names lose: .686
+# and .462 with 2 and 1, .692 and .456 with 3 and 1, .697 and .450 with 4. A table trained with them would gain less.
 NAMES, SUMMARIES = 3, 1
-# Counted up with every change of how a text is cut into tokens and names: the same files then make other vectors.
+# Increased with every change to how tokens and names are found in a text: the same files then make other vectors.
 _RULES = 3
-# Rows summed at once: bounds the memory that one very long text needs to 8 MB.
+# Rows summed at once, which limits the memory for a very long text to 8 MB.
 _ROWS_AT_ONCE = 8192
-# Texts whose tokens are counted at once: enough that the calls do not count, few enough to stay in the cache.
+# Texts whose tokens are counted at once: enough to make calls cheap, few enough to stay in the CPU cache.
 _TEXTS_AT_ONCE = 64
-# A text's number stands before the token's in one integer, so that one sort counts the tokens of many texts.
+# One integer holds the numbers of text and token, so that a single sort counts the tokens of many texts.
 _TOKEN_BITS = 32
 
 
@@ -42,9 +41,8 @@ _TOKEN_BITS = 32
 class TokenTable:
     """``rows`` is int8 (tokens, dimension), ``scales`` float32 (tokens): a token's vector is its row times its scale.
 
-    How long a token's vector is says how much it counts; ``query_scales`` are those of a query, in which other words
-    say little than in code. The words of a name that a text declares count ``declared`` times more, those of the first
-    sentence that is said of it ``summarised`` times; in a query, none.
+    A vector's length is the token's weight. Queries use ``query_scales``, since other words matter in them. In
+    documents, words of declared names count ``declared`` more times, and words of summaries ``summarised`` more times.
     """
 
     vocabulary: Vocabulary
@@ -56,27 +54,21 @@ class TokenTable:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, weights: Matrix, in_queries: Vector | None = None) -> "TokenTable":
-        """Round float32 weights (tokens, dimension) to int8, each row by its own scale.
-
-        ``in_queries`` is by what a token counts more in a query (tokens).
-        """
+        """Round float32 weights (tokens, dimension) to int8; ``in_queries`` (tokens) multiplies them in queries."""
         rows, scales = rounded(weights)
         query_scales = scales if in_queries is None else scales * in_queries.astype(np.float32)
         return cls(vocabulary, rows, scales, query_scales)
 
     @classmethod
     def read(cls, folder: Path) -> "TokenTable":
-        """Open a model; its rows are mapped into memory, so that processes share them.
-
-        Raise EmbeddingError where a file is missing, damaged, or not of the same model as the others.
-        """
+        """Open a model, mapping its rows; raise EmbeddingError if files are missing, damaged, or of several models."""
         try:
             rows = _mapped(folder / ROWS)
             scales, query_scales = (np.array(_mapped(folder / name)) for name in (SCALES, QUERY_SCALES))
             vocabulary = Vocabulary.read(folder / VOCABULARY)
         except FileNotFoundError as error:
             raise EmbeddingError(f"{error.filename} is missing") from error
-        # So numpy calls a file that is cut off or not its own; text that is not UTF-8 is a ValueError too.
+        # numpy raises these for a truncated or foreign file; text that is not UTF-8 is a ValueError too.
         except (OSError, ValueError) as error:
             raise EmbeddingError(f"a file in {folder} is damaged: {error}") from error
         shapes = {rows.shape[:1], scales.shape, query_scales.shape, (len(vocabulary.tokens),)}
@@ -103,23 +95,22 @@ class TokenTable:
         return replace(self, scales=self.query_scales, declared=0, summarised=0)
 
     def fingerprint(self) -> str:
-        """Return a short hash of all that decides the vectors."""
+        """Return a short hash of everything that decides the vectors."""
         tokens = "\n".join(self.vocabulary.tokens).encode()
         arrays = (self.scales, self.query_scales, self.rows)
         return fingerprint(
             (
                 tokens,
                 bytes([self.declared, self.summarised, _RULES]),
-                *(np.ascontiguousarray(one).data.cast("B") for one in arrays),
+                *(np.ascontiguousarray(array).data.cast("B") for array in arrays),
             )
         )
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return a row a text, of length one.
+        """Return one row of length 1 per text.
 
-        A token counts with the square root of how often it occurs: the tenth time says less than the first. Texts
-        without any token have one direction in common, all numbers equal: a store takes no row of zeros, and such
-        texts are found by each other.
+        A token counts by the square root of its frequency: the tenth occurrence says less than the first. Texts without
+        tokens all get a vector of equal numbers: stores accept no row of zeros, and such texts then find each other.
         """
         found = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for at in range(0, len(texts), _TEXTS_AT_ONCE):
@@ -129,7 +120,7 @@ class TokenTable:
         return normalised(found)
 
     def weighted(self, text: str) -> tuple[NDArray[np.int32], NDArray[np.int64], Vector]:
-        """Return the tokens of a text, each once and in order, how often they count, and by what their rows count."""
+        """Return the distinct tokens of a text in order, how often each counts, and the factors of their rows."""
         tokens, counts = np.unique(np.frombuffer(self._packed(text), dtype=np.int32), return_counts=True)
         return tokens, counts, self._weights(tokens, counts)
 
@@ -145,32 +136,28 @@ class TokenTable:
         return weights
 
     def _sums(self, texts: Sequence[str]) -> Iterator[Vector]:
-        """Yield each text's sum. Each is summed alone: its vector must not depend on what is embedded with it."""
+        """Yield the sum of each text, computed separately: it must not depend on what is embedded with it."""
         packed = [self._packed(text) for text in texts]
         ids = np.frombuffer(b"".join(packed), dtype=np.int32)
-        lengths = [len(one) // ids.itemsize for one in packed]
+        lengths = [len(part) // ids.itemsize for part in packed]
         keys, counts = np.unique(np.repeat(np.arange(len(texts)) << _TOKEN_BITS, lengths) + ids, return_counts=True)
         tokens = keys & (1 << _TOKEN_BITS) - 1
         weights = self._weights(tokens, counts)
         ends = np.searchsorted(keys, np.arange(len(texts) + 1) << _TOKEN_BITS).tolist()
-        # Indexing a memmap itself makes another one each time, which takes longer than the sum.
+        # Indexing a memmap creates a new memmap each time, which takes longer than the sum.
         rows = np.asarray(self.rows)
         for first, end in pairwise(ends):
             yield _sum(rows, tokens[first:end], weights[first:end])
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    """Map an array of a .npy file; ValueError for what is none of one or two dimensions.
-
-    numpy's own reader makes a syntax tree of the header, and in Python 3.11 two threads that make one at once fail
-    (cpython issue 106905).
-    """
+    """Map a .npy array; numpy's reader fails in Python 3.11 if two threads parse headers (cpython issue 106905)."""
     with path.open("rb") as file:
         read_magic(file)
         found = _HEADER.fullmatch(file.read(int.from_bytes(file.read(2), "little")))
         offset = file.tell()
     if found is None:
-        raise ValueError("its header is none of a table's array")
+        raise ValueError("its header does not describe an array of a token table")
     shape = tuple(int(number) for number in found["shape"].split(b",") if number.strip())
     return np.memmap(path, dtype=found["type"].decode(), mode="r", offset=offset, shape=shape)
 

@@ -1,7 +1,4 @@
-"""Token estimates without a model: for plans, limits and prices, and for cutting texts that only a server can count.
-
-Two counters for two questions: ``estimate_tokens`` is right on average, ``pieces`` is never far too low.
-"""
+"""Token estimates without a model: right on average for plans and prices, never far too low for cutting texts."""
 
 import re
 
@@ -10,16 +7,16 @@ from codequarry.shared.embedding.port import Embedder
 # Measured with the tokenizers of Llama 2 and BERT: 2.7 and 2.8 over 540 files of 18 kinds, 3.3 and 3.5 over Python and
 # prose, down to 2.1 over markup and settings.
 CHARACTERS_PER_TOKEN = 2.9
-# Outside ASCII most tokenizers spend about a token a character.
+# Outside ASCII, most tokenizers use about one token per character.
 TOKENS_PER_OTHER_CHARACTER = 1.0
 
-# Words in stretches of four letters, numbers in pairs of digits, every other visible character and run of blanks: in
-# the same files 1.1 to 1.6 times the true number, and just that number in tables of numbers.
+# Words in runs of four letters, numbers in pairs of digits, each other visible character, each run of white space. In
+# the same files this gives 1.1 to 1.6 times the true number, and exactly that number in tables of numbers.
 _PIECE = re.compile(r"[A-Za-z]{1,4}|[0-9]{1,2}|[^\sA-Za-z0-9]|\s+")
 
 
 def count_tokens(text: str) -> int:
-    """Estimate the tokens of ``text``, whatever the model: about right over a repository, and cheap."""
+    """Estimate the tokens of ``text`` for any model: cheap, and about right over a whole repository."""
     if text.isascii():
         return round(len(text) / CHARACTERS_PER_TOKEN)
     ascii_characters = len(text.encode("ascii", "ignore"))
@@ -34,5 +31,5 @@ def estimate_tokens(embedder: Embedder, text: str) -> int:
 
 
 def pieces(text: str) -> list[tuple[int, int]]:
-    """Return character spans of which each is at most about one token of any common model."""
+    """Return character spans, each of at most about one token of any common model."""
     return [match.span() for match in _PIECE.finditer(text)]

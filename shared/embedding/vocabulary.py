@@ -1,4 +1,4 @@
-"""The tokens of the built-in model: the words of identifiers and prose, and pieces for words that it never saw."""
+"""The tokens of the built-in model: words of identifiers and prose, and pieces for words that it does not know."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,20 +7,18 @@ import numpy as np
 
 from codequarry.shared.identifiers import names_of, split_identifier, words_in
 
-# What stands before a piece, which is never the token of a whole word.
+# The prefix of a piece; the token of a whole word never has it.
 PIECE = "##"
-# No piece is longer.
+# Maximum length of a piece, in characters.
 LONGEST_PIECE = 6
-# A longer run of letters is a hash or base64: its first pieces say as much as all of them.
+# Longer runs of letters are hashes or base64, whose first pieces say as much as all of them.
 _MOST_CHARACTERS = 32
-# Names whose tokens are remembered, and the longest of them: some hundred bytes each.
+# Number of names whose tokens are cached, and their maximum length: some hundred bytes each.
 _MOST_REMEMBERED = 200_000
 _LONGEST_REMEMBERED = 64
 
 
 class _Remembered(dict[str, bytes]):
-    """The packed tokens of names, found when a name is met for the first time."""
-
     def __init__(self, find: Callable[[str], bytes]) -> None:
         super().__init__()
         self._find = find
@@ -35,28 +33,25 @@ class _Remembered(dict[str, bytes]):
 
 
 class Vocabulary:
-    """From texts to token ids, the same for training and use. Safe to use from several threads."""
+    """Turns texts into token ids, in training and in use. Safe to use from several threads."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
-        """Take the tokens in the order of their ids; those that begin with PIECE are pieces."""
+        """Set the tokens, in the order of their ids; tokens that begin with PIECE are pieces."""
         self.tokens = tuple(tokens)
         self._numbers: Mapping[str, int] = dict(zip(self.tokens, range(len(self.tokens)), strict=True))
         self._names = _Remembered(self._of_name)
 
     @classmethod
     def read(cls, path: Path) -> "Vocabulary":
-        """Read a vocabulary: one token a line."""
+        """Read a vocabulary: one token per line."""
         return cls(path.read_text(encoding="utf-8").split("\n")[:-1])
 
     def write(self, path: Path) -> None:
-        """Write a vocabulary: one token a line."""
+        """Write a vocabulary: one token per line."""
         path.write_text("".join(f"{token}\n" for token in self.tokens), encoding="utf-8", newline="\n")
 
     def packed(self, text: str) -> bytes:
-        """Return the ids of a text's tokens, in order, as int32; signs and characters without a token are left out.
-
-        Bytes, since joining those of the names that a text repeats is much faster than appending numbers.
-        """
+        """Return the ids of a text's tokens in order, as int32 bytes, which are much faster to join than numbers."""
         return b"".join(map(self._names.__getitem__, names_of(text)))
 
     def ids(self, text: str) -> list[int]:
@@ -64,7 +59,7 @@ class Vocabulary:
         return memoryview(self.packed(text)).cast("i").tolist()
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return where each token of ``ids`` begins and ends in the text."""
+        """Return the start and end of each token of ``ids`` in the text."""
         return [span for word, start, end in words_in(text) for _, span in self._placed(word, start, end)]
 
     def _of_name(self, name: str) -> bytes:
@@ -72,17 +67,17 @@ class Vocabulary:
         return np.array(found, dtype=np.int32).tobytes()
 
     def _placed(self, word: str, start: int, end: int) -> Iterable[tuple[int, tuple[int, int]]]:
-        """Return the tokens of a word that stands from ``start`` to ``end``, with their own places."""
+        """Return the tokens of the word from ``start`` to ``end``, each with its span."""
         whole = self._numbers.get(word)
         if whole is not None:
             return ((whole, (start, end)),)
         cut = self._cut(word[:_MOST_CHARACTERS])
-        if len(word) != end - start:  # a letter whose lower case is two: where its pieces stand can't be said
+        if len(word) != end - start:  # lower case changed the length, so the spans of the pieces are unknown
             return ((number, (start, end)) for number, _, _ in cut)
         return ((number, (start + first, start + last)) for number, first, last in cut)
 
     def _cut(self, word: str) -> Iterator[tuple[int, int, int]]:
-        """Cut a word into the longest pieces, from its beginning."""
+        """Cut a word into the longest pieces, from its start; skip characters without a piece."""
         at = 0
         while at < len(word):
             for length in range(min(LONGEST_PIECE, len(word) - at), 0, -1):

@@ -1,4 +1,4 @@
-"""What an index was made with: vectors of two models must never meet in one index."""
+"""The model that made an index: one index must never mix vectors of two models."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -7,12 +7,12 @@ from pathlib import Path
 
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import Conflict, ModelMismatch
-from codequarry.shared.known_models import whole_name
+from codequarry.shared.known_models import resolve_model_folder
 from codequarry.shared.settings.config import EmbeddingSettings
 from codequarry.shared.store.port import DocumentStore
 
 IDENTITY_KEY = "identity"
-# What of [embedding] belongs to a model; a server's address and key belong to the place, and are not kept.
+# The settings of [embedding] that belong to the model. A server's address and key do not, and are not stored.
 OPTIONS = (
     "dimensions", "context_window", "stride_window", "stride_overlap",
     "query_prefix", "document_prefix", "query_input_type", "document_input_type",
@@ -21,11 +21,10 @@ OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Written with the first import: ``model`` and ``dimension`` of the vectors, and the ``setting`` that chose them.
+    """``model`` and ``dimension`` of the vectors, and the ``setting`` that chose them; written by the first import.
 
-    ``chunker`` is the version that cut the newest chunks; another one is no error, it only cuts files anew.
-    ``options`` are the other settings of the model that were not at their defaults, so that it can be opened when the
-    settings are for another one.
+    ``chunker`` is the version that made the newest chunks; a new version is no error, its files are chunked again.
+    ``options`` are the model's other settings that were set, so that it can be opened after the settings change.
     """
 
     model: str
@@ -36,23 +35,22 @@ class Identity:
 
 
 def read_identity(store: DocumentStore) -> Identity | None:
-    """Return what the index was made with; None for an empty one."""
+    """Return the identity of the index, None if it is empty."""
     document = store.read_document(IDENTITY_KEY)
     return document.decode(Identity) if document else None
 
 
 def check_identity(store: DocumentStore, embedder: Embedder, setting: str) -> None:
-    """Raise ModelMismatch if the index holds vectors of another model; an empty index takes any."""
+    """Raise ModelMismatch if the index holds vectors of another model; an empty index accepts any model."""
     known = read_identity(store)
     if known and (known.model, known.dimension) != (embedder.name, embedder.dimension):
         raise ModelMismatch(_mismatch(known, embedder, setting))
 
 
 def claim_identity(store: DocumentStore, embedder: Embedder, settings: EmbeddingSettings, chunker: str) -> None:
-    """Record what the index is made with, before the first write; ModelMismatch if it was made with another model.
+    """Record the model before the first write; ModelMismatch if the index was made with another model.
 
-    How its model was chosen stays as the first claim says: a service may index with the model of an index that was
-    moved while its settings still name the one before.
+    ``setting`` and ``options`` stay as first recorded: a service's settings may be older than a migration.
     """
     options = {name: value for name in OPTIONS if (value := getattr(settings, name)) is not None}
     chosen = Identity(embedder.name, embedder.dimension, chunker, settings.model, options)
@@ -70,12 +68,12 @@ def claim_identity(store: DocumentStore, embedder: Embedder, settings: Embedding
 
 
 def forget_identity(store: DocumentStore) -> None:
-    """Let an index that holds nothing any more take another model."""
+    """Let an index that has become empty accept another model."""
     store.delete_document(IDENTITY_KEY)
 
 
 def restore_identity(store: DocumentStore, identity: Identity) -> None:
-    """Record again what was forgotten too early, unless the index has been given a model since."""
+    """Restore an identity that was forgotten too early, unless the index has a new identity."""
     with suppress(Conflict):
         store.write_document(IDENTITY_KEY, asdict(identity), None)
 
@@ -83,8 +81,8 @@ def restore_identity(store: DocumentStore, identity: Identity) -> None:
 def _mismatch(known: Identity, embedder: Embedder, setting: str) -> str:
     made = f"this index was made with model '{known.model}' ({known.dimension} dimensions)"
     now = f"the settings choose '{embedder.name}' ({embedder.dimension})"
-    same = "restore the [embedding] settings and the model's files as they were"
-    # Older indexes have a folder as it was written: the same one would be the way back to itself.
-    is_other = whole_name(known.setting, Path.cwd()) != setting
+    same = "restore the [embedding] settings and the model's files"
+    # Older indexes store a folder as it was written; setting the same folder again would not help.
+    is_other = resolve_model_folder(known.setting, Path.cwd()) != setting
     back = f"set CODEQUARRY_EMBEDDING__MODEL={known.setting}" if is_other else same
-    return f"{made}, but {now}: {back}, or run `codequarry migrate --model {setting}` to change the index's model"
+    return f"{made}, but {now}; {back}, or run `codequarry migrate --model {setting}` to change the index's model"

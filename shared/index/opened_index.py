@@ -1,7 +1,7 @@
-"""Opening an index as a whole: its active edition, with the model that made it.
+"""Opens the active edition of an index with the model that made it.
 
-Readers always embed with that model, whatever the settings say meanwhile, so that vectors of two models never meet.
-Writers must have the same one in their settings: a model is changed by ``codequarry migrate``, never by the way.
+Readers always embed with that model, whatever the settings say, so that vectors of two models are never compared.
+Writers must have the same model in their settings: only ``codequarry migrate`` changes the model of an index.
 """
 
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ from pathlib import Path
 
 from codequarry.shared.catalog.documents import put_document
 from codequarry.shared.catalog.ledger import change_head, read_head
-from codequarry.shared.embedding.absent_embedder import AbsentEmbedder
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.port import Embedder
+from codequarry.shared.embedding.unavailable_embedder import UnavailableEmbedder
 from codequarry.shared.errors import CodequarryError, ModelMismatch, StoreError
 from codequarry.shared.index.identity import IDENTITY_KEY, OPTIONS, Identity, check_identity, read_identity
 from codequarry.shared.known_models import DEFAULT
@@ -21,17 +21,17 @@ from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.versions.head import HEAD_KEY, Move
-from codequarry.shared.versions.moves import hold_still, leave, successor
+from codequarry.shared.versions.moves import hold_timelines, successor, switch_edition
 
 
 def models_folder(settings: SettingsModel) -> Path:
-    """Return where models that were installed or placed by hand are."""
+    """Return the folder of models that were installed or placed by hand."""
     return settings.home.expanduser() / "models"
 
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
-    """An edition, open: ``degraded`` is what every answer has to say of it, for as long as it is open."""
+    """An open edition; ``degraded`` lists the limitations that every answer must report while it is open."""
 
     edition: int
     store: Store
@@ -44,23 +44,22 @@ class OpenIndex:
         self.embedder.close()
 
 
-def open_index(settings: SettingsModel, editions: Editions, *, prompt: bool = False) -> OpenIndex:
-    """Open the active edition for reading; a model that can't be used leaves the answers lexical.
+def open_index(settings: SettingsModel, editions: Editions, *, interactive: bool = False) -> OpenIndex:
+    """Open the active edition for reading; if its model can't be used, answers use words only.
 
-    An edition that holds nothing yet takes the settings' model. ``prompt`` if a client waits: then a model's server
-    that does not answer is given up at once.
+    An empty edition takes the settings' model. With ``interactive``, a silent model server is abandoned at once.
     """
     edition, store = open_active(editions)
     identity = read_identity(store) if store else None
     if store and identity:
-        embedder = _model_of(identity, settings, prompt)
+        embedder = _open_model(identity, settings, interactive)
         return OpenIndex(edition, store, embedder, _complaints(identity, embedder, settings))
-    embedder = open_settings_model(settings, prompt=prompt)
+    embedder = open_settings_model(settings, interactive=interactive)
     return OpenIndex(edition, store or editions.open(edition, embedder.dimension), embedder)
 
 
 def open_index_to_write(settings: SettingsModel, editions: Editions) -> OpenIndex:
-    """Open the active edition with the settings' model; ModelMismatch if it was made with another one."""
+    """Open the active edition with the settings' model; ModelMismatch if it was made with another model."""
     embedder = open_settings_model(settings)
     try:
         edition, store = open_active(editions)
@@ -73,7 +72,7 @@ def open_index_to_write(settings: SettingsModel, editions: Editions) -> OpenInde
         if store is None:
             store = editions.open(edition, embedder.dimension)
         elif editions.dimension(edition) != embedder.dimension:
-            edition, store = _leave_empty(editions, store, embedder.dimension, settings.embedding.model)
+            edition, store = _replace_empty(editions, store, embedder.dimension, settings.embedding.model)
         return OpenIndex(edition, store, embedder)
     except BaseException:
         embedder.close()
@@ -81,17 +80,14 @@ def open_index_to_write(settings: SettingsModel, editions: Editions) -> OpenInde
 
 
 def open_active(editions: Editions) -> tuple[int, Store | None]:
-    """Return the edition where the index is, and its store if it was made already.
-
-    A migration that died between its last two steps left the pointer behind; it is set right here.
-    """
+    """Return the active edition, and its store if it exists; correct a pointer that a dying migration left behind."""
     pointed = edition = editions.active()
     while True:
         dimension = editions.dimension(edition)
         if dimension is None:
             if (newest := editions.active()) == pointed:
                 return edition, None
-            pointed = edition = newest  # it was left and deleted between the two looks
+            pointed = edition = newest  # a migration left and deleted the edition between the two reads
             continue
         store = editions.open(edition, dimension)
         move = _move_of(store)
@@ -99,13 +95,13 @@ def open_active(editions: Editions) -> tuple[int, Store | None]:
             return edition, store
         store.close()
         edition = move.edition
-        with suppress(StoreError):  # who may only read can't; the edition is the right one all the same
+        with suppress(StoreError):  # an account without write access can't; the edition is right anyway
             editions.activate(edition)
 
 
-def open_settings_model(settings: SettingsModel, *, prompt: bool = False) -> Embedder:
+def open_settings_model(settings: SettingsModel, *, interactive: bool = False) -> Embedder:
     """Return the model of the settings."""
-    return open_embedder(settings.embedding, models_folder(settings), prompt=prompt)
+    return open_embedder(settings.embedding, models_folder(settings), interactive=interactive)
 
 
 def _move_of(store: Store) -> Move | None:
@@ -116,57 +112,53 @@ def _move_of(store: Store) -> Move | None:
         raise
 
 
-def _leave_empty(editions: Editions, old: Store, dimension: int, model: str) -> tuple[int, Store]:
-    """Leave an edition that holds nothing for one with vectors of another length, and return that one."""
+def _replace_empty(editions: Editions, old: Store, dimension: int, model: str) -> tuple[int, Store]:
+    """Replace an empty edition by an edition for vectors of another length, and return the new edition."""
     with closing(old):
         head = read_head(old)
         if head.timelines:
-            raise ModelMismatch("the index says nothing of its model and is not empty; run `codequarry doctor`")
+            raise ModelMismatch("the index is not empty but does not record its model; run `codequarry doctor`")
         edition = max(editions.present()) + 1
         holder = f"to edition {edition}"
-        change_head(old, lambda newest: (hold_still(newest, holder, edition, model), None), holder)
+        change_head(old, lambda newest: (hold_timelines(newest, holder, edition, model), None), holder)
         store = editions.open(edition, dimension)
-        _carry_over(old, store)
+        _copy_catalog(old, store)
         change_head(store, lambda _: (successor(head), None))
-        change_head(old, lambda newest: (leave(newest, holder, head, ""), None), holder)
+        change_head(old, lambda newest: (switch_edition(newest, holder, head, ""), None), holder)
     editions.activate(edition)
     return edition, store
 
 
-def _carry_over(old: DocumentStore, new: DocumentStore) -> None:
-    """Copy the catalog: keys and jobs may have come before the first repository was indexed."""
+def _copy_catalog(old: DocumentStore, new: DocumentStore) -> None:
+    """Copy the catalog: keys and jobs may exist before the first repository is indexed."""
     for document in old.list_documents(""):
         if document.key not in (HEAD_KEY, IDENTITY_KEY):
             put_document(new, document.key, document.body)
 
 
-def _model_of(identity: Identity, settings: SettingsModel, prompt: bool) -> Embedder:
-    """Return the model that made the index, or one that only has its name."""
+def _open_model(identity: Identity, settings: SettingsModel, interactive: bool) -> Embedder:
+    """Return the model that made the index, or an UnavailableEmbedder if it can't be opened."""
     reasons = []
     for candidate in _candidates(identity, settings.embedding):
         try:
-            return _checked(open_embedder(candidate, models_folder(settings), prompt=prompt), identity)
+            return _checked(open_embedder(candidate, models_folder(settings), interactive=interactive), identity)
         except CodequarryError as error:
             reasons.append(str(error))
-    return AbsentEmbedder(identity.model, identity.dimension, reasons[0])
+    return UnavailableEmbedder(identity.model, identity.dimension, reasons[0])
 
 
 def _candidates(identity: Identity, settings: EmbeddingSettings) -> Iterator[EmbeddingSettings]:
-    """Yield the settings by which the model may be opened.
-
-    As they are, where they name it; with what belongs to a model as it was; without what may be for another model, a
-    server's address; and as they are although they name it otherwise, as after a folder was moved.
-    """
+    """Yield the settings with which the model may open, most likely first."""
     if settings.model == identity.setting:
         yield settings
     own = {"model": identity.setting, **dict.fromkeys(OPTIONS), **identity.options}
     yield settings.model_copy(update=own)
-    yield EmbeddingSettings.model_validate(own)
-    yield settings
+    yield EmbeddingSettings.model_validate(own)  # the address of a server may be for another model
+    yield settings  # the model may have another name now, as after its folder was moved
 
 
 def _checked(embedder: Embedder, identity: Identity) -> Embedder:
-    """Return the model if its vectors are those of the index; the name comes first: a dimension may ask a server."""
+    """Return the model if it made the index; the name is compared first, as a dimension may need a server."""
     try:
         if embedder.name == identity.model and embedder.dimension == identity.dimension:
             return embedder
@@ -177,12 +169,12 @@ def _checked(embedder: Embedder, identity: Identity) -> Embedder:
 
 
 def _complaints(identity: Identity, embedder: Embedder, settings: SettingsModel) -> tuple[str, ...]:
-    """Return what answers have to say of an index whose model is not there, and what to do about it."""
-    if not isinstance(embedder, AbsentEmbedder):
+    """Return what answers must report if the model of the index can't be used, and what to do."""
+    if not isinstance(embedder, UnavailableEmbedder):
         return ()
     chosen = settings.embedding.model
     other = chosen if chosen != identity.setting else DEFAULT
     return (
-        f"embedding: answers are by words alone, since the model of this index can't be used ({embedder.reason}); "
-        f"mend that, or run `codequarry migrate --model {other}`",
+        f"embedding: answers use words only, because the model of this index can't be used ({embedder.reason}); "
+        f"fix that, or run `codequarry migrate --model {other}`",
     )

@@ -1,1 +1,1 @@
-"""Work that is asked for: what a job is, the list of jobs, and the hints that go over the queue."""
+"""Jobs: what a job is, how its state changes, in what order jobs run, and the list of jobs in the catalog."""

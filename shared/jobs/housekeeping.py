@@ -1,4 +1,4 @@
-"""Looking after the list of jobs: those that were lost wait again, and those that ended long ago are forgotten."""
+"""Housekeeping of the job list: lost jobs are queued again, and jobs that ended long ago are deleted."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,17 +12,17 @@ from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.telemetry.metrics import count_job_lost
 from codequarry.shared.timestamps import seconds_since
 
-# Ended jobs are kept for whoever asks late; those that failed, for whoever looks into them.
+# Ended jobs are kept for late status requests, failed jobs longer, for diagnosis.
 KEPT_SECONDS = 24 * 3600
 FAILED_KEPT_SECONDS = 14 * 24 * 3600
-# Whoever lists jobs reads all of them, at about a kilobyte each: of more the oldest are forgotten sooner.
+# Listing jobs reads all of them, at about a kilobyte each. Beyond this number the oldest are deleted sooner.
 MOST_KEPT = 10_000
 
 
-def tidy(store: DocumentStore, is_lost: Callable[[Job], bool]) -> list[Job]:
-    """Let the jobs wait again whose holder is known to be lost, and return these; put away what was left behind."""
+def requeue_lost(store: DocumentStore, is_lost: Callable[[Job], bool]) -> list[Job]:
+    """Queue jobs again whose holder is lost, and return them; put away ended jobs and delete stale pointers."""
     lost = []
-    # Read before the jobs: one that is submitted meanwhile is then no pointer to nothing.
+    # Read before the jobs, so that the pointer of a job that is submitted meanwhile does not look stale.
     pointers = store.list_documents(WAITING_PREFIX)
     documents = store.list_documents(JOB_PREFIX)
     jobs = [(job, document) for document in documents if (job := job_in(document))]
@@ -42,10 +42,10 @@ def tidy(store: DocumentStore, is_lost: Callable[[Job], bool]) -> list[Job]:
 
 
 def forget_old(store: DocumentStore, kept_seconds: float, failed_kept_seconds: float) -> None:
-    """Remove jobs that ended long ago, and the oldest of too many."""
+    """Delete jobs that ended long ago, and the oldest jobs beyond MOST_KEPT."""
     documents = store.list_documents(ENDED_PREFIX)
     ended = [(job, document) for document in documents if (job := job_in(document))]
-    ended.sort(key=lambda one: one[0].updated_at, reverse=True)
+    ended.sort(key=lambda entry: entry[0].updated_at, reverse=True)
     for place, (job, document) in enumerate(ended):
         is_old = seconds_since(job.updated_at) > (failed_kept_seconds if job.state == "failed" else kept_seconds)
         if is_old or place >= MOST_KEPT:
@@ -54,7 +54,7 @@ def forget_old(store: DocumentStore, kept_seconds: float, failed_kept_seconds: f
 
 
 def _lost(job: Job, seen: Job) -> Job:
-    """Let a job wait again whose holder died: that counts as an attempt, or a job that kills workers would for ever."""
+    """Queue a lost job again; this counts as an attempt, or a job that kills workers would run forever."""
     if job.beats != seen.beats:
-        raise Conflict(f"job {job.id} shows signs of life")
-    return failed_once(job, seen.holder, "whoever ran it ended without a word", 0.0)
+        raise Conflict(f"job {job.id} has sent a heartbeat")
+    return failed_once(job, seen.holder, "the process that ran the job was lost", 0.0)

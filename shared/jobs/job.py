@@ -1,7 +1,7 @@
-"""Jobs: what somebody asked to have indexed or removed, and how far that is. Only the noun, no IO.
+"""Jobs: requests to index or remove something, and their progress. No IO.
 
-A job is a document of the catalog, not a message: a queue that loses its messages loses no job, and whoever gets a
-message twice finds the job taken.
+A job is a document of the catalog, not a message. A queue that loses its messages loses no job, and a worker that gets
+a message twice finds the job already taken.
 """
 
 from collections.abc import Mapping
@@ -18,24 +18,24 @@ JobKind = Literal["index", "remove"]
 Trigger = Literal["search", "request", "webhook", "poll", "sync", "command"]
 UNFINISHED: tuple[JobState, ...] = ("queued", "running")
 
-# The lowest number goes first: somebody waits for a search's version, a push is small, a first import takes long, and
-# nobody waits for what polling found.
+# The lowest number goes first. A user waits for a search's version, a push is small, a first import takes long, and
+# no user waits for what polling found.
 PRIORITIES: Mapping[str, int] = {"urgent": 0, "change": 3, "import": 6, "background": 9}
-# No pause after a failure is longer.
+# Longest pause after a failure.
 MAX_RETRY_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What is asked for: ``repo`` at the version that somebody called ``ref``, "" for its default branch.
+    """A request for a job on ``repo`` at the version that the caller named ``ref``, "" for the default branch.
 
-    ``candidates`` are what ``ref`` may be, likeliest first; none means the default branch. ``origin`` is where the
-    repository comes from, without any credential. ``commit`` is the newest one that is known to be there, if any.
-    ``requested_by`` is the principal's name. ``joins_running`` is for who lacks the version altogether: a run that has
-    begun already will do. ``guarded`` where the origin came with a request. ``request_id`` and ``traceparent`` (W3C
-    Trace Context) name the HTTP request that asks, for logs and traces. ``turn`` is when the principal's job is due
-    beside those of others (``fairness.py``). ``repo_id`` is the repository's id in the catalog: who sees a job is
-    decided by it, so that a later repository of the same name does not inherit it.
+    ``candidates`` are the refs that ``ref`` may mean, likeliest first; none means the default branch. ``origin`` is the
+    repository's source, without credentials. ``commit`` is the newest known commit there, if any. ``requested_by`` is
+    the principal's name. ``joins_running``: a job that is already running will do, because the version is not indexed
+    at all. ``guarded``: the origin came with a request. ``request_id`` and ``traceparent`` (W3C Trace Context) identify
+    the HTTP request in logs and traces. ``turn`` orders the jobs of several principals (``job_order.py``). ``repo_id``
+    is the repository's id in the catalog. It decides who can see the job, so that a later repository of the same name
+    does not inherit it.
     """
 
     repo: str
@@ -56,19 +56,19 @@ class JobRequest:
 
     @property
     def principal(self) -> str:
-        """Who shares the workers with others: a key, the owner, the webhooks of a host, polling."""
+        """The party whose jobs take turns with those of others: a key, the owner, a host's webhooks, polling."""
         return self.requested_by or self.trigger
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One wish and what became of it; times are ISO 8601 in UTC.
+    """A job and its state; times are ISO 8601 in UTC.
 
-    ``candidates`` are keys of refs. ``wanted_commit`` is the newest commit that was asked for, ``commit`` what was
-    published in the end. ``holder`` runs it, and counts up ``beats`` while it lives. ``percent`` only grows, also over
-    several attempts, whose errors are in ``failures``; ``attempts`` are those since one got further than the percent
-    ``reached`` before it, without those that a service's ``outages`` ended. ``stopping`` asks the holder to end it.
-    Somebody ``insists`` who had it tried again by hand: also a commit that failed before.
+    ``candidates`` are keys of refs. ``wanted_commit`` is the newest commit that was requested, ``commit`` the commit
+    that was published. ``holder`` runs the job and increments ``beats`` as a heartbeat. ``percent`` never decreases,
+    not even over several attempts; their errors are in ``failures``. ``attempts`` counts attempts since the last one
+    that got beyond ``reached``, the percent before it, without those ended by ``outages`` of a service. ``stopping``
+    asks the holder to end the job. ``insists``: retried by hand, so a commit that failed before is tried again.
     """
 
     id: str
@@ -108,37 +108,31 @@ class Job:
 
     @property
     def principal(self) -> str:
-        """Who shares the workers with others: a key, the owner, the webhooks of a host, polling."""
+        """The party whose jobs take turns with those of others: a key, the owner, a host's webhooks, polling."""
         return self.requested_by or self.trigger
 
     @property
     def is_finished(self) -> bool:
-        """Tell whether it ended, well or not."""
+        """Return whether the job has ended, with or without success."""
         return self.state not in UNFINISHED
 
     @property
     def refs(self) -> tuple[Ref, ...]:
-        """What its ``ref`` may be, likeliest first."""
+        """The refs that ``ref`` may mean, likeliest first."""
         return tuple(map(Ref.of_key, self.candidates))
 
     def is_due(self, moment: str) -> bool:
-        """Tell whether it waits for a worker, its pause after a failure being over.
-
-        A pause longer than any was written by a clock that went wrong, and counts as none.
-        """
+        """Return whether the job waits and its pause is over; an impossibly long pause, by a wrong clock, is none."""
         pauses = moment < self.not_before <= later(moment, MAX_RETRY_SECONDS)
         return self.state == "queued" and not pauses
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "Job":
-        """Read the document of the catalog; ValueError where it is none of a job.
-
-        What a later version of this code knows of a job is left out.
-        """
+        """Read a document of the catalog; ValueError if it is not a job. Fields of later versions are ignored."""
         fields: dict[str, Any] = {name: body[name] for name in _TYPES if name in body}
         for name, value in fields.items():
             if not isinstance(value, _TYPES[name]):
-                raise ValueError(f"{name} is of no known type")
+                raise ValueError(f"{name} has an unknown type")
         if not _NEEDED.issubset(fields) or fields["state"] not in get_args(JobState):
             raise ValueError("fields are missing, or the state is unknown")
         datetime.fromisoformat(fields["updated_at"])
@@ -150,7 +144,7 @@ _NEEDED = frozenset({"id", "repo", "ref", "state", "created_at", "updated_at"})
 
 
 def _type_of(default: object) -> tuple[type, ...]:
-    """Return what a field may be in a document, by its default; a field without one is text."""
+    """Return the types that a field may have in a document, from its default; a field without a default is text."""
     if default is MISSING:
         return (str,)
     return (list, tuple) if isinstance(default, tuple) else (type(default),)
@@ -160,7 +154,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {field.name: _type_of(field.default) fo
 
 
 def new_job(job_id: str, request: JobRequest) -> Job:
-    """Return the job for a request."""
+    """Return a new job for a request."""
     moment = now()
     return Job(
         id=job_id,

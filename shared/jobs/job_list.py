@@ -1,8 +1,8 @@
-"""The jobs in the catalog: asking, taking, telling how far, ending; each change by compare-and-set.
+"""The jobs in the catalog: submitting, claiming, changing and listing them, each change by compare-and-set.
 
-What waits or runs is under ``JOB_PREFIX``, and whoever looks for work reads that alone. A job that ended is put away
-under ``ENDED_PREFIX``: written there first and deleted here after that, so that it is always in one place or in both,
-where the first one counts. Trying it again is the way back.
+Jobs that wait or run are under ``JOB_PREFIX``, and a worker that looks for work reads only these. An ended job is moved
+to ``ENDED_PREFIX``: first written there, then deleted here. While it is in both places, the document under
+``JOB_PREFIX`` counts. A retry moves it back.
 """
 
 from collections.abc import Callable, Collection
@@ -22,19 +22,19 @@ from codequarry.shared.timestamps import now
 
 JOB_PREFIX = "job:"
 ENDED_PREFIX = "job-ended:"
-# Which job still waits for a version: requests that come in a burst find it here and join it.
+# Pointers to the job that waits for a version, so that a burst of requests finds and joins it.
 WAITING_PREFIX = "job-waiting:"
-# Who asks so does it with a key, or is the owner; the number of webhooks and polls is that of the pushes.
+# Triggers of a key or of the owner, which have a quota. Webhooks and polls are as many as there are pushes.
 BY_KEY: tuple[Trigger, ...] = ("search", "request")
-# A job takes seconds: sooner there is hardly room for another one.
+# Retry-After of a key whose quota is used up: a job takes seconds, so there is hardly room sooner.
 QUOTA_SECONDS = 10.0
 
 
 def submit(store: DocumentStore, request: JobRequest) -> tuple[Job, bool]:
-    """Return the job that will do what is asked for, and whether it is a new one.
+    """Return the job for a request, and whether the job is new.
 
-    A request joins the job that still waits for the same version; one that runs may have read the origin before the
-    newest commit was there, so it gets a successor. A burst therefore makes at most two runs.
+    A request joins a job that still waits for the same version. A running job may have read the origin before the
+    newest commit was there, so it gets a successor. A burst of requests therefore causes at most two runs.
     """
     key = _waiting_key(request.kind, request.repo, request.ref)
     while True:
@@ -42,47 +42,45 @@ def submit(store: DocumentStore, request: JobRequest) -> tuple[Job, bool]:
         if pointer and (job := _join(store, str(pointer.body.get("id")), request)):
             return job, False
         job = new_job(uuid4().hex, request)
-        # The job comes first: without its pointer it runs too, and the next request makes another.
+        # The job comes first: it also runs without its pointer, and then the next request makes another job.
         write_settled(store, JOB_PREFIX + job.id, asdict(job), None)
         try:
             write_settled(store, key, {"id": job.id}, pointer.version if pointer else None)
         except Conflict:
             if _withdrawn(store, job.id):
-                continue  # somebody else asked at the same moment: join that job
+                continue  # another process submitted a job at the same moment: join that job
         return job, True
 
 
 def submit_within(
     store: DocumentStore, request: JobRequest, most: int, most_of_key: int | None = None
 ) -> tuple[Job, bool]:
-    """Do as ``submit``, in the principal's turn; StoreUnavailable where ``most`` jobs as urgent wait already.
+    """Submit in the principal's turn; StoreUnavailable if ``most`` jobs that are as urgent already wait.
 
-    TooManyRequests where ``most_of_key`` jobs wait because of the same key. A request that joins a job is always taken,
-    and so is a push although a whole organisation is waiting to be imported.
+    TooManyRequests if ``most_of_key`` jobs of the same key already wait. A request that joins a job is always accepted,
+    and so is a push while a whole organisation waits to be imported.
     """
     unfinished = list_jobs(store, UNFINISHED)
     waiting = [job for job in unfinished if job.state == "queued"]
     if not any((job.kind, job.repo, job.ref) == (request.kind, request.repo, request.ref) for job in waiting):
         _check_quota(waiting, request, most_of_key)
         if sum(job.priority <= request.priority for job in waiting) >= most:
-            raise StoreUnavailable(f"{most} jobs that are as urgent are waiting already; ask again later")
+            raise StoreUnavailable(f"{most} jobs that are as urgent are already waiting; try again later")
     return submit(store, replace(request, turn=next_turn(unfinished, request)))
 
 
 def _check_quota(waiting: Collection[Job], request: JobRequest, most: int | None) -> None:
-    """Raise TooManyRequests where a key has had enough jobs asked for that wait still."""
     if most is None or request.trigger not in BY_KEY:
         return
     if sum(job.principal == request.principal and job.trigger in BY_KEY for job in waiting) >= most:
         raise TooManyRequests(
-            f"{most} jobs that this key asked for are waiting already, as many as [limits] jobs_waiting_per_key "
-            "allows; ask again when some are done",
+            f"{most} jobs of this key are already waiting, the most that [limits] jobs_waiting_per_key allows; try "
+            "again when some are done",
             QUOTA_SECONDS,
         )
 
 
 def _withdrawn(store: DocumentStore, job_id: str) -> bool:
-    """Remove a job that nobody has begun yet; False if somebody has."""
     try:
         change_job(store, job_id, lambda job: cancelled(_waiting(job)))
     except Conflict:
@@ -96,15 +94,15 @@ def _waiting_key(kind: JobKind, repo: str, ref: str) -> str:
 
 
 def _join(store: DocumentStore, job_id: str, request: JobRequest) -> Job | None:
-    """Join a job that waits, or runs where that will do; None if it is neither, or the opposite was asked for since."""
+    """Return a waiting or suitable running job after joining it; None if there is none or its opposite came since."""
     opposite = _opposite(store, request)
 
     def join(job: Job) -> Job:
         if job.repo_id and request.repo_id and job.repo_id != request.repo_id:
-            raise Conflict(f"job {job.id} is for a repository that had this name before")
+            raise Conflict(f"job {job.id} is for another repository that had this name before")
         if opposite > job.created_at:
-            raise Conflict(f"job {job.id} comes before a job of the other kind")
-        # In one step with the write: it may begin to run at this very moment.
+            raise Conflict(f"job {job.id} was submitted before a job that undoes it")
+        # Checked in one step with the write, because the job may begin at this moment.
         will_do = job.state == "running" and request.joins_running
         return job if will_do else joined(_waiting(job), request)
 
@@ -115,7 +113,7 @@ def _join(store: DocumentStore, job_id: str, request: JobRequest) -> Job | None:
 
 
 def _opposite(store: DocumentStore, request: JobRequest) -> str:
-    """Return when somebody asked last for the opposite of a request, in a job that waits or runs; "" for never."""
+    """Return when the last unfinished job that undoes this request was submitted, "" if there is none."""
     keys = {_waiting_key(kind, repo, ref) for kind, repo, ref in opposites(request)}
     pointers = [pointer for key in keys if (pointer := store.read_document(key))]
     jobs = [read_job(store, str(pointer.body.get("id"))) for pointer in pointers]
@@ -129,13 +127,13 @@ def _waiting(job: Job) -> Job:
 
 
 def read_job(store: DocumentStore, job_id: str) -> Job | None:
-    """Return a job, if it is known."""
+    """Return a job, None if there is no such job."""
     document = _find(store, job_id)
     return job_in(document) if document else None
 
 
 def job_in(document: Document) -> Job | None:
-    """Return the job in a document; None, with a line in the log, where somebody else wrote it or it is damaged."""
+    """Return the job in a document; None, with a line in the log, if the document is foreign or damaged."""
     try:
         return Job.from_json(document.body)
     except ValueError as error:
@@ -145,8 +143,8 @@ def job_in(document: Document) -> Job | None:
 
 @lru_cache(maxsize=1000)
 def _tell_damaged(key: str, reason: str) -> None:
-    """Say once that a document is none of a job: it is met every few seconds."""
-    # Loaded here: a search reads jobs too, and loading the logs takes longer than a search.
+    """Log once that a document is not a job; it is read every few seconds."""
+    # Imported here: a search reads jobs too, and importing the logs takes longer than a search.
     from codequarry.shared.telemetry.logs import logger
 
     log = logger("codequarry.jobs")
@@ -154,20 +152,18 @@ def _tell_damaged(key: str, reason: str) -> None:
 
 
 def _find(store: DocumentStore, job_id: str) -> Document | None:
-    """Return the document of a job, wherever it is; between the two looks it may have been tried again."""
+    """Return the document of a job under either prefix; a retry may move it back between the two reads."""
     keys = (JOB_PREFIX + job_id, ENDED_PREFIX + job_id, JOB_PREFIX + job_id)
     return next((document for key in keys if (document := store.read_document(key))), None)
 
 
 def list_jobs(store: DocumentStore, states: Collection[JobState] | None = None) -> list[Job]:
-    """Return the jobs that are known, or those in some states: who runs or goes first comes first.
-
-    Of many jobs nearly all have ended; who asks for others alone does not read those.
-    """
+    """Return all jobs, or the jobs in some states: running jobs, then waiting jobs in their order, then ended jobs."""
     documents = store.list_documents(JOB_PREFIX)
+    # Nearly all jobs have ended, so ended jobs are read only if they are wanted.
     if states is None or not set(states).issubset(UNFINISHED):
         documents = [*store.list_documents(ENDED_PREFIX), *documents]
-    # Of two documents of one job, the one that still waits or runs, or has ended last, is read last.
+    # If a job has two documents, the document under JOB_PREFIX is read last and counts.
     known = {job.id: job for document in documents if (job := job_in(document))}
     jobs = [job for job in known.values() if states is None or job.state in states]
     level = levels([job for job in jobs if not job.is_finished])
@@ -178,29 +174,31 @@ def list_jobs(store: DocumentStore, states: Collection[JobState] | None = None) 
 
 
 def shown_jobs(store: DocumentStore, states: Collection[JobState] | None = None, repo: str | None = None) -> list[Job]:
-    """Return the jobs as somebody looks at them: who runs or goes first, then those that ended, the latest first."""
+    """Return the jobs for display: running jobs, waiting jobs in their order, then ended jobs, latest first."""
     jobs = [job for job in list_jobs(store, states) if repo is None or job.repo == repo]
     ended = sorted((job for job in jobs if job.is_finished), key=lambda job: (job.updated_at, job.id), reverse=True)
     return [job for job in jobs if not job.is_finished] + ended
 
 
-def change_job(store: DocumentStore, job_id: str, change: Callable[[Job], Job]) -> Job:
-    """Apply a rule of ``lifecycle.py`` and return the job; NotIndexed if there is none, and what the rule raises.
+def unknown_job(job_id: str) -> NotIndexed:
+    """Return the error for a job that does not exist, or no longer."""
+    return NotIndexed(f"there is no job '{job_id}'; ended jobs are kept for a day, failed jobs for two weeks")
 
-    IndexMoved where the index went on in another edition meanwhile.
-    """
+
+def change_job(store: DocumentStore, job_id: str, change: Callable[[Job], Job]) -> Job:
+    """Apply a transition of ``lifecycle.py`` and return the job; NotIndexed if none, IndexMoved if the index moved."""
     while True:
         document = _find(store, job_id)
         known = job_in(document) if document else None
         if document is None or known is None:
-            raise NotIndexed(f"there is no job '{job_id}'; jobs that ended are kept for a day")
+            raise unknown_job(job_id)
         changed = replace(change(known), updated_at=now())
         is_away = document.key.startswith(ENDED_PREFIX)
         try:
             written = write_settled(store, JOB_PREFIX + job_id, asdict(changed), None if is_away else document.version)
         except Conflict:
             continue
-        with suppress(StoreError):  # it is changed already; whoever tidies up finds the rest
+        with suppress(StoreError):  # the change is written; housekeeping finds the rest
             if changed.is_finished:
                 put_away(store, written)
             elif is_away:
@@ -209,20 +207,20 @@ def change_job(store: DocumentStore, job_id: str, change: Callable[[Job], Job]) 
 
 
 def put_away(store: DocumentStore, document: Document) -> None:
-    """Move a job that ended out of the way of those who look for work, unless it was tried again meanwhile."""
+    """Move an ended job to ENDED_PREFIX, where workers do not look, unless it was retried meanwhile."""
     key = ENDED_PREFIX + document.key.removeprefix(JOB_PREFIX)
     ended = store.read_document(key)
     newest = store.read_document(document.key)
     if newest is None or newest.version != document.version:
         return
-    with suppress(Conflict):  # somebody else is at it
+    with suppress(Conflict):  # another process is moving it
         if ended is None or ended.body != document.body:
             store.write_document(key, document.body, ended.version if ended else None)
         store.delete_document(document.key, document.version)
 
 
 def claim(store: DocumentStore, job_id: str, holder: str) -> Job | None:
-    """Take a job that waits; None if it is gone, taken, or not due yet."""
+    """Claim a waiting job; None if it is gone, taken, or not due yet."""
     try:
         return change_job(store, job_id, lambda job: begun(job, holder, now()))
     except (Conflict, NotIndexed):
@@ -232,10 +230,10 @@ def claim(store: DocumentStore, job_id: str, holder: str) -> Job | None:
 def claim_next(
     store: DocumentStore, holder: str, before: int | None = None, passing_over: Collection[str] = ()
 ) -> Job | None:
-    """Take the job that goes first, with ``before`` only one that is more urgent than that; None if there is none.
+    """Claim the first job in order, None if there is none; with ``before``, only a job that is more urgent than that.
 
-    A version that somebody is at is left alone until that one ends, and so are repositories to be passed over. How
-    urgent a job is depends on how many others wait because of the same principal.
+    A version with a running job is skipped, and so are the repositories in ``passing_over``. The urgency of a job
+    depends on how many jobs of the same principal wait.
     """
     unfinished = list_jobs(store, UNFINISHED)
     level = levels(unfinished)
@@ -247,17 +245,17 @@ def claim_next(
 
 
 def due_jobs(store: DocumentStore) -> list[Job]:
-    """Return the jobs that somebody could begin now, the most urgent first."""
+    """Return the jobs that can begin now, the most urgent first."""
     return _due(list_jobs(store, UNFINISHED))
 
 
 def _due(jobs: list[Job]) -> list[Job]:
     order, moment = Order(jobs), now()
-    return [job for job in jobs if job.is_due(moment) and not order.holds_back(job)]
+    return [job for job in jobs if job.is_due(moment) and not order.must_wait(job)]
 
 
 def cancel_jobs_of(store: DocumentStore, repo: str) -> list[Job]:
-    """Cancel what waits or runs to index a repository that is to go, lest it comes back by that; return these jobs."""
+    """Cancel and return the jobs that index a repository, so that none brings it back after its removal."""
     cancelled_jobs = []
     for job in list_jobs(store, UNFINISHED):
         if job.repo == repo and job.kind == "index":

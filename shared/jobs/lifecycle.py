@@ -1,4 +1,4 @@
-"""The steps of a job's life, each a pure rule: what a job is after it, or why it can't be taken."""
+"""The transitions of a job's state. Each is a pure function that returns the changed job, or raises."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,25 +8,25 @@ from codequarry.shared.errors import Conflict, WrongState
 from codequarry.shared.jobs.job import MAX_RETRY_SECONDS, Job, JobRequest, JobState
 from codequarry.shared.timestamps import from_now
 
-# So often a job is tried before it counts as failed for good; the last failures tell why.
+# Attempts before a job fails for good.
 MAX_ATTEMPTS = 5
-# The first pause after a failure; each one more doubles it. A random share keeps many from coming back at once.
+# The first pause after a failure. Each further failure doubles it; a random share keeps jobs from returning together.
 RETRY_SECONDS = 5.0
-# An engine or model that was down is looked for this soon: everything waits for it.
+# Longest pause while an engine or model is down, because everything waits for it.
 MAX_OUTAGE_SECONDS = 60.0
-# Somebody else is at the same version, or has just changed it: worth another look soon, and then less and less often.
+# Pauses while another process works on the same version: short at first, then longer and longer.
 BUSY_SECONDS = 1.0
 MAX_BUSY_SECONDS = 15.0
 
 
 def joined(job: Job, request: JobRequest) -> Job:
-    """Return a job that still waits with one more request for the same: the newest commit, the more urgent of both."""
+    """Return a waiting job joined by another request: with the newest commit and the more urgent priority."""
     priority, turn = min(job.priority, request.priority), min(job.turn, request.turn)
     return replace(job, priority=priority, turn=turn, wanted_commit=request.commit or job.wanted_commit)
 
 
 def begun(job: Job, holder: str, moment: str) -> Job:
-    """Return a job that ``holder`` begins; Conflict if it does not wait, or its pause is not over."""
+    """Return a job that ``holder`` has begun; Conflict if the job does not wait, or its pause is not over."""
     if not job.is_due(moment):
         raise Conflict(f"job {job.id} is {job.state}")
     taken = replace(job, state="running", holder=holder, beats=0, error="", not_before="")
@@ -34,7 +34,7 @@ def begun(job: Job, holder: str, moment: str) -> Job:
 
 
 def beaten(job: Job, holder: str, progress: Mapping[str, Any]) -> Job:
-    """Return a running job with a sign of life and its progress; Conflict if ``holder`` has it no more."""
+    """Return a running job with a heartbeat and its progress; Conflict if ``holder`` no longer has it."""
     _check_holder(job, holder)
     shown = replace(job, beats=job.beats + 1, **progress)
     done = 100 * shown.files_done // shown.files_total if shown.files_total else 0
@@ -42,17 +42,14 @@ def beaten(job: Job, holder: str, progress: Mapping[str, Any]) -> Job:
 
 
 def ended(job: Job, holder: str, state: JobState, *, commit: str = "", error: str = "") -> Job:
-    """Return a job that its holder ended; Conflict if ``holder`` has it no more."""
+    """Return a job that its holder has ended; Conflict if ``holder`` no longer has it."""
     _check_holder(job, holder)
     percent = 100 if state == "done" else job.percent
     return replace(job, state=state, commit=commit, error=error, percent=percent, holder="", stopping=False)
 
 
 def failed(job: Job, holder: str, error: str) -> Job:
-    """Return a job after a failure that another attempt would not mend; one that was asked to stop has ended with that.
-
-    Conflict if ``holder`` has it no more.
-    """
+    """Return a job that failed for good, or is cancelled if it was stopping; Conflict if ``holder`` has lost it."""
     _check_holder(job, holder)
     failures = (*job.failures, error)[-MAX_ATTEMPTS:]
     state: JobState = "cancelled" if job.stopping else "failed"
@@ -60,11 +57,11 @@ def failed(job: Job, holder: str, error: str) -> Job:
 
 
 def failed_once(job: Job, holder: str, error: str, share: float) -> Job:
-    """Return a job after a failure that may pass: it waits again, or has failed for good after MAX_ATTEMPTS.
+    """Return a job after a failure that may pass: it waits again, or after MAX_ATTEMPTS has failed for good.
 
-    An attempt that got further is the first of a new count: a long import whose workers are often stopped comes to its
-    end, and what kills each worker at one place does not. A job that was asked to stop has ended with that. ``share``
-    (0 to 1) is random; it spreads the pauses of many jobs.
+    An attempt that got further restarts the count. So a long import whose workers are often stopped still ends, and a
+    job that kills each worker at the same place does not run forever. A stopping job is cancelled. ``share`` (0 to 1)
+    is random and spreads the pauses of many jobs.
     """
     over = failed(job, holder, error)
     attempts = _attempts(job)
@@ -75,10 +72,10 @@ def failed_once(job: Job, holder: str, error: str, share: float) -> Job:
 
 
 def put_off(job: Job, holder: str, error: str, share: float, *, busy: bool = False) -> Job:
-    """Return a job for which a service is down that it needs, or somebody else ``busy`` with what it is about.
+    """Return a job that waits because a service is down, or because another process is ``busy`` with its version.
 
-    It waits for that, however long, and has lost nothing; one that was asked to stop has ended with that. ``share``
-    (0 to 1) is random, as in ``failed_once``.
+    The job waits as long as it takes, and no attempt is counted. A stopping job is cancelled. ``share`` (0 to 1) is
+    random, as in ``failed_once``.
     """
     first, most = (BUSY_SECONDS, MAX_BUSY_SECONDS) if busy else (RETRY_SECONDS, MAX_OUTAGE_SECONDS)
     pause = min(most, first * 2 ** min(job.outages, 10)) * (0.5 + share / 2)
@@ -89,10 +86,7 @@ def put_off(job: Job, holder: str, error: str, share: float, *, busy: bool = Fal
 
 
 def given_back(job: Job, holder: str) -> Job:
-    """Return a job whose holder stops without having failed: it waits again, or has ended where it was asked to.
-
-    An attempt that got further ends the count of those before it here too.
-    """
+    """Return a job whose holder stops without a failure: it waits again, or is cancelled if it was stopping."""
     _check_holder(job, holder)
     if job.stopping:
         return replace(job, state="cancelled", holder="", stopping=False)
@@ -100,15 +94,15 @@ def given_back(job: Job, holder: str) -> Job:
 
 
 def retried(job: Job) -> Job:
-    """Return a job that failed or was cancelled as one that waits again; WrongState for any other."""
+    """Return a failed or cancelled job that waits again; WrongState for any other job."""
     if job.state not in ("failed", "cancelled"):
-        raise WrongState(f"job {job.id} is {job.state}; only one that failed or was cancelled can be retried")
+        raise WrongState(f"job {job.id} is {job.state}; only failed and cancelled jobs can be retried")
     again = replace(job, state="queued", error="", attempts=0, outages=0, not_before="", stopping=False)
     return replace(again, insists=True)
 
 
 def cancelled(job: Job) -> Job:
-    """Return a job that waits as cancelled, and one that runs as asked to stop; WrongState for one that ended."""
+    """Return a waiting job as cancelled, or a running job as stopping; WrongState if the job has ended."""
     if job.is_finished:
         raise WrongState(f"job {job.id} has ended: {job.state}")
     if job.state == "running":
@@ -117,7 +111,7 @@ def cancelled(job: Job) -> Job:
 
 
 def _attempts(job: Job) -> int:
-    """Return how many attempts count with this one: one that got further ends the count of those before it."""
+    """Return the number of attempts including this one, which restarts the count if it got further."""
     return 1 if job.percent > job.reached else job.attempts
 
 

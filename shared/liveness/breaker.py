@@ -1,4 +1,4 @@
-"""Leaving alone for a while what did not answer, so that not everybody waits for it in vain."""
+"""A circuit breaker: after a failure, calls are skipped for a while, so that few callers wait in vain."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -6,16 +6,16 @@ from time import monotonic
 
 
 class Breaker:
-    """Remembers that something was gone a moment ago; one request at a time finds out whether it is back."""
+    """Remembers that a service failed a moment ago; one call at a time finds out whether it is back."""
 
     def __init__(self, left_alone: float, longest: float, clock: Callable[[], float] = monotonic) -> None:
-        """Leave it alone for ``left_alone`` seconds; who then asks comes back within ``longest``, or is given up."""
+        """Skip calls for ``left_alone`` seconds, then let one try; after ``longest`` seconds the try counts as lost."""
         self._left_alone, self._longest, self._clock = left_alone, longest, clock
         self._lock = Lock()
         self._closed_until: float | None = None
 
-    def lets_pass(self) -> bool:
-        """Tell whether to ask; the first one after a while may, the others wait for what it finds."""
+    def allows(self) -> bool:
+        """Return whether the caller may call; after a pause the first caller may, the others wait for its result."""
         with self._lock:
             if self._closed_until is None:
                 return True
@@ -24,12 +24,12 @@ class Breaker:
             self._closed_until = self._clock() + self._longest
             return True
 
-    def is_gone(self) -> None:
-        """Note that it did not answer."""
+    def record_failure(self) -> None:
+        """Record a failed call."""
         with self._lock:
             self._closed_until = self._clock() + self._left_alone
 
-    def is_there(self) -> None:
-        """Note that it did."""
+    def record_success(self) -> None:
+        """Record a successful call."""
         with self._lock:
             self._closed_until = None

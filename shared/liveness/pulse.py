@@ -1,8 +1,8 @@
-"""Calls of a server while a client waits: a slow server is waited for, a silent one is given up soon.
+"""Calls to a server while a client waits: a slow server is waited for, a silent server is abandoned soon.
 
-Beside a call that takes long, its server is asked for a sign of life: what it can answer at once. If it gives none, all
-calls of it are given up together, and for a while no further one is made. So a client learns within two seconds that a
-server is gone, although a slow one may take ten.
+During a long call, the server is probed with a request that it can answer at once. If it does not, all calls to it are
+aborted together, and further calls are skipped for a while. So a client learns within two seconds that a server is
+gone, although a call to a slow server may take ten.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,67 +14,65 @@ from typing import TypeVar
 
 from codequarry.shared.liveness.breaker import Breaker
 
-# Most calls end sooner. Beside one that does not, its server is asked for a sign of life.
+# Most calls end sooner. During a longer call, the server is probed.
 PATIENCE_SECONDS = 0.25
-# A server that gives no sign for so long is given up, and with it every call that waits for it. Also on a busy machine
-# a sign takes milliseconds. With the patience, and with the rest of a request, this stays below two seconds.
+# The timeout of a probe; then every call to the server is aborted. Even on a busy machine a probe takes milliseconds.
+# Together with the patience and the rest of a request, this stays below two seconds.
 SIGN_SECONDS = 1.0
-# While calls go on, or the server is silent, it is asked again after so long.
+# The interval of probes while calls run or the server is silent.
 AGAIN_SECONDS = 0.5
-# A silent server is called again when it gives a sign. Should it give none to us although it lives, one call may try
-# after so long.
-LEFT_ALONE_SECONDS = 3.0
-# When nobody wanted anything of a server for so long, it is no longer asked for signs.
+# A silent server is called again when it answers a probe. In case only its probes fail, one call may try after this.
+RETRY_SECONDS = 3.0
+# A server that no caller has wanted for this long is no longer probed.
 INTEREST_SECONDS = 10.0
 
-GiveUp = Callable[[], None]
-"""Ends a call that waits; called from another thread, and must return at once."""
-GivesSign = Callable[[float], bool]
-"""Asks a server what it can answer at once, and waits no longer than the seconds given."""
+Abort = Callable[[], None]
+"""Aborts a waiting call; it runs in another thread and must return at once."""
+Probe = Callable[[float], bool]
+"""Probes a server with a timeout in seconds, and returns whether it answered."""
 
 Answer = TypeVar("Answer")
 
 
 class Silent(Exception):
-    """The server gave no sign of life; another one may be asked at once."""
+    """The server did not answer a probe; another server may be asked at once."""
 
 
 _known: dict[str, "Pulse"] = {}
 _known_lock = Lock()
 
 
-def pulse_of(address: str, gives_sign: GivesSign, sign_seconds: float = SIGN_SECONDS) -> "Pulse":
-    """Return what this process knows of the server at an address, whichever of its clients has found it out."""
+def pulse_of(address: str, gives_sign: Probe, sign_seconds: float = SIGN_SECONDS) -> "Pulse":
+    """Return the pulse of the server at an address, shared by all its clients in this process."""
     with _known_lock:
         return _known.setdefault(address, Pulse(gives_sign, sign_seconds))
 
 
 class Pulse:
-    """The signs of life of one server, for all threads of a process."""
+    """Whether a server is alive; shared by all threads of a process."""
 
-    def __init__(self, gives_sign: GivesSign, sign_seconds: float = SIGN_SECONDS) -> None:
+    def __init__(self, gives_sign: Probe, sign_seconds: float = SIGN_SECONDS) -> None:
         self._gives_sign, self._sign_seconds = gives_sign, sign_seconds
         self._lock = Lock()
-        self._breaker = Breaker(LEFT_ALONE_SECONDS, LEFT_ALONE_SECONDS)
-        self._calls: dict[object, tuple[float, GiveUp]] = {}
+        self._breaker = Breaker(RETRY_SECONDS, RETRY_SECONDS)
+        self._calls: dict[object, tuple[float, Abort]] = {}
         self._is_silent = False
         self._asked_at = self._wanted_at = float("-inf")
         self._thread: Thread | None = None
 
-    def lets_pass(self) -> bool:
-        """Tell whether to call the server: it is not known to be silent, or it is time for one call to try."""
+    def allows(self) -> bool:
+        """Return whether to call the server: it is not known to be silent, or one call is due to try."""
         self._wanted_at = monotonic()
-        if self._breaker.lets_pass():
+        if self._breaker.allows():
             return True
         with self._lock:
             self._ensure_watch()
         return False
 
     def ask(self, send: Callable[[], Answer], seconds: float) -> Answer:
-        """Return what ``send`` returns; Silent if the server shows no sign of life, TimeoutError after ``seconds``.
+        """Return what ``send`` returns; Silent if the server falls silent, TimeoutError after ``seconds``.
 
-        It runs in a thread of its own: HTTP libraries can't be told to end a call, so one that is given up is left to
-        its own timeout.
+        It runs in its own thread: HTTP libraries can't abort a call, so an abandoned call runs on until its timeout.
         """
         answer: Future[Answer] = Future()
         with self.watched(lambda: _fail(answer, Silent())):
@@ -82,15 +80,15 @@ class Pulse:
             try:
                 return answer.result(seconds)
             finally:
-                _fail(answer, TimeoutError())  # nobody waits for it any more
+                _fail(answer, TimeoutError())  # ignore a late answer
 
     @contextmanager
-    def watched(self, give_up: GiveUp) -> Iterator[None]:
-        """Call ``give_up`` if the server falls silent before the end of the block."""
+    def watched(self, abort: Abort) -> Iterator[None]:
+        """Call ``give_up`` if the server falls silent during the block."""
         call = object()
         with self._lock:
             self._wanted_at = monotonic()
-            self._calls[call] = (self._wanted_at, give_up)
+            self._calls[call] = (self._wanted_at, abort)
             self._ensure_watch()
         try:
             yield
@@ -98,35 +96,35 @@ class Pulse:
             with self._lock:
                 del self._calls[call]
 
-    def is_there(self) -> None:
-        """Note that the server has answered."""
+    def record_success(self) -> None:
+        """Record that the server has answered."""
         self._is_silent = False
-        self._breaker.is_there()
+        self._breaker.record_success()
 
-    def is_gone(self) -> None:
-        """Note that the server can't be reached; it is called again when it gives a sign."""
+    def record_failure(self) -> None:
+        """Record that the server can't be reached; it is called again when it answers a probe."""
         self._is_silent = True
-        self._breaker.is_gone()
+        self._breaker.record_failure()
 
     def _ensure_watch(self) -> None:
-        # A process that was forked has this object without the thread.
+        # A forked process has this object without the thread.
         if self._thread is None or not self._thread.is_alive():
             self._thread = Thread(target=self._watch, name="pulse", daemon=True)
             self._thread.start()
 
     def _watch(self) -> None:
-        while self._rest():
+        while self._wait_for_probe():
             self._asked_at = monotonic()
             if self._gives_sign(self._sign_seconds):
-                self.is_there()
+                self.record_success()
                 continue
-            # Noted once: each sign that is missing would put off the call that may try after a while.
+            # Record it once: each further failed probe would postpone the call that may try after a while.
             if not self._is_silent:
-                self.is_gone()
-            self._give_up_calls()
+                self.record_failure()
+            self._abort_calls()
 
-    def _rest(self) -> bool:
-        """Sleep until a sign is wanted; False when nothing was wanted of the server for a while."""
+    def _wait_for_probe(self) -> bool:
+        """Sleep until a probe is due; return False if no caller has wanted the server for a while."""
         while True:
             with self._lock:
                 now, due = monotonic(), self._due()
@@ -135,20 +133,19 @@ class Pulse:
                     return False
             if due <= now:
                 return True
-            # A call that begins meanwhile is not due before this is over.
+            # A call that begins during this sleep needs no probe before its end.
             sleep(min(due - now, PATIENCE_SECONDS))
 
     def _due(self) -> float:
-        """Return when a sign is wanted next."""
         began = min((began for began, _ in self._calls.values()), default=float("inf"))
         wanted = float("-inf") if self._is_silent else began + PATIENCE_SECONDS
         return max(wanted, self._asked_at + AGAIN_SECONDS)
 
-    def _give_up_calls(self) -> None:
-        # Under the lock: a call that has ended is left alone, for its connection may be another's already.
+    def _abort_calls(self) -> None:
+        # Under the lock, so that no ended call is aborted: its connection may already serve another call.
         with self._lock:
-            for _, give_up in self._calls.values():
-                give_up()
+            for _, abort in self._calls.values():
+                abort()
 
 
 def _fulfil(answer: "Future[Answer]", send: Callable[[], Answer]) -> None:
@@ -157,10 +154,10 @@ def _fulfil(answer: "Future[Answer]", send: Callable[[], Answer]) -> None:
     except Exception as error:
         _fail(answer, error)
     else:
-        with suppress(InvalidStateError):  # it was given up
+        with suppress(InvalidStateError):  # the call was abandoned
             answer.set_result(found)
 
 
 def _fail(answer: "Future[Answer]", error: Exception) -> None:
-    with suppress(InvalidStateError):  # it has ended in another way
+    with suppress(InvalidStateError):  # the call has already ended
         answer.set_exception(error)

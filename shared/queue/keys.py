@@ -1,7 +1,4 @@
-"""The keys of the queue in Redis: one that holds something else, by an operator's mistake, is set aside.
-
-Without this every worker would end at its first command to that key, and every start after it.
-"""
+"""The keys of the queue in Redis. A key of the wrong type, which would stop every worker at its start, is set aside."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,9 +10,9 @@ from codequarry.shared.telemetry.logs import logger
 if TYPE_CHECKING:
     from redis import Redis
 
-# What stood under a key of ours is found here.
+# Prefix of the keys that were set aside.
 ASIDE_PREFIX = "codequarry.set-aside:"
-# Between a queue's name and a priority, as the client of the queue writes them; the most urgent one has no suffix.
+# Between the name of a queue and a priority, as kombu writes keys. The most urgent priority has no suffix.
 SEPARATOR = "\x06\x16"
 NONE = "none"
 WRONG_TYPE = "WRONGTYPE"
@@ -31,11 +28,11 @@ def _types() -> Mapping[str, str]:
 
 
 TYPES = _types()
-"""What each key of the queue holds."""
+"""The Redis type of each key of the queue."""
 
 
 def set_aside(client: "Redis") -> int:
-    """Rename the keys that hold something else than they should, and return how many; several processes may at once."""
+    """Rename the keys of the wrong type, and return how many; several processes can do so at once."""
     with client.pipeline(transaction=False) as pipe:
         for key in TYPES:
             pipe.type(key)
@@ -49,12 +46,12 @@ def set_aside(client: "Redis") -> int:
 
 
 def _set_one_aside(client: "Redis", key: str) -> bool:
-    """Rename a key unless another process did, which may have filled it again with what belongs there."""
+    """Rename a key unless another process already has; the key may then hold the right type again."""
     from redis.exceptions import WatchError
 
     with client.pipeline() as pipe:
         try:
-            pipe.watch(key)  # type: ignore[no-untyped-call]  # redis-py types it in part
+            pipe.watch(key)  # type: ignore[no-untyped-call]  # partly typed in redis-py
             name = _name_of(pipe.type(key))
             if name in (TYPES[key], NONE):
                 return False

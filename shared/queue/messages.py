@@ -1,7 +1,4 @@
-"""What goes over the queue: the names of queues and tasks, and how both ends set it up. Messages carry ids alone.
-
-Only names and a mapping, so that the service can ask for work without the code that does it.
-"""
+"""The names of queues and tasks and the options of both ends, without the tasks' code. Messages carry only ids."""
 
 import ssl
 from typing import Any
@@ -12,13 +9,13 @@ from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.queue import QueueSettings
 
 APP = "codequarry"
-# Looking after jobs: short, and before all else.
+# Housekeeping of jobs: short, and more urgent than everything else.
 CONTROL = "control"
-# Doing a job: fetch, plan, have the batches written, publish.
+# Running a job: fetch, plan, have the batches written, publish.
 SCAN = "scan"
-# Taking part in somebody's import: a batch whose vectors this machine computes, which keeps a processor busy…
+# A batch of a shared import whose vectors this machine computes, which keeps a processor busy.
 INDEX = "index"
-# …or one whose vectors come from a server, which mostly waits.
+# A batch of a shared import whose vectors come from a server, which mostly waits.
 EMBED = "embed"
 QUEUES = (CONTROL, SCAN, INDEX, EMBED)
 
@@ -27,20 +24,20 @@ WRITE_BATCH = "codequarry.write_batch"
 LOOK_AFTER_JOBS = "codequarry.look_after_jobs"
 POLL_ORIGINS = "codequarry.poll_origins"
 
-# How long somebody who sends a message waits for the server: a request must not hang on a queue that is down.
+# A sender waits this long for the server, so that a request does not hang on a queue that is down.
 CONNECT_SECONDS = 2.0
-# A command of the queue takes milliseconds; a connection that was cut without a word is noticed after this.
+# A queue command takes milliseconds; after this time a silent connection counts as broken.
 SOCKET_SECONDS = 30.0
 
 
 def batch_queue(settings: SettingsModel) -> str:
-    """Return the queue of batches: the settings' model says what they wait for."""
+    """Return the queue for batches, which depends on where the settings' model computes vectors."""
     known = find_model(settings.embedding.model)
     return EMBED if settings.embedding.base_url or (known and known.api) else INDEX
 
 
 def tls_options(queue: QueueSettings) -> dict[str, Any]:
-    """Return what a client of a ``rediss://`` queue is told of certificates; nothing for any other."""
+    """Return the certificate options for a client of a ``rediss://`` queue, empty for other queues."""
     if queue.url is None or not queue.url.get_secret_value().startswith("rediss://"):
         return {}
     verified = ssl.CERT_REQUIRED if queue.verify_certificates else ssl.CERT_NONE
@@ -49,7 +46,7 @@ def tls_options(queue: QueueSettings) -> dict[str, Any]:
 
 
 def celery_options(settings: SettingsModel) -> dict[str, Any]:
-    """Return the configuration of the Celery application for whoever sends or receives."""
+    """Return the configuration of the Celery application, for senders and receivers."""
     queue = settings.queue
     return {
         "broker_url": queue.url.get_secret_value() if queue.url else "",
@@ -73,8 +70,8 @@ def celery_options(settings: SettingsModel) -> dict[str, Any]:
         "task_reject_on_worker_lost": True,
         "task_soft_time_limit": queue.soft_limit_seconds,
         "task_time_limit": queue.hard_limit_seconds,
-        # A message is taken when a process is free, and none before. With a limit of its own beside that, the transport
-        # would go on counting a message whose acknowledgement was lost with the connection, and take no more.
+        # A message is taken only when a process is free. With a prefetch limit besides, the transport would keep
+        # counting a message whose acknowledgement was lost with the connection, and take no further messages.
         "worker_disable_prefetch": True,
         "worker_prefetch_multiplier": 0,
         "worker_cancel_long_running_tasks_on_connection_loss": False,

@@ -1,7 +1,6 @@
-"""Whether the queue answers, told at once.
+"""A quick check whether the queue answers.
 
-Celery's own client tries four times with pauses between, some six seconds: too long for a request, or for an import
-that only wants to be helped.
+Celery's client takes about six seconds for its four tries, too long for a request or for an import that wants help.
 """
 
 from typing import TYPE_CHECKING
@@ -16,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class QueueProbe:
-    """A connection of its own to the queue; safe for threads."""
+    """A separate connection to the queue; thread-safe."""
 
     def __init__(self, settings: QueueSettings) -> None:
-        """Look at the queue of the settings; nothing is opened yet."""
+        """Prepare to check the queue of the settings; no connection is opened yet."""
         self._settings = settings
         self._client: Redis | None = None
 
     def check(self) -> None:
-        """Raise QueueUnavailable where the queue does not answer within a moment; set wrong keys of it aside."""
+        """Raise QueueUnavailable if the queue does not answer within CONNECT_SECONDS; set keys of wrong type aside."""
         from redis.exceptions import RedisError
 
         try:

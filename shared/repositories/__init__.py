@@ -1,1 +1,1 @@
-"""What the catalog knows of a repository: its name, where it is, and whether that place is allowed."""
+"""Names of repositories, rules for their origins, and the versions that are followed."""

@@ -1,4 +1,4 @@
-"""Which versions of a repository are kept up to date: what the settings name, and what is indexed already."""
+"""The versions of a repository that are kept up to date: those that the settings name or that are indexed."""
 
 import os
 from collections.abc import Sequence
@@ -22,13 +22,12 @@ Rules = RepositorySettings | RepositoryGroup
 
 
 def rules_of(settings: SettingsModel, origin: str) -> Rules | None:
-    """Return what the settings say of the repository at an origin, if they name it, or a group that it is in."""
+    """Return the settings of the repository at an origin or of its group, None if they name neither."""
     identity = identity_if_readable(origin)
-    for one in settings.repositories:
-        if one.identity == identity:
-            return one
+    repositories = (repository for repository in settings.repositories if repository.identity == identity)
     host, _, path = identity.partition("/")
-    return next((one for one in settings.repository_groups if host == host_of_group(one) and in_group(path, one)), None)
+    groups = (group for group in settings.repository_groups if host == host_of_group(group) and in_group(path, group))
+    return next(repositories, None) or next(groups, None)
 
 
 def host_of_group(group: RepositoryGroup) -> str:
@@ -40,7 +39,7 @@ def host_of_group(group: RepositoryGroup) -> str:
 
 
 def in_group(path: str, group: RepositoryGroup) -> bool:
-    """Tell whether a group's settings want what its host calls by a path; case does not count, as on code hosts."""
+    """Return whether a group includes the repository at a path of its host; case is ignored, as on code hosts."""
     path, top = path.lower(), (group.github_org or group.gitlab_group or "").strip("/").lower()
     if not path.startswith(f"{top}/"):
         return False
@@ -53,7 +52,7 @@ def in_group(path: str, group: RepositoryGroup) -> bool:
 
 
 def is_named(rules: Rules | None, ref: Ref) -> bool:
-    """Tell whether the settings of a repository name a version."""
+    """Return whether the settings of a repository name a version."""
     if rules is None:
         return False
     if ref.kind == "pull":
@@ -64,8 +63,8 @@ def is_named(rules: Rules | None, ref: Ref) -> bool:
 
 
 def indexed_refs(head: Head, repo: str) -> frozenset[Ref]:
-    """Return the versions of a repository that are indexed beside its default branch and have a name at the origin."""
-    states = (head.timelines[one] for one in head.of_repo(repo))
+    """Return the indexed versions of a repository besides its default branch that have a name at the origin."""
+    states = (head.timelines[key] for key in head.of_repo(repo))
     refs = (Ref.of_key(state.ref) for state in states if state.ref and not state.gone)
     return frozenset(ref for ref in refs if ref.kind in NAMED_KINDS)
 
@@ -73,7 +72,7 @@ def indexed_refs(head: Head, repo: str) -> frozenset[Ref]:
 def version_request(
     repository: Repository, ref: Ref | None, trigger: Trigger, priority: int, commit: str = "", by: str = ""
 ) -> JobRequest:
-    """Return the request for a version, None being the default branch."""
+    """Return the request to index a version; ``ref`` is None for the default branch."""
     return JobRequest(
         repository.name,
         repository.origin,
@@ -89,7 +88,7 @@ def version_request(
 
 
 def settings_for(settings: SettingsModel, origin: str, host: str) -> SettingsModel:
-    """Return the settings as they are for one repository: its own patterns and its own token."""
+    """Return the settings with the patterns and the token of one repository."""
     rules = rules_of(settings, origin)
     if rules is None:
         return settings
@@ -103,7 +102,7 @@ def settings_for(settings: SettingsModel, origin: str, host: str) -> SettingsMod
 
 
 def read_token(reference: TokenReference) -> SecretStr | None:
-    """Return the token that a setting refers to, None where it refers to none; UsageError where it is not there."""
+    """Return the token that a setting refers to, None if it refers to none; UsageError if the token can't be read."""
     if reference.token_variable:
         value = os.environ.get(reference.token_variable, "")
         if not value:

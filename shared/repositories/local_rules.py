@@ -1,7 +1,6 @@
-"""Which folders of this machine a request may name: those below the configured roots, with whatever git reads there.
+"""Rules for local folders that a request names: git must not read anything outside of the configured roots.
 
-A link, a ``.git`` file, a common folder of worktrees and alternates lead git elsewhere, and whoever may write below a
-root may not read all that the service can.
+Links, ``.git`` files, worktrees and alternates can lead git to folders that the requesting user may not read.
 """
 
 import os
@@ -9,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-# Git's own limit is five links from one repository's alternates to the next.
+# Git itself follows alternates through five repositories at most.
 MAX_FOLDERS = 10
-# Files that name a folder hold one line, lists of alternates a few.
+# Files that name a folder have one line, lists of alternates a few.
 MAX_FILE_BYTES = 100_000
 _GITDIR = "gitdir: "
 
 
 def permitted_folder(path: str, roots: Sequence[Path]) -> Path | None:
-    """Return a folder with its links resolved, None where it, or anything that git would read, is below no root."""
+    """Return a folder with its links resolved, None if it or anything that git would read is outside of the roots."""
     with suppress(OSError, ValueError, RuntimeError):
         known = [root.expanduser().resolve() for root in roots]
         folder = Path(path)
@@ -32,23 +31,23 @@ def _is_below(path: Path, roots: Sequence[Path]) -> bool:
 
 
 def _stays_below(folder: Path, roots: Sequence[Path]) -> bool:
-    """Tell whether all folders that git reads for a repository are below a root, and every link in them leads there."""
+    """Return whether all folders that git reads for a repository, and the targets of their links, are below a root."""
     waiting, seen = list(_git_folders(folder)), set[Path]()
     while waiting:
-        one = waiting.pop().resolve()
-        if one in seen:
+        git_folder = waiting.pop().resolve()
+        if git_folder in seen:
             continue
-        seen.add(one)
-        if len(seen) > MAX_FOLDERS or not _is_below(one, roots):
+        seen.add(git_folder)
+        if len(seen) > MAX_FOLDERS or not _is_below(git_folder, roots):
             return False
-        if not all(_is_below(link, roots) for link in _links(one)):
+        if not all(_is_below(link, roots) for link in _links(git_folder)):
             return False
-        waiting += _named_by(one)
+        waiting += _named_by(git_folder)
     return True
 
 
 def _git_folders(folder: Path) -> Iterator[Path]:
-    """Yield the folder of git that belongs to a checkout, or the bare repository itself."""
+    """Yield the git folder of a checkout, or the folder itself if it is a bare repository."""
     place = folder / ".git"
     if place.is_file():
         text = _read(place)

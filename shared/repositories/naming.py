@@ -1,4 +1,4 @@
-"""The name of a repository in the catalog: one a place, whatever the spelling of its URL."""
+"""Names of repositories in the catalog: one name per origin, whatever the spelling of its URL."""
 
 from collections.abc import Iterator
 
@@ -8,30 +8,27 @@ from codequarry.shared.errors import Conflict, UsageError
 from codequarry.shared.origins import NAME, Origin, identity_if_readable
 from codequarry.shared.store.port import DocumentStore
 
-# More repositories of one owner and one base name than anybody has.
+# More repositories with the same owner and base name than exist anywhere.
 MOST_NUMBERED = 1000
 
 
 def find_repository(store: DocumentStore, origin: Origin, asked: str | None = None) -> Repository | None:
-    """Return the catalog's record of the place that ``origin`` names; of two, while one is renamed, the one asked for.
-
-    The records come by their names: without ``asked`` it is always the same one.
-    """
+    """Return an origin's record, if any; of two during a rename, prefer the name ``asked``, then the first by name."""
     identity = origin.identity
-    found = [one for one in list_repositories(store) if identity_if_readable(one.origin) == identity]
+    found = [known for known in list_repositories(store) if identity_if_readable(known.origin) == identity]
     return next((repository for repository in found if repository.name == asked), next(iter(found), None))
 
 
 def check_name(store: DocumentStore, origin: Origin, asked: str | None) -> None:
-    """Refuse a name that is malformed, taken, or not the one that this origin has already."""
+    """Raise UsageError if a name is malformed or taken, or if this origin has another name."""
     if asked is None:
         return
     if not NAME.fullmatch(asked):
-        raise UsageError(f"'{asked}' is no name for a repository: letters, digits, '.', '_' and '-', 100 at most")
+        raise UsageError(f"'{asked}' is not a valid repository name: at most 100 letters, digits, '.', '_' and '-'")
     known = find_repository(store, origin, asked)
     if known and known.name != asked:
         raise UsageError(
-            f"{origin.url} is indexed as '{known.name}'; leave out the name, or rename it: "
+            f"{origin.url} is indexed as '{known.name}'; omit the name, or rename it: "
             f"codequarry repos rename {known.name} {asked}"
         )
     taken = next((other for other in list_repositories(store) if other.name == asked), None)
@@ -42,7 +39,7 @@ def check_name(store: DocumentStore, origin: Origin, asked: str | None) -> None:
 def claim(
     store: DocumentStore, origin: Origin, asked: str | None, branch: str, *, guarded: bool = False
 ) -> tuple[Repository, str]:
-    """Return the record of ``origin``, made if it is new, and a note where its name is not the expected one."""
+    """Return the record of ``origin``, created if it is new, and a note if its name is not the expected name."""
     check_name(store, origin, asked)
     known = find_repository(store, origin, asked)
     if known:
@@ -52,17 +49,17 @@ def claim(
         if claim_repository(store, repository):
             bind_pending(store, repository)
             expected = asked or origin.name
-            note = f"another origin is called '{expected}', so this one is '{name}'" if name != expected else ""
+            note = f"the name '{expected}' is taken by another origin; this one is '{name}'" if name != expected else ""
             return repository, note
-        # Perhaps somebody has just claimed it for this very place.
+        # Another process may just have claimed the name for the same origin.
         known = find_repository(store, origin, asked)
         if known:
             return known, ""
-    raise Conflict(f"no name is left for {origin.url}; choose one (--name)")
+    raise Conflict(f"all default names for {origin.url} are taken; choose a name with --name")
 
 
 def _candidates(origin: Origin) -> Iterator[str]:
-    """Yield the base name, then with its owner before it, then numbered."""
+    """Yield the base name, then the name with its owner, then numbered names."""
     yield origin.name
     longer = "-".join(origin.parts[-2:])[-90:].lstrip("-.")
     yield longer

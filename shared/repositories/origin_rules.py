@@ -1,7 +1,6 @@
-"""Which origins a request may name: somebody else's text must not make the service read its own machine or network.
+"""Rules for origins in HTTP requests, which must not make the service read its own machine or network (SSRF).
 
-A person at the command line, and whoever writes the settings, may name anything; these rules are for what comes over
-HTTP. The addresses are looked at again when the origin is fetched, and git is bound to the ones that were looked at.
+Other callers may name any origin. Each fetch checks the addresses again, and git connects only to those.
 """
 
 import ipaddress
@@ -21,28 +20,28 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Sequence[str]]
 
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
-# What every resolver and git's own client read alike. In other alphabets, percent signs and a dot at the end they
-# differ, and git would ask for the address of a host that is not the one whose address was looked at.
+# Host names that every resolver and git's client read alike. They differ for other alphabets, percent signs and a
+# trailing dot, so git might connect to another host than the one that was checked.
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?|[0-9a-f:.]*:[0-9a-f:.]*")
-# NAT64 (RFC 6052), and what was meant to be compatible with IPv4 (RFC 4291, 2.5.5.1).
+# NAT64 (RFC 6052), and IPv4-compatible addresses (RFC 4291, 2.5.5.1).
 _WITH_IPV4 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
 _NO_LOCAL_PATHS = (
-    "a request may not name a repository by this path: [api] local_roots lists the folders below which it may"
+    "requests may not name a repository by this path; [api] local_roots lists the folders in which they may"
 )
 
 
 def resolve_host(host: str, port: int) -> Sequence[str]:
-    """Return the addresses of a host; UsageError where it has none."""
+    """Return the addresses of a host; UsageError if it has none."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise UsageError(f"the host {host} has no address") from None
+        raise UsageError(f"the host {host} has no address; check the URL") from None
     return list(dict.fromkeys(str(place[4][0]) for place in found))
 
 
 @dataclass(frozen=True, slots=True)
 class OriginPlace:
-    """An origin that a request may name, and where it is; a local path is on no host."""
+    """An origin that a request may name, with its host and addresses; empty for a local path."""
 
     origin: str
     host: str = ""
@@ -51,15 +50,12 @@ class OriginPlace:
 
 
 def accepted_origin(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> str:
-    """Return an origin that a request may name; UsageError says which rule is against it.
-
-    For a local path the error is the same whether or not anything is there.
-    """
-    return looked_at(text, settings, resolve).origin
+    """Return an origin that a request may name; UsageError names the rule against it, not whether a path exists."""
+    return check_origin(text, settings, resolve).origin
 
 
-def looked_at(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> OriginPlace:
-    """Return the same with the host and the addresses that were looked at; errors as of ``accepted_origin``."""
+def check_origin(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> OriginPlace:
+    """Return an accepted origin with its host and the addresses that were checked; raise as ``accepted_origin``."""
     origin = text.strip()
     if not origin or _CONTROL.search(origin) or origin.startswith("-"):
         raise UsageError("originUri must be the URL of a git repository")
@@ -75,7 +71,7 @@ def looked_at(text: str, settings: SettingsModel, resolve: Resolve = resolve_hos
     else:
         return OriginPlace(_local(origin, settings))
     if not _HOST.fullmatch(host):
-        raise UsageError("the host of originUri is of letters, digits, '.' and '-'; one in another alphabet as xn--…")
+        raise UsageError("the host of originUri may have letters, digits, '.' and '-'; write other alphabets as xn--…")
     check_host(host, settings)
     return OriginPlace(origin, host, port, allowed_addresses(host, port, settings, resolve))
 
@@ -86,10 +82,10 @@ def _host_of(origin: str, scheme: str, settings: SettingsModel) -> tuple[str, in
         url = urlsplit(origin)
         host, port = (url.hostname or "").lower(), url.port or DEFAULT_PORTS[scheme]
     except ValueError:
-        # The text is not repeated: what looks like a wrong port may be the rest of a password.
-        raise UsageError("originUri cannot be read: its host or port is malformed") from None
+        # The message does not repeat the URL: what looks like a wrong port may be part of a password.
+        raise UsageError("originUri is invalid: its host or port is malformed") from None
     if url.password is not None or (url.username and scheme != "ssh"):
-        raise UsageError("originUri holds an account; tokens belong into the settings of the service ([git.tokens])")
+        raise UsageError("originUri must not contain an account; set tokens in the service's settings ([git.tokens])")
     if not host or host.startswith("-"):
         raise UsageError("originUri names no host")
     return host, port
@@ -98,38 +94,38 @@ def _host_of(origin: str, scheme: str, settings: SettingsModel) -> tuple[str, in
 def _check_scheme(scheme: str, settings: SettingsModel) -> None:
     allowed = settings.git.allowed_schemes
     if scheme not in allowed or scheme not in DEFAULT_PORTS:
-        raise UsageError(f"a request may not name a '{scheme}' origin; [git] allowed_schemes: {', '.join(allowed)}")
+        raise UsageError(f"requests may not name a '{scheme}' origin; [git] allowed_schemes: {', '.join(allowed)}")
 
 
-def fits_host(host: str, patterns: Iterable[str]) -> bool:
-    """Tell whether a host, in lower case, fits a pattern of names in which * is any characters."""
+def host_matches(host: str, patterns: Iterable[str]) -> bool:
+    """Return whether a lower-case host matches a pattern, in which * matches any characters."""
     return any(fnmatchcase(host, pattern.lower()) for pattern in patterns)
 
 
 def check_host(host: str, settings: SettingsModel) -> None:
-    """Raise UsageError for a host that is not on the list, where there is one."""
+    """Raise UsageError if there is a list of allowed hosts and the host is not on it."""
     patterns = settings.git.allowed_hosts
-    if patterns and not fits_host(host, patterns):
-        raise UsageError(f"a request may not name a repository on {host}: it is not among [git] allowed_hosts")
+    if patterns and not host_matches(host, patterns):
+        raise UsageError(f"requests may not name a repository on {host}: it is not in [git] allowed_hosts")
 
 
 def allowed_addresses(
     host: str, port: int, settings: SettingsModel, resolve: Resolve = resolve_host
 ) -> tuple[str, ...]:
-    """Return the addresses of a host; UsageError where one of them is private and in no allowed network."""
+    """Return the addresses of a host; UsageError if an address is private and not in an allowed network."""
     networks = [ipaddress.ip_network(network) for network in settings.git.private_networks]
     addresses = tuple(resolve(host, port))
     for text in addresses:
         address = _address(text)
         if not (_is_public(address) or any(address in network for network in networks)):
-            # The address itself is not told: a request must not learn how the network inside is laid out.
-            raise UsageError(f"{host} is in a private network; [git] private_networks lists those that are allowed")
+            # The message omits the address: clients must not learn the layout of the internal network.
+            raise UsageError(f"{host} is in a private network; [git] private_networks lists the allowed networks")
     return addresses
 
 
 def _address(text: str) -> Address:
     address = ipaddress.ip_address(text.partition("%")[0])
-    # ::ffff:10.0.0.1 is 10.0.0.1 by another name, and so are the forms of 6to4 and NAT64; Teredo's are not public.
+    # ::ffff:10.0.0.1 is another form of 10.0.0.1, and so are the forms of 6to4 and NAT64. Teredo's are not public.
     if isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
         own = address.is_loopback or address.is_unspecified

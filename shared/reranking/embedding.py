@@ -1,4 +1,4 @@
-"""Re-ranking by an embedding model: how near each candidate's vector is to the query's."""
+"""Re-ranking by an embedding model: by the cosine of each candidate's vector with the query's."""
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,12 +12,12 @@ from codequarry.shared.embedding.cache import vector_key
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.processors import processor_count
 
-# 30 MB with the 384 numbers of a small model, 120 MB with the largest: the candidates of some hundred queries.
+# The candidates of some hundred queries: 30 MB with the 384 numbers of a small model, 120 MB with the largest model.
 MOST_REMEMBERED = 20_000
 
 
 class EmbeddingReranker:
-    """Scores texts by the cosine of their vectors with the query's; a text that comes again is not embedded again."""
+    """Scores texts by the cosine of their vectors with the query's, and caches the vectors."""
 
     def __init__(self, embedder: Embedder, most_remembered: int = MOST_REMEMBERED) -> None:
         self._embedder = embedder
@@ -34,7 +34,7 @@ class EmbeddingReranker:
         return self._embedder.leaves_machine
 
     def score(self, query: str, texts: Sequence[str], seconds: float) -> Iterator[tuple[int, float]]:
-        """Yield the cosine of each text: those that are known at once, the others in their order, a few at a time."""
+        """Yield the cosine of each text: cached texts first, then the others in order, a few at a time."""
         deadline = monotonic() + seconds
         wanted = self._embedder.embed_query(query)
         places: dict[str, list[int]] = defaultdict(list)
@@ -43,7 +43,7 @@ class EmbeddingReranker:
         known = self._vectors.get(places)
         yield from _scores(known, places, wanted)
         missing = [key for key in places if key not in known]
-        # One for each processor: after so many nobody may be waiting any more.
+        # One text per processor, so that the deadline is checked often.
         size = processor_count()
         for start in range(0, len(missing), size):
             if monotonic() >= deadline:
@@ -55,7 +55,7 @@ class EmbeddingReranker:
             yield from _scores(made, places, wanted)
 
     def close(self) -> None:
-        """Give back the model's memory."""
+        """Release the model's memory."""
         self._embedder.close()
 
 
@@ -68,9 +68,9 @@ def _scores(
 
 
 class RecentVectors:
-    """The vectors that were used last, up to a number of them; safe to use from several threads.
+    """The most recently used vectors, at most ``most``. Safe to use from several threads.
 
-    They are kept in the process: the index's own cache has room for vectors of the index's dimension alone, and a
+    They are kept in the process because the index's cache only holds vectors of the index's dimension, and because a
     search may have no right to write.
     """
 
@@ -80,7 +80,7 @@ class RecentVectors:
         self._kept: OrderedDict[str, Vector] = OrderedDict()
 
     def get(self, keys: Iterable[str]) -> dict[str, Vector]:
-        """Return those that are known."""
+        """Return the vectors that are cached."""
         with self._lock:
             found = {key: self._kept[key] for key in keys if key in self._kept}
             for key in found:
@@ -88,10 +88,10 @@ class RecentVectors:
         return found
 
     def put(self, vectors: Mapping[str, Vector]) -> None:
-        """Keep vectors, and give up those that were used longest ago."""
+        """Cache vectors, and drop the least recently used."""
         with self._lock:
             for key, vector in vectors.items():
-                # A row alone would keep the whole matrix that it is cut from.
+                # A row that is not copied would keep its whole matrix in memory.
                 self._kept[key] = vector.copy()
                 self._kept.move_to_end(key)
             while len(self._kept) > self._most:

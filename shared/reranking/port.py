@@ -1,11 +1,11 @@
-"""The port between a search and a model that scores its candidates once more."""
+"""The port between a search and a model that re-ranks its candidates."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 
 class Reranker(Protocol):
-    """One model that says how well texts answer a query. May be used from several threads."""
+    """A model that scores how well texts answer a query. Safe to use from several threads."""
 
     @property
     def name(self) -> str:
@@ -14,18 +14,17 @@ class Reranker(Protocol):
 
     @property
     def leaves_machine(self) -> bool:
-        """Whether the texts are sent to another machine: those of some repositories must not be."""
+        """Whether texts are sent to another machine, which some repositories forbid."""
         ...
 
     def score(self, query: str, texts: Sequence[str], seconds: float) -> Iterator[tuple[int, float]]:
-        """Yield the index of a text and its score, each as soon as it is known.
+        """Yield the index and the score of each text, as soon as it is known.
 
-        Higher is better; on what scale is the model's own affair, but it is the same for all texts of a query. After
-        ``seconds`` nobody waits any more: what is not scored by then is left out. Raise EmbedderUnavailable or
-        EmbeddingError where the model fails.
+        Higher is better. The scale depends on the model, but is the same for all texts of a query. The caller ignores
+        scores that come after ``seconds``. Raise EmbedderUnavailable or EmbeddingError if the model fails.
         """
         ...
 
     def close(self) -> None:
-        """Give back connections and memory."""
+        """Release connections and memory."""
         ...

@@ -1,1 +1,1 @@
-"""What may be set, where from, and what it is when nobody sets it."""
+"""The settings, their sources and their defaults."""

@@ -1,7 +1,7 @@
-"""Settings: one TOML file, environment variables over it, both checked here and nowhere else.
+"""Settings from one TOML file and environment variables, which override the file; only this module validates them.
 
-``CODEQUARRY_EMBEDDING__MODEL=minilm`` sets ``[embedding] model``. The file is ``CODEQUARRY_CONFIG``, or
-``codequarry.toml`` in the current folder, or ``config.toml`` in ``CODEQUARRY_HOME``.
+``CODEQUARRY_EMBEDDING__MODEL=minilm`` sets ``[embedding] model``. The file is the one that ``CODEQUARRY_CONFIG``
+names, or ``codequarry.toml`` in the current folder, or ``config.toml`` in ``CODEQUARRY_HOME``.
 """
 
 import os
@@ -13,7 +13,7 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, ValidationError, model_validator
 
 from codequarry.shared.errors import UnknownName, UsageError
-from codequarry.shared.known_models import whole_name
+from codequarry.shared.known_models import resolve_model_folder
 from codequarry.shared.settings.git import GitSettings
 from codequarry.shared.settings.index import IndexingSettings, RetentionSettings
 from codequarry.shared.settings.queue import MetricsSettings, QueueSettings
@@ -42,9 +42,7 @@ class OpenSearchSettings(Section):
     password: SecretStr | None = None
     ca_file: Path | None = Field(default=None, description="PEM file of the CA that signed the server's certificate")
     verify_certificates: bool = True
-    index: str = Field(
-        default="code_chunks", description="alias of the chunk index; the other indices are named after it"
-    )
+    index: str = Field(default="code_chunks", description="alias of the chunk index; others are named after it")
     engine: Literal["lucene", "faiss"] = "lucene"
     m: int = Field(default=16, ge=2, le=100)
     ef_construction: int = Field(default=128, ge=2, le=4096)
@@ -52,28 +50,22 @@ class OpenSearchSettings(Section):
     shards: int = Field(default=1, ge=1, le=1024)
     replicas: int = Field(default=0, ge=0, le=10)
     timeout_seconds: float = Field(default=30, gt=0)
-    bulk_bytes: int = Field(default=8_000_000, ge=10_000, description="largest bulk request")
+    bulk_bytes: int = Field(default=8_000_000, ge=10_000, description="maximum size of a bulk request")
     max_retries: int = Field(default=5, ge=0, le=20)
 
 
 class EmbeddingSettings(Section):
-    """Which model, where it runs, and how much is sent to it at once."""
+    """The embedding model, where it runs, and the size of its batches."""
 
     model: str = "codequarry-1"
     base_url: str | None = Field(default=None, description="OpenAI-compatible server")
     api_key: SecretStr | None = None
     dimensions: int | None = Field(default=None, ge=1, le=16_000)
-    context_window: int | None = Field(
-        default=None, ge=16, description="tokens that the model reads; the model's own if unset"
-    )
-    stride_window: int | None = Field(
-        default=None, ge=16, description="tokens of one stride; 7/8 of the window if unset"
-    )
-    stride_overlap: int | None = Field(
-        default=None, ge=0, description="tokens shared by neighbours; 1/8 of the window if unset"
-    )
+    context_window: int | None = Field(default=None, ge=16, description="tokens that the model reads of a text at once")
+    stride_window: int | None = Field(default=None, ge=16, description="tokens per stride; 7/8 of the window if unset")
+    stride_overlap: int | None = Field(default=None, ge=0, description="overlap of strides; 1/8 of the window if unset")
     batch_size: int = Field(default=256, ge=1, le=4096)
-    batch_tokens: int = Field(default=100_000, ge=100, description="most tokens in one request to a server")
+    batch_tokens: int = Field(default=100_000, ge=100, description="maximum tokens in one request to a server")
     concurrency: int = Field(default=4, ge=1, le=64)
     timeout_seconds: float = Field(default=60, gt=0)
     max_retries: int = Field(default=6, ge=0, le=20)
@@ -81,12 +73,12 @@ class EmbeddingSettings(Section):
     document_prefix: str | None = None
     query_input_type: str | None = None
     document_input_type: str | None = None
-    price_per_million_tokens: float | None = Field(default=None, ge=0, description="for the estimate of --dry-run")
+    price_per_million_tokens: float | None = Field(default=None, ge=0, description="price for --dry-run's estimate")
     on_model_change: Literal["refuse", "migrate"] = "refuse"
 
 
 class ChunkingSettings(Section):
-    """Chunk sizes, in tokens of the one model-independent counter."""
+    """Chunk sizes, in tokens of a counter that does not depend on the model."""
 
     target_tokens: int = Field(default=350, ge=20)
     max_tokens: int = Field(default=800, ge=40)
@@ -95,19 +87,19 @@ class ChunkingSettings(Section):
     @model_validator(mode="after")
     def _sizes_fit(self) -> Self:
         if not self.overlap_tokens < self.target_tokens <= self.max_tokens:
-            raise ValueError("overlap_tokens must be below target_tokens, and that not above max_tokens")
+            raise ValueError("overlap_tokens must be below target_tokens, and target_tokens at most max_tokens")
         return self
 
 
 class LanguageSettings(Section):
-    """``map`` sends an extension (with its dot) or a file name to a language; ``only`` switches the others off."""
+    """``map`` assigns an extension (with its dot) or a file name to a language; ``only`` disables all others."""
 
     map: dict[str, str] = Field(default={})
     only: tuple[str, ...] = ()
 
 
 class ScanSettings(Section):
-    """Which files count; patterns as in .gitignore."""
+    """Which files are indexed; patterns as in .gitignore."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -119,7 +111,7 @@ class ScanSettings(Section):
 
 
 class PathRule(Section):
-    """What a path says about its file: every rule whose glob fits adds its tags; the last one to name a value wins."""
+    """Metadata that a path gives its file: every matching rule adds its tags, the last to set another field wins."""
 
     glob: str
     microservice: str | None = None
@@ -128,7 +120,7 @@ class PathRule(Section):
 
 
 class SettingsModel(Section):
-    """Everything that can be set, with its default."""
+    """All settings and their defaults."""
 
     home: Path = Field(default=Path("~/.codequarry"), description="data folder: embedded store, mirrors, models")
     store: Literal["embedded", "opensearch"] = "embedded"
@@ -158,7 +150,7 @@ class SettingsModel(Section):
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """The effective settings; ``sources`` says of every one that is not its default where it comes from."""
+    """The effective settings; ``sources`` maps each key that was set to where its value comes from."""
 
     settings: SettingsModel
     sources: Mapping[str, str]
@@ -173,10 +165,10 @@ def load_settings(
     overrides: Mapping[str, object] | None = None,
     variables: Mapping[str, str] = os.environ,
 ) -> LoadedSettings:
-    """Return the effective settings: defaults, then file, then environment, then the command line.
+    """Return the effective settings: the command line overrides the environment, the file and the defaults.
 
-    ``assignments`` are ``key=value`` texts, ``overrides`` flags that were given (key to value). Raise UnknownName for
-    a key that does not exist, UsageError for a value that does not fit.
+    ``assignments`` are ``key=value`` texts; ``overrides`` maps keys to the values of flags (None: not given). Raise
+    UnknownName for a key that does not exist, UsageError for an invalid value.
     """
     environment = from_environment(variables, LEAVES)
     flags = [*from_pairs(assignments, LEAVES, "command line"), *_flags(overrides or {})]
@@ -185,22 +177,22 @@ def load_settings(
     try:
         settings = SettingsModel.model_validate(nested(given))
     except ValidationError as error:
-        # Not chained: pydantic's own message shows the input, and that may be a secret.
+        # Not chained: pydantic's message shows the input, which may be a secret.
         raise _explained(error, given) from None
-    sources = {one.key: one.source for one in given}
+    sources = {value.key: value.source for value in given}
     places = {"home": settings.home.expanduser().absolute(), **_with_whole_names(settings, sources, file)}
     return LoadedSettings(settings.model_copy(update=places), sources, file)
 
 
 def _with_whole_names(settings: SettingsModel, sources: Mapping[str, str], file: Path | None) -> dict[str, Section]:
-    """Return the sections that name a model, folders by their whole paths: relative ones count as all paths do."""
+    """Return the sections that name a model, with relative model folders resolved as other paths are."""
     found: dict[str, Section] = {}
     for name in ("embedding", "reranking"):
         section: EmbeddingSettings | RerankingSettings = getattr(settings, name)
         folder = file.parent if file and sources.get(f"{name}.model") == str(file) else Path.cwd()
-        # A server's models are not here, whatever they are called.
+        # The name of a server's model is never a local folder.
         if not getattr(section, "base_url", None):
-            found[name] = section.model_copy(update={"model": whole_name(section.model, folder)})
+            found[name] = section.model_copy(update={"model": resolve_model_folder(section.model, folder)})
     return found
 
 
@@ -209,24 +201,24 @@ def _flags(overrides: Mapping[str, object]) -> list[GivenValue]:
 
 
 def _settings_file(variables: Mapping[str, str], given: Iterable[GivenValue]) -> Path | None:
-    """Return the settings file; one that was named must exist."""
+    """Return the settings file, if any; UsageError if ``CODEQUARRY_CONFIG`` names a file that does not exist."""
     if named := variables.get("CODEQUARRY_CONFIG"):
         path = Path(named).expanduser().absolute()
         if not path.is_file():
             raise UsageError(f"CODEQUARRY_CONFIG names {path}, which does not exist")
         return path
-    homes = [str(one.value) for one in given if one.key == "home"]
+    homes = [str(value.value) for value in given if value.key == "home"]
     home = Path(homes[-1]) if homes else SettingsModel().home.expanduser()
     candidates = (Path.cwd() / "codequarry.toml", home / "config.toml")
     return next((path for path in candidates if path.is_file()), None)
 
 
 def _explained(error: ValidationError, given: Sequence[GivenValue]) -> UsageError:
-    """Say the first thing that is wrong in one line: the key, its value, where it comes from, what is expected."""
+    """Return an error that describes the first fault in one line: key, value, source and what is expected."""
     first, *others = error.errors(include_url=False)
     location = [str(part) for part in first["loc"]]
     more = f" (and {len(others)} more)" if others else ""
-    setting = next((one for one in reversed(given) if location[: one.key.count(".") + 1] == one.key.split(".")), None)
+    setting = next((it for it in reversed(given) if location[: it.key.count(".") + 1] == it.key.split(".")), None)
     if setting is None:
         return UsageError(f"settings in [{'.'.join(location)}]: {_expected(first['msg'])}{more}")
     inner = location[setting.key.count(".") + 1 :]
@@ -234,7 +226,7 @@ def _explained(error: ValidationError, given: Sequence[GivenValue]) -> UsageErro
     if first["type"] == "extra_forbidden":
         return UnknownName("setting", key, where=setting.source)
     shown = "" if is_secret(LEAVES[setting.key]) else f" = {without_accounts(first['input'])!r}"
-    return UsageError(f"setting {key}{shown} ({setting.source}) is wrong: {_expected(first['msg'])}{more}")
+    return UsageError(f"setting {key}{shown} ({setting.source}) is invalid: {_expected(first['msg'])}{more}")
 
 
 def _expected(message: str) -> str:

@@ -1,4 +1,4 @@
-"""Settings of the queue that wakes workers, and of what is counted."""
+"""Settings for the queue that wakes workers, and for metrics."""
 
 from pathlib import Path
 from typing import Self
@@ -9,29 +9,23 @@ from codequarry.shared.settings.sources import Section
 
 
 class QueueSettings(Section):
-    """The queue that wakes workers; without its URL the service does the jobs itself."""
+    """The queue that wakes workers; without its URL the service runs the jobs itself."""
 
     url: SecretStr | None = Field(default=None, description="redis:// or rediss://, with an account if it needs one")
     ca_file: Path | None = Field(default=None, description="PEM file of the CA that signed the server's certificate")
     verify_certificates: bool = True
-    concurrency: int = Field(default=1, ge=1, le=256, description="jobs and batches at once in one worker")
-    soft_limit_seconds: float = Field(default=21_600, gt=0, description="a job that takes longer is tried again")
-    hard_limit_seconds: float = Field(default=22_200, gt=0, description="a process that takes longer is ended")
-    visibility_seconds: float = Field(
-        default=25_200, gt=0, description="a message that nobody acknowledged for so long is delivered again"
-    )
-    share_files: int = Field(
-        default=1_000, ge=0, description="imports that take longer than so many usual files are shared among workers"
-    )
-    max_waiting: int = Field(
-        default=1_000, ge=1, description="beyond so many waiting jobs as urgent requests come again later"
-    )
+    concurrency: int = Field(default=1, ge=1, le=256, description="jobs and batches that one worker runs at once")
+    soft_limit_seconds: float = Field(default=21_600, gt=0, description="a job that takes longer is retried")
+    hard_limit_seconds: float = Field(default=22_200, gt=0, description="a process that takes longer is killed")
+    visibility_seconds: float = Field(default=25_200, gt=0, description="time until a message is redelivered")
+    share_files: int = Field(default=1_000, ge=0, description="size in average files from which imports are shared")
+    max_waiting: int = Field(default=1_000, ge=1, description="waiting jobs after which requests must retry later")
 
     @field_validator("url")
     @classmethod
     def _is_redis(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and not value.get_secret_value().startswith(("redis://", "rediss://")):
-            raise ValueError("it begins with redis:// or rediss://")
+            raise ValueError("it must begin with redis:// or rediss://")
         return value
 
     @model_validator(mode="after")
@@ -42,10 +36,8 @@ class QueueSettings(Section):
 
 
 class MetricsSettings(Section):
-    """Where metrics are served, and how much they name."""
+    """Where metrics are served, and which repositories they name."""
 
-    port: int | None = Field(default=None, ge=1, le=65535, description="/metrics on a port of its own, without a key")
+    port: int | None = Field(default=None, ge=1, le=65535, description="separate port for /metrics, without a key")
     host: str = "127.0.0.1"
-    worst_repositories: int = Field(
-        default=0, ge=0, le=100, description="so many repositories are named, those furthest behind"
-    )
+    worst_repositories: int = Field(default=0, ge=0, le=100, description="repositories to name, those furthest behind")

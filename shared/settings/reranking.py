@@ -1,23 +1,19 @@
-"""The settings of the second stage of a search."""
+"""Settings for the second stage of a search."""
 
 from pydantic import Field
 
 from codequarry.shared.settings.sources import Section
 
-# Each candidate is a run of a transformer, and its score is carried by the cursor of the next page.
+# Each candidate costs one run of a transformer, and the cursor of the next page carries its score.
 MOST_CANDIDATES = 200
 
 
 class RerankingSettings(Section):
-    """The second stage: the best candidates are scored once more, by a model that reads more closely."""
+    """The second stage: a larger model scores the best candidates again."""
 
     enabled: bool = False
-    model: str = Field(
-        default="minilm",
-        min_length=1,
-        description="embedding model in ONNX form, by name or folder, as `codequarry models` has it",
-    )
+    model: str = Field(default="minilm", min_length=1, description="ONNX embedding model: a known name or a folder")
     candidate_count: int = Field(default=50, ge=1, le=MOST_CANDIDATES)
-    final_count: int = Field(default=10, ge=1, le=200, description="top_k of requests that name none")
-    weight: float = Field(default=0.5, ge=0, le=1, description="share of the model's score in the score of a hit")
+    final_count: int = Field(default=10, ge=1, le=200, description="default top_k with a second stage")
+    weight: float = Field(default=0.5, ge=0, le=1, description="share of the second stage in a hit's score")
     timeout_seconds: float = Field(default=1.0, gt=0, le=30)

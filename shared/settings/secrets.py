@@ -1,4 +1,4 @@
-"""The settings of how secrets in repositories are treated."""
+"""Settings for secrets found in repositories."""
 
 import re
 from typing import Literal
@@ -11,21 +11,21 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class SecretSettings(Section):
-    """What happens to secrets that a repository holds, and what is none."""
+    """What happens to secrets found in a repository, and which findings are ignored."""
 
     action: Literal["mask", "skip", "off"] = Field(
-        default="mask", description="`mask` writes `*` over each character, `skip` leaves the whole file out"
+        default="mask", description="`mask` replaces each character by `*`, `skip` skips the whole file"
     )
-    allow_paths: tuple[str, ...] = Field(default=(), description="files that are left as they are, as in .gitignore")
-    allow_rules: tuple[str, ...] = Field(default=(), description="rules that are not applied")
-    allow_hashes: tuple[str, ...] = Field(default=(), description="SHA-256 of values that are no secrets")
+    allow_paths: tuple[str, ...] = Field(default=(), description="files that are not masked; patterns as in .gitignore")
+    allow_rules: tuple[str, ...] = Field(default=(), description="rules that are disabled")
+    allow_hashes: tuple[str, ...] = Field(default=(), description="SHA-256 of values that are not secrets")
     repository_allow_file: bool = Field(default=False, description="obey a repository's own .codequarryallow")
 
     @field_validator("allow_hashes")
     @classmethod
     def _are_hashes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        lowered = tuple(one.lower() for one in value)
-        for one in lowered:
-            if not _SHA256.fullmatch(one):
-                raise ValueError("64 hexadecimal digits: printf %s VALUE | sha256sum")
+        lowered = tuple(digest.lower() for digest in value)
+        for digest in lowered:
+            if not _SHA256.fullmatch(digest):
+                raise ValueError("it must be 64 hexadecimal digits; to get them: printf %s VALUE | sha256sum")
         return lowered

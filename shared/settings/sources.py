@@ -1,7 +1,4 @@
-"""Where settings come from: a TOML file and the environment, read into (key, value, source) against a settings model.
-
-Nothing here knows which settings there are: the model says. Keys are dotted, as in ``embedding.model``.
-"""
+"""Reads settings as keys, values and sources from TOML files, the environment and pairs. Keys are dotted."""
 
 import difflib
 import json
@@ -20,10 +17,10 @@ from codequarry.shared.errors import UnknownName, UsageError
 PREFIX = "CODEQUARRY_"
 MASK = "********"
 _URL_ACCOUNT = re.compile(r"(?<=://)[^/@\s]+(?=@)")
-# Variables of the program itself that are no settings.
+# Variables with the prefix that are not settings.
 PLAIN_VARIABLES = frozenset({"CODEQUARRY_CONFIG", "CODEQUARRY_DEBUG"})
 NEAR_MATCHES = 3
-# Share of letters in common from which a name is a slip of the pen; only without one are farther names proposed.
+# Names at least this similar are taken for typing errors; more distant names are proposed only if there are none.
 NEARLY_EQUAL = 0.8
 
 
@@ -40,7 +37,7 @@ Leaves = Mapping[str, FieldInfo]
 
 
 def leaves_of(model: type[BaseModel], prefix: str = "") -> dict[str, FieldInfo]:
-    """Return every setting of a model that is no table, by its dotted key."""
+    """Return every setting of a model that is not a table, by its dotted key."""
     found: dict[str, FieldInfo] = {}
     for name, field in model.model_fields.items():
         inner = field.annotation
@@ -52,12 +49,12 @@ def leaves_of(model: type[BaseModel], prefix: str = "") -> dict[str, FieldInfo]:
 
 
 def is_secret(field: FieldInfo) -> bool:
-    """Tell whether a setting is a secret, or a table of secrets."""
+    """Return whether a setting is a secret or a collection of secrets."""
     return _mentions(field.annotation, SecretStr)
 
 
 def from_file(path: Path, leaves: Leaves) -> list[GivenValue]:
-    """Read a TOML file; an unknown key is an UnknownName, paths are relative to the file's folder."""
+    """Read a TOML file; relative paths are resolved against its folder. Raise UnknownName for an unknown key."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -71,7 +68,7 @@ def from_file(path: Path, leaves: Leaves) -> list[GivenValue]:
 
 
 def from_environment(variables: Mapping[str, str], leaves: Leaves) -> list[GivenValue]:
-    """Read the variables that begin with ``CODEQUARRY_``; an unknown one is an UnknownName, an empty one is unset."""
+    """Read the variables that begin with ``CODEQUARRY_``, except empty ones. Raise UnknownName for an unknown key."""
     given = []
     for name in sorted(variables):
         if name.startswith(PREFIX) and name not in PLAIN_VARIABLES and variables[name]:
@@ -81,12 +78,12 @@ def from_environment(variables: Mapping[str, str], leaves: Leaves) -> list[Given
 
 
 def from_pairs(pairs: Iterable[str], leaves: Leaves, source: str) -> list[GivenValue]:
-    """Read ``key=value`` pairs as given at the command line."""
+    """Read ``key=value`` pairs. Raise UnknownName for an unknown key, UsageError for text without ``=``."""
     given = []
     for pair in pairs:
         key, separator, text = pair.partition("=")
         if not separator:
-            raise UsageError(f"'{pair}' is no setting; write KEY=VALUE, as in embedding.model=minilm")
+            raise UsageError(f"'{pair}' is not a setting; write KEY=VALUE, as in embedding.model=minilm")
         if key not in leaves:
             raise _unknown(key, leaves, f"the {source}")
         given.append(GivenValue(key, parse_text(text, leaves[key]), source))
@@ -94,7 +91,7 @@ def from_pairs(pairs: Iterable[str], leaves: Leaves, source: str) -> list[GivenV
 
 
 def parse_text(text: str, field: FieldInfo) -> object:
-    """Read a value from text: JSON for tables and lists, a list also as values with commas between them."""
+    """Parse a value: JSON for tables and lists, or values separated by commas for lists."""
     if text[:1] in ("[", "{") and _is_collection(field.annotation):
         try:
             parsed: object = json.loads(text)
@@ -107,19 +104,19 @@ def parse_text(text: str, field: FieldInfo) -> object:
 
 
 def nested(given: Iterable[GivenValue]) -> dict[str, Any]:
-    """Return the tables that the values make, a later one over an earlier one."""
+    """Return the values as nested tables; a later value replaces an earlier value of the same key."""
     tables: dict[str, Any] = {}
-    for one in given:
-        *sections, name = one.key.split(".")
+    for setting in given:
+        *sections, name = setting.key.split(".")
         table = tables
         for section in sections:
             table = table.setdefault(section, {})
-        table[name] = one.value
+        table[name] = setting.value
     return tables
 
 
 def _variable(name: str, variables: Mapping[str, str], leaves: Leaves) -> tuple[str, str]:
-    """Return the setting that a variable names and its text; ``…_FILE`` names a file that holds a secret."""
+    """Return the key and text of a variable; a secret may be in a file that ``…_FILE`` names."""
     key = name.removeprefix(PREFIX).lower().replace("__", ".")
     if key in leaves:
         return key, variables[name]
@@ -149,17 +146,14 @@ def _flatten(table: Mapping[str, Any], leaves: Leaves, path: Path, prefix: str =
         elif isinstance(value, dict) and any(leaf.startswith(f"{key}.") for leaf in leaves):
             found += _flatten(value, leaves, path, f"{key}.")
         elif any(leaf.startswith(f"{key}.") for leaf in leaves):
-            raise UsageError(f"'{key}' in {path} is a table: write [{key}] and its settings below")
+            raise UsageError(f"'{key}' in {path} is a table; write [{key}] and its settings below")
         else:
             raise _unknown(key, leaves, str(path))
     return found
 
 
 def _unknown(name: str, leaves: Iterable[str], where: str, written: Callable[[str], str] = str) -> UnknownName:
-    """Say that a setting does not exist, with those that are near it, each as it is ``written`` in that place.
-
-    A key written without its table is near nothing by its letters as a whole, so its last part is compared as well.
-    """
+    """Return an UnknownName with similar settings; ``written`` gives the form of a key in that source."""
     keys = list(leaves)
     tables = {key.rpartition(".")[0] for key in keys if "." in key}
     ends = {key.rpartition(".")[2] for key in keys}
@@ -172,7 +166,7 @@ def _unknown(name: str, leaves: Iterable[str], where: str, written: Callable[[st
 
 
 def _located(value: object, field: FieldInfo, folder: Path) -> object:
-    """Make a path absolute: ``~`` is the user's home, a relative one counts from ``folder``."""
+    """Make a path absolute: expand ``~`` and resolve a relative path against ``folder``."""
     if isinstance(value, str) and _mentions(field.annotation, Path):
         return folder / Path(value).expanduser()
     return value
@@ -194,13 +188,13 @@ def _is_collection(annotation: object) -> bool:
 
 
 def _mentions(annotation: object, wanted: type) -> bool:
-    """Tell whether a type is ``wanted``, a generic of it, or holds it."""
+    """Return whether a type is ``wanted``, a generic of it, or has it as an argument."""
     if annotation is wanted or getattr(annotation, "__origin__", None) is wanted:
         return True
     return any(_mentions(part, wanted) for part in get_args(annotation))
 
 
 class Section(BaseModel):
-    """A table of the settings file; a key that it does not know is an error."""
+    """A table of the settings file; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

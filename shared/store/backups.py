@@ -1,4 +1,4 @@
-"""What backups of both stores have in common: a folder that appears whole or not at all, and its manifest."""
+"""The parts that backups of both stores share: an atomically created folder, and its manifest."""
 
 import fcntl
 import glob
@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from codequarry.shared.errors import StoreDamaged, UsageError
@@ -23,9 +22,9 @@ EMBEDDED, OPENSEARCH = "embedded", "opensearch"
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup consists of: the size and SHA-256 of each file.
+    """The contents of a backup: the size and SHA-256 of each file.
 
-    ``documents`` counts those in each file of OpenSearch documents, and ``schema`` is the version of their mappings.
+    For OpenSearch, ``documents`` has the number of documents in each file, and ``schema`` the version of the mappings.
     """
 
     store: str
@@ -39,7 +38,7 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far a backup or a restore is; ``unit`` is what is counted."""
+    """Progress of a backup or restore; ``done`` and ``total`` count ``unit``."""
 
     phase: str
     done: int
@@ -51,17 +50,17 @@ ObserveBackup = Callable[[Step], None]
 
 
 def ignore(_: Step) -> None:
-    """Show nothing."""
+    """Ignore a step: the observer that shows nothing."""
 
 
 @contextmanager
 def new_backup(target: Path) -> Iterator[Path]:
-    """Give a folder beside ``target`` that takes its place at the end; UsageError if there is something already.
+    """Yield a temporary folder that is renamed to ``target`` at the end; UsageError if ``target`` is not empty.
 
-    What a crash leaves has another name and no manifest, and the next backup to ``target`` deletes it.
+    A folder left by a crash has another name and no manifest; the next backup to ``target`` deletes it.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target} exists; a backup is written to a new folder")
+        raise UsageError(f"{target} exists; choose a new folder for the backup")
     target.parent.mkdir(parents=True, exist_ok=True)
     with scratch_folder(target.parent, f".codequarry-{target.name}-") as beside:
         yield beside
@@ -74,12 +73,12 @@ def new_backup(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def scratch_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """Give a private folder that is deleted at the end unless it was renamed.
+    """Yield a private folder that is deleted at the end unless it was renamed.
 
-    Folders of that prefix whose process was killed are deleted first: a process locks its own for as long as it lives.
+    Folders with the prefix whose process was killed are deleted first; a live process holds a lock on its folder.
     """
-    for left in parent.glob(f"{glob.escape(prefix)}*"):
-        _delete_if_left(left)
+    for leftover in parent.glob(f"{glob.escape(prefix)}*"):
+        _delete_leftover(leftover)
     folder, handle = _locked_folder(parent, prefix)
     try:
         yield folder
@@ -94,15 +93,15 @@ def _locked_folder(parent: Path, prefix: str) -> tuple[Path, int]:
         try:
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:
-            continue  # another process took it for one that was left
-        with suppress(OSError):  # a file system without locks: then nothing is taken for left either
+            continue  # another process deleted it as left over
+        with suppress(OSError):  # without locks on the file system, no folder is ever taken for left over
             fcntl.flock(handle, fcntl.LOCK_EX)
         if folder.exists():
             return folder, handle
         os.close(handle)
 
 
-def _delete_if_left(folder: Path) -> None:
+def _delete_leftover(folder: Path) -> None:
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -111,74 +110,69 @@ def _delete_if_left(folder: Path) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         shutil.rmtree(folder, ignore_errors=True)
     except OSError:
-        return  # its process lives
+        return  # its process is alive
     finally:
         os.close(handle)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest of a folder that has all its files."""
+    """Write the manifest of a folder whose files are complete."""
     (folder / MANIFEST).write_text(json.dumps(asdict(manifest), indent=2), "utf-8")
 
 
-def now() -> str:
-    """Return the time as manifests have it."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 def read_manifest(target: Path) -> Manifest:
-    """Read a manifest; StoreDamaged if there is none that can be read, UsageError if a newer release wrote it."""
+    """Read a manifest; StoreDamaged if it is missing or unreadable, UsageError if a newer release wrote it."""
     try:
-        said = json.loads((target / MANIFEST).read_text("utf-8"))
-        if said["format"] > FORMAT:
+        fields = json.loads((target / MANIFEST).read_text("utf-8"))
+        if fields["format"] > FORMAT:
             raise UsageError(f"a newer version of Codequarry wrote {target}; restore it with that version")
-        if any(Path(name).name != name for name in said["files"]):
+        if any(Path(name).name != name for name in fields["files"]):
             raise StoreDamaged(f"{target / MANIFEST} names a file outside of the backup")
-        return Manifest(**{"store": EMBEDDED, **said})
+        return Manifest(**{"store": EMBEDDED, **fields})
     except FileNotFoundError:
-        raise StoreDamaged(f"{target} is no backup, or one that was interrupted: it has no {MANIFEST}") from None
+        raise StoreDamaged(f"{target} is not a complete backup: it has no {MANIFEST}") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreDamaged(f"{target / MANIFEST} can't be read ({error})") from None
 
 
 def check_store(target: Path, manifest: Manifest, store: str) -> None:
-    """Raise UsageError if the backup is of another kind of store."""
+    """Raise UsageError if the backup was made from another kind of store."""
     if manifest.store != store:
         raise UsageError(
-            f"{target} is a backup of the {manifest.store} store, and this is the {store} store: a backup goes back to "
-            "a store of its own kind"
+            f"{target} is a backup of the {manifest.store} store and cannot be restored to the {store} store; change "
+            "the setting `store`"
         )
 
 
 def check_files(target: Path, manifest: Manifest, observe: ObserveBackup = ignore) -> None:
-    """Compare every file with the manifest; StoreDamaged where one differs."""
+    """Compare every file with the manifest; StoreDamaged if a file differs."""
     done, total = 0, total_bytes(manifest)
     for name, what in manifest.files.items():
         observe(Step("comparing", done, total))
         if not (target / name).is_file() or described(target / name) != tuple(what):
-            raise StoreDamaged(f"{target / name} is not what was backed up; take another backup")
+            raise StoreDamaged(f"{target / name} is missing or differs from the manifest; use another backup")
         done += what[0]
     observe(Step("comparing", done, total))
 
 
 def total_bytes(manifest: Manifest) -> int:
-    """Return how large all files are together."""
+    """Return the total size of the files."""
     return sum(length for length, _ in manifest.files.values())
 
 
-def described_files(folder: Path) -> dict[str, tuple[int, str]]:
-    """Return size and SHA-256 of each file of a folder."""
+def file_digests(folder: Path) -> dict[str, tuple[int, str]]:
+    """Return the size and SHA-256 of each file in a folder."""
     return {path.name: described(path) for path in sorted(folder.iterdir())}
 
 
 def described(path: Path) -> tuple[int, str]:
-    """Return size and SHA-256 of a file."""
+    """Return the size and SHA-256 of a file."""
     with path.open("rb") as file:
         return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def make_durable(folder: Path) -> None:
-    """Make the files private and wait until they are on the disk."""
+    """Make the files of a folder private, and sync them and the folder to disk."""
     for path in folder.iterdir():
         path.chmod(0o600)
         sync(path)
@@ -186,7 +180,7 @@ def make_durable(folder: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file or a folder is on the disk."""
+    """Sync a file or folder to disk."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

@@ -1,33 +1,30 @@
-"""The documents that this process read last: one that did not change since is neither sent nor parsed again.
-
-The head document is read by every search, and with thousands of branches has hundreds of kilobytes.
-"""
+"""A cache of parsed documents: every search reads the head document, which can have hundreds of kilobytes."""
 
 from collections import OrderedDict
 from threading import Lock
 
 from codequarry.shared.store.records import Document
 
-# The head, and the records of the versions that are asked for at one time.
+# Enough for the head and the records of the versions that are in use at one time.
 _KEPT_DOCUMENTS = 64
 
 
-class RememberedDocuments:
-    """Documents by key, each with the place that it was read from; whoever takes one must check that it is still so."""
+class DocumentCache:
+    """The documents used last, each with where it was read; the caller must check that a document is unchanged."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, tuple[str, Document]] = OrderedDict()
         self._lock = Lock()
 
     def take(self, key: str) -> tuple[str, Document] | None:
-        """Return a document as it was read last, and where."""
+        """Return where a document was read, and the document; None if it is not cached."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
     def keep(self, document: Document, place: str = "") -> Document:
-        """Remember a document, and return it."""
+        """Cache a document and return it."""
         with self._lock:
             self._kept[document.key] = place, document
             self._kept.move_to_end(document.key)
@@ -36,6 +33,6 @@ class RememberedDocuments:
         return document
 
     def drop(self, key: str) -> None:
-        """Forget a document: it was changed."""
+        """Drop a document that was changed."""
         with self._lock:
             self._kept.pop(key, None)

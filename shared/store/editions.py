@@ -1,8 +1,7 @@
-"""Editions: a whole index made with one model. One of them is active; a migration fills another one beside it.
+"""The port for editions of an index. One edition is active; a migration fills another edition beside it.
 
-What is active is decided by the head documents (``Head.move``): an edition that was left says where the index went on.
-The pointer that ``active`` reads, a file or an alias, follows that within milliseconds, or at the next opening after a
-crash in between.
+The head documents decide which edition is active (``Head.move``): the head of an old edition names its successor. The
+pointer that ``active`` reads (a file or an alias) follows within milliseconds, or at the next opening after a crash.
 """
 
 from typing import Protocol, Self
@@ -14,14 +13,14 @@ FIRST = 1
 
 
 class Editions(Protocol):
-    """The editions of one index, by number; a number is never given to two of them that hold something."""
+    """The editions of one index, by number. A number is not used again once an edition held data."""
 
     def within(self, deadline: Deadline | None) -> Self:
-        """Return the same editions for a request that must be answered by ``deadline``; None waits as a run does."""
+        """Return the same editions for requests that end by ``deadline``; with None they wait as long as a run may."""
         ...
 
     def active(self) -> int:
-        """Return the edition that the pointer names; cheap enough to be asked before every request."""
+        """Return the edition that the pointer names; cheap enough to call before every request."""
         ...
 
     def present(self) -> list[int]:
@@ -29,21 +28,21 @@ class Editions(Protocol):
         ...
 
     def dimension(self, edition: int) -> int | None:
-        """Return the length of an edition's vectors; None where it was not made yet."""
+        """Return the length of an edition's vectors, None if the edition does not exist yet."""
         ...
 
     def open(self, edition: int, dimension: int) -> Store:
-        """Open an edition as a store, which stays with it whatever becomes active."""
+        """Open an edition as a store, which keeps using it when another edition becomes active."""
         ...
 
     def activate(self, edition: int) -> None:
-        """Set the pointer, in one step."""
+        """Set the pointer to an edition, atomically."""
         ...
 
     def remove(self, edition: int) -> None:
-        """Delete an edition with all that it holds, if it exists."""
+        """Delete an edition and its contents, if it exists."""
         ...
 
     def close(self) -> None:
-        """Give back connections; stores that were opened stay open."""
+        """Close connections; opened stores stay open."""
         ...

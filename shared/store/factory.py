@@ -1,4 +1,4 @@
-"""From the settings to a store."""
+"""Opens the store that the settings name."""
 
 from contextlib import closing
 
@@ -9,10 +9,7 @@ from codequarry.shared.store.port import Store
 
 
 def editions_of(settings: SettingsModel) -> Editions:
-    """Return the editions of the index that the settings name; nothing is sent or made yet.
-
-    FolderNotPrivate if others can read the data folder.
-    """
+    """Return the editions of the index, still unopened; FolderNotPrivate if other users can read the data folder."""
     if settings.store == "opensearch":
         from codequarry.shared.store.opensearch.editions import OpenSearchEditions
 
@@ -25,9 +22,6 @@ def editions_of(settings: SettingsModel) -> Editions:
 
 
 def open_store(settings: SettingsModel, dimension: int) -> Store:
-    """Open the active edition of the index that the settings name, for vectors of ``dimension``.
-
-    StoreUnavailable if the engine does not answer. ``opening.py`` opens it with the model that it was made with.
-    """
+    """Open the active edition for vectors of ``dimension``; StoreUnavailable if the engine does not answer."""
     with closing(editions_of(settings)) as editions:
         return editions.open(editions.active(), dimension)

@@ -1,8 +1,8 @@
-"""The ports between the code and an engine. Both adapters run the suite in tests/contract/.
+"""The ports to a storage engine. Both adapters pass the tests in tests/contract/.
 
-A store keeps four things: documents (the catalog), chunk rows, file records, and the embedding cache. It knows
-nothing of ranking, git or models. Each user asks for the part that it needs; ``Store`` has all of them. Every method
-may raise ``StoreUnavailable``; every write ``StoreFull``.
+A store keeps documents (the catalog), chunk rows, file records, and the embedding cache. It knows nothing of ranking,
+git or models. Callers ask for the part that they need; ``Store`` has all parts. Every method may raise
+``StoreUnavailable``, and every write ``StoreFull``.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,124 +15,116 @@ from codequarry.shared.store.records import Damage, Document, Recall, RecallQuer
 
 
 class DocumentStore(Protocol):
-    """Documents of the catalog: read in real time, changed only by compare-and-set."""
+    """Documents of the catalog: reads see all earlier writes, and changes use compare-and-set."""
 
     def read_document(self, key: str) -> Document | None:
-        """Return the newest version of a document, every write that returned before included.
-
-        As long as it does not change, ``body`` may be the same object each time: it is not to be written to.
-        """
+        """Return the newest version, including every write that returned; the caller must not modify ``body``."""
         ...
 
     def write_document(self, key: str, body: Mapping[str, object], version: str | None) -> Document:
-        """Write if the document is still at ``version`` (None: if it does not exist); raise Conflict if not."""
+        """Write a document if it is still at ``version`` (None: if it does not exist), or else raise Conflict."""
         ...
 
     def delete_document(self, key: str, version: str | None = None) -> None:
-        """Delete a document if it exists; with a ``version`` only one that is still at it, Conflict if not."""
+        """Delete a document if it exists; raise Conflict if it is no longer at a given ``version``."""
         ...
 
     def list_documents(self, prefix: str) -> list[Document]:
-        """Return the documents whose key begins with ``prefix``, by key; every write that returned is in it."""
+        """Return the documents whose key begins with ``prefix``, by key, including every write that returned before."""
         ...
 
 
 class RowReader(Protocol):
-    """Chunk rows and file records, read under a snapshot."""
+    """Reads of chunk rows and file records, mostly under a snapshot."""
 
     def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
-        """Yield the file records that are live in ``snapshot``, by path; only of ``paths`` where given."""
+        """Yield the file records that are live in ``snapshot``, by path; only those of ``paths`` if given."""
         ...
 
     def written_files(self, timeline: int, number: int) -> Iterator[FileRecord]:
-        """Yield the file records that an unpublished transaction has written so far, for its resumption."""
+        """Yield the file records that an unpublished transaction has written so far, so that it can be resumed."""
         ...
 
     def row_counts(self, snapshot: Snapshot) -> Mapping[tuple[str, str], int]:
-        """Count the live chunk rows (every stride) of each (path, blob), for comparison with the file records."""
+        """Return the number of live chunk rows (each stride counts) of each (path, blob), to check file records."""
         ...
 
     def history(self, timeline: int, after: int = -1) -> Iterator[StoredRow | StoredFile]:
-        """Yield every row and record that a timeline has, dead ones too, in the order in which they were born.
+        """Yield every row and record of a timeline, dead or alive, in order of ``born``; used to copy an index.
 
-        For copying an index: what ``create`` was given, and what ``retire`` and ``undo`` made of ``died`` since. With
-        ``after`` only what has changed since: what was born after it, and the records that were retired after it.
+        With ``after``, yield only the rows and records born after that number, and the records retired after it.
         """
         ...
 
     def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
-        """Return a file's chunks in file order, each once (of a strided chunk the first stride)."""
+        """Return a file's chunks in file order, each once (a strided chunk by its first stride)."""
         ...
 
     def recall(self, query: RecallQuery) -> Recall:
         """Return the candidates of every channel under the snapshot filter and the field filters.
 
-        The k-NN filters inside: fewer than ``vector_limit`` only where fewer rows match the filters.
+        The k-NN search applies the filters itself: it returns fewer than ``vector_limit`` only if fewer rows match.
         """
         ...
 
     def find(self, snapshot: Snapshot, filters: Filters, limit: int) -> list[Chunk]:
-        """Return the live chunks that fit the filters, each once (of a strided chunk the first stride).
-
-        By path and place in the file; of more than ``limit`` those whose paths come first.
-        """
+        """Return the first ``limit`` live chunks that match, by path and position, each once (by its first stride)."""
         ...
 
     def count(self, snapshot: Snapshot, filters: Filters) -> int:
-        """Count the live chunks (strides once) that fit the filters."""
+        """Return the number of live chunks that match the filters; a strided chunk counts once."""
         ...
 
 
 class RowStore(RowReader, Protocol):
-    """Chunk rows and file records: created once, retired, undone, purged; never overwritten."""
+    """Reads and writes of chunk rows and file records, which are never overwritten, only retired and deleted."""
 
     def create(self, rows: Sequence[ChunkRow], files: Sequence[FileRecord], vectors: Mapping[str, Vector]) -> None:
-        """Create rows and then file records; what exists already is left as it is (rule 2).
+        """Create rows, then file records; existing rows and records are left unchanged (rule 2).
 
         ``vectors`` has one L2-normalised vector for each ``vector_key`` in ``rows``. Only failed items are retried;
-        WriteRejected names those given up after the others were written.
+        WriteRejected names the items that were dropped, after all others were written.
         """
         ...
 
     def retire(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> int:
-        """Set ``died = number`` on the rows and records of ``paths`` in ``timeline``, and return how many.
+        """Set ``died = number`` on the rows and records of ``paths`` in ``timeline``, and return how many changed.
 
-        Only where ``born < number`` and ``died`` is OPEN or in ``aborted`` (rule 3). Any number of paths.
+        Only those with ``born < number`` and ``died`` OPEN or in ``aborted`` change (rule 3). ``paths`` has no limit.
         """
         ...
 
     def undo(self, timeline: int, number: int) -> None:
-        """Delete what ``number`` wrote and revive what it retired, until nothing of it is left (rule 9)."""
+        """Delete what ``number`` wrote and revive what it retired, until no trace of it is left (rule 9)."""
         ...
 
     def refresh(self) -> None:
-        """Make all that was written visible to searches; raise StoreUnavailable if a shard failed."""
+        """Make all writes visible to searches; raise StoreUnavailable if a shard failed."""
         ...
 
     def tally(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> Tally:
-        """Count what ``number`` wrote and what is left to retire on ``paths``; call ``refresh`` before."""
+        """Count what ``number`` wrote and what remains to be retired on ``paths``; call ``refresh`` first."""
         ...
 
     def collect(self, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
         """Delete the rows and records of a timeline with ``born > after`` and ``died <= until``, and return how many.
 
-        Not where ``died`` is in ``aborted``: those live. The caller has made sure that nobody may ask for a number
-        from which such a row is seen (rule 16).
+        Those with ``died`` in ``aborted`` stay. No reader may request a number that sees a deleted row (rule 16).
         """
         ...
 
     def newest_number(self) -> int:
-        """Return the highest ``born`` or ``died`` (OPEN left out) of any row or record, 0 in an empty store."""
+        """Return the highest ``born`` or ``died`` (except OPEN) of any row or record, 0 if the store is empty."""
         ...
 
     def purge(self, timelines: Collection[int]) -> None:
-        """Delete every row and file record of ``timelines``, and vectors that nothing refers to any more."""
+        """Delete all rows and file records of ``timelines``, and vectors that nothing refers to any longer."""
         ...
 
     def erase_deleted(self) -> bool:
-        """Take from the disk what was deleted before and may still be read there; False where readers are in the way.
+        """Erase deleted data that can still be read from the disk; return False if readers prevent it.
 
-        Costs about what writing the index anew would. Backups, and what a file system keeps, are the operator's.
+        It costs about as much as rewriting the index. Backups and copies in the file system are up to the operator.
         """
         ...
 
@@ -145,36 +137,36 @@ class VectorCache(Protocol):
         ...
 
     def cache_vectors(self, vectors: Mapping[str, Vector]) -> None:
-        """Keep vectors before any row uses them, so that an interrupted run need not embed again."""
+        """Store vectors before any row uses them, so that an interrupted run need not embed again."""
         ...
 
 
 class Store(DocumentStore, RowStore, VectorCache, Protocol):
-    """One engine: the embedded one, or OpenSearch."""
+    """A storage engine: SQLite or OpenSearch."""
 
     name: str
 
     def within(self, deadline: Deadline | None) -> Self:
-        """Return the same store for a request that must be answered by ``deadline``; None waits as a run does."""
+        """Return the same store for requests that end by ``deadline``; with None they wait as long as a run may."""
         ...
 
     def inspect(self, *, thoroughly: bool) -> list[Damage]:
-        """Return what is damaged, as far as the engine does not look after that itself; by samples, or all of it."""
+        """Check samples, or everything if ``thoroughly``, and return the damage that the engine does not handle."""
         ...
 
     def close(self) -> None:
-        """Give back connections and files; the store is not used afterwards."""
+        """Close connections and files; the store must not be used afterwards."""
         ...
 
 
 @runtime_checkable
-class MendsVectors(Protocol):
-    """A store that keeps vectors in a file of its own, where they can be replaced; an engine looks after its files."""
+class RepairsVectors(Protocol):
+    """A store that keeps vectors in a separate file, in which damaged vectors can be replaced."""
 
     def lost_vectors(self) -> dict[str, Chunk]:
-        """Return a chunk (a stride of it where it has several) for each ``vector_key`` whose vector is damaged."""
+        """Return a chunk (or the stride of a chunk) for each ``vector_key`` whose vector is damaged."""
         ...
 
     def replace_vectors(self, vectors: Mapping[str, Vector]) -> None:
-        """Put new vectors in the place of damaged ones, and forget the other damaged ones of the cache."""
+        """Replace damaged vectors, and drop the other damaged vectors from the cache."""
         ...

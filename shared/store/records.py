@@ -1,4 +1,4 @@
-"""What goes into a store and comes out of one: documents, rows with their lifetimes, queries and what they recall."""
+"""The values that pass through the store ports: documents, rows with lifetimes, queries and their results."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,25 +12,25 @@ Content = TypeVar("Content")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A catalog document as read: ``version`` is opaque and goes back with the next write."""
+    """A catalog document as read; ``version`` is opaque, and the next write passes it back."""
 
     key: str
     body: Mapping[str, object]
     version: str
 
     def decode(self, content: Callable[..., Content]) -> Content:
-        """Return what ``content`` makes of the fields of the body, which it takes by name; TypeError on others."""
+        """Return ``content`` called with the body's fields as keyword arguments; TypeError for unknown fields."""
         return content(**self.body)
 
 
 @dataclass(frozen=True, slots=True)
 class RecallQuery:
-    """What one search asks of the engine, all of it under one snapshot filter and in one round trip.
+    """The query of one search, answered under one snapshot filter in one round trip.
 
-    ``vector`` (L2-normalised float32, the index's dimension) asks the k-NN; ``terms`` ask BM25 (any of them);
-    ``symbols`` (lower case) ask for chunks whose ``symbol_name``, last part of ``qualified_name`` or ``defines`` is
-    one of them, whatever the case; ``paths`` (lower-case file names or path tails, like ``store/port.py``) for chunks
-    of files whose path ends with one. Each channel returns at most its limit.
+    ``vector`` (L2-normalised float32, the index's dimension) is for k-NN and ``terms`` for BM25 (any term).
+    ``symbols`` (lower case) select chunks by ``symbol_name``, the last part of ``qualified_name`` or ``defines``,
+    ignoring case. ``paths`` (lower-case file names or path tails, like ``store/port.py``) select chunks of files whose
+    path ends with any of them. Each channel returns at most its limit.
     """
 
     snapshot: Snapshot
@@ -47,12 +47,11 @@ class RecallQuery:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """What the engine found: candidates once each, and for each channel their ids, best first.
+    """The candidates that an engine found, each once, and the ids of each channel, best first.
 
-    Engines recall, scores are ours: the order inside a channel is only a hint. ``document_frequencies`` and
-    ``live_chunks`` are counted under the query's snapshot alone (not its field filters), so that neither another
-    branch nor a dead row nor a hidden repository leaks into a score; ``average_lengths`` (tokens per field of
-    ``TOKEN_FIELDS``) likewise.
+    The order in a channel is only a hint: all scores are computed above the port. ``document_frequencies``,
+    ``live_chunks`` and ``average_lengths`` (tokens per field of ``TOKEN_FIELDS``) are counted under the query's
+    snapshot without its field filters, so that no other branch, dead row or hidden repository affects a score.
     """
 
     candidates: Mapping[str, Candidate]
@@ -67,10 +66,9 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What a transaction wrote, counted after a refresh that reported no failed shard.
+    """What a transaction wrote, counted after a refresh in which no shard failed.
 
-    ``rows`` and ``files`` were born of it; ``retirable`` rows and records are still alive on the paths it changes
-    although an older transaction wrote them.
+    ``rows`` and ``files`` are its own; ``retirable`` counts older rows and records still alive on its paths.
     """
 
     rows: int
@@ -80,7 +78,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class StoredRow:
-    """A chunk row as it is stored, and the number that retired it (OPEN while it lives)."""
+    """A stored chunk row, and the number that retired it (OPEN while it is live)."""
 
     row: ChunkRow
     died: int
@@ -88,7 +86,7 @@ class StoredRow:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file record as it is stored, and the number that retired it (OPEN while it lives)."""
+    """A stored file record, and the number that retired it (OPEN while it is live)."""
 
     record: FileRecord
     died: int
@@ -96,7 +94,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Something stored that is not what was written; of ``vectors`` the model can make new ones."""
+    """Corrupt stored data; damaged ``vectors`` can be computed again by the model."""
 
     kind: Literal["vectors", "database"]
     detail: str

@@ -1,4 +1,4 @@
-"""What every store asks of a vector."""
+"""Checks of vectors that both stores use."""
 
 from collections.abc import Iterable
 
@@ -10,24 +10,24 @@ from codequarry.shared.errors import ModelMismatch, UsageError
 
 
 def check_dimension(vectors: Iterable[Vector], dimension: int) -> None:
-    """Raise ModelMismatch if a vector is not of the index's length: it comes from another model."""
+    """Raise ModelMismatch if a vector does not have the index's length, as it comes from another model."""
     for vector in vectors:
         if vector.shape != (dimension,):
             raise ModelMismatch(
-                f"a vector of {vector.size} numbers was given to an index of {dimension}; "
+                f"the index has vectors of {dimension} numbers, but a vector has {vector.size}; "
                 "set embedding.model to the model that the index was made with"
             )
 
 
 def unusable(vector: Vector | None) -> str:
-    """Say why a vector can't be searched, in a few words; an empty text if it can."""
+    """Return why a vector can't be searched, "" if it can."""
     if vector is None:
         return "it has no vector"
     return "" if np.isfinite(vector).all() and vector.any() else "its vector is zero or not finite"
 
 
 def check_query_vector(vector: Vector | None, dimension: int) -> None:
-    """Raise ModelMismatch or UsageError if a query's vector can't be searched; None is no vector."""
+    """Raise ModelMismatch or UsageError if a query's vector can't be searched; None is accepted."""
     if vector is None:
         return
     check_dimension([vector], dimension)
@@ -36,6 +36,6 @@ def check_query_vector(vector: Vector | None, dimension: int) -> None:
 
 
 def usable_rows(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Return which rows of a matrix can be searched: ``unusable`` for many."""
+    """Return which rows of a matrix can be searched, as ``unusable`` decides for one vector."""
     finite: NDArray[np.bool_] = np.all(np.isfinite(vectors), axis=1)
     return np.logical_and(finite, np.any(vectors, axis=1))

@@ -1,1 +1,1 @@
-"""What operators see: metrics, traces and logs."""
+"""Metrics, traces and logs for operators."""

@@ -1,7 +1,6 @@
-"""Every metric that is exported: its name, what it means, and its labels. A page of the documentation is held to it.
+"""Every exported metric: its name, meaning and labels, as listed in docs/operators/monitoring.md.
 
-Labels are bounded: never a query, path, commit or person. A repository is named by one gauge alone, for the few that
-are furthest behind, and only where the settings ask for it.
+Labels are bounded: never a query, path, commit or person. Only one gauge names repositories, if the settings allow it.
 """
 
 from dataclasses import dataclass
@@ -9,19 +8,19 @@ from typing import Literal
 
 MetricKind = Literal["counter", "histogram", "gauge"]
 
-# A search is meant to take 10 to 60 ms; the lower edges show a stage that slows down, the upper ones an outage.
+# A search should take 10 to 60 ms. The lower edges show a stage that slows down, the upper edges an outage.
 STAGE_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.06, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-# A whole request: the same, and up to the wait for a commit or an index run.
+# A whole request may also wait for a commit or an index run.
 REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-# One call of an embedding model: a local one takes milliseconds, a batch on a busy server up to its time limit.
+# A call of a local embedding model takes milliseconds, a batch on a busy server up to its timeout.
 EMBED_BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-# A push is meant to be searchable within 5 s; a first import may take hours.
+# A push should be searchable within 5 s; a first import may take hours.
 RUN_BUCKETS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 4 * 3600.0, 24 * 3600.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric; ``name`` is without the suffixes that the text format adds (``_total``, ``_bucket``…)."""
+    """A metric; ``name`` lacks the suffixes that the text format adds (``_total``, ``_bucket``…)."""
 
     name: str
     kind: MetricKind
@@ -31,7 +30,7 @@ class Metric:
 
     @property
     def exported(self) -> str:
-        """The name as it is asked for; of a histogram what its series begin with."""
+        """The name in queries; for a histogram, the prefix of its series."""
         return f"{self.name}_total" if self.kind == "counter" else self.name
 
 
@@ -39,20 +38,20 @@ REQUESTS = Metric(
     "codequarry_http_requests", "counter", "Requests by route, method and status.", ("route", "method", "status")
 )
 REQUEST_SECONDS = Metric(
-    "codequarry_http_request_seconds", "histogram", "Time of one request by route.", ("route",), REQUEST_BUCKETS
+    "codequarry_http_request_seconds", "histogram", "Time of a request by route.", ("route",), REQUEST_BUCKETS
 )
-REQUESTS_RUNNING = Metric("codequarry_http_requests_running", "gauge", "Requests that are being answered just now.")
-REQUESTS_WAITING = Metric("codequarry_http_requests_waiting", "gauge", "Requests that wait for a thread just now.")
-SEARCHES = Metric("codequarry_searches", "counter", "Searches by how they ended.", ("outcome",))
+REQUESTS_RUNNING = Metric("codequarry_http_requests_running", "gauge", "Requests that are being answered now.")
+REQUESTS_WAITING = Metric("codequarry_http_requests_waiting", "gauge", "Requests that wait for a thread now.")
+SEARCHES = Metric("codequarry_searches", "counter", "Searches by outcome.", ("outcome",))
 DEGRADED = Metric("codequarry_degraded_searches", "counter", "Searches answered without a stage.", ("stage",))
 STAGE_SECONDS = Metric(
-    "codequarry_search_stage_seconds", "histogram", "Time of one stage of a search.", ("stage",), STAGE_BUCKETS
+    "codequarry_search_stage_seconds", "histogram", "Time of a stage of a search.", ("stage",), STAGE_BUCKETS
 )
 
 LAG_SECONDS = Metric(
     "codequarry_index_lag_seconds",
     "histogram",
-    "From a commit being seen to it being published; a first import counts apart.",
+    "Time from first seeing a commit to publishing it; first imports are counted apart.",
     ("run",),
     RUN_BUCKETS,
 )
@@ -60,32 +59,34 @@ TRANSACTIONS = Metric(
     "codequarry_transactions", "counter", "Transactions of index runs that were published or aborted.", ("result",)
 )
 CHUNKS = Metric("codequarry_chunks_written", "counter", "Chunks written into transactions.")
-FILES = Metric("codequarry_files", "counter", "Files looked at, by verdict: indexed, or why not.", ("verdict",))
+FILES = Metric(
+    "codequarry_files", "counter", "Files examined, by verdict: indexed, or the reason why not.", ("verdict",)
+)
 MASKED = Metric("codequarry_masked_secrets", "counter", "Secrets masked in files that were written.", ("rule",))
 EMBEDDINGS = Metric("codequarry_embeddings", "counter", "Chunk texts that a model embedded.")
-CACHE_HITS = Metric("codequarry_embedding_cache_hits", "counter", "Chunk texts whose vectors were known already.")
+CACHE_HITS = Metric("codequarry_embedding_cache_hits", "counter", "Chunk texts whose vectors were in the cache.")
 TOKENS = Metric("codequarry_embedding_tokens", "counter", "Tokens of chunk texts that a model embedded, estimated.")
 EMBED_SECONDS = Metric(
-    "codequarry_embed_seconds", "histogram", "One call of the model, for chunks or a query.", ("of",), EMBED_BUCKETS
+    "codequarry_embed_seconds", "histogram", "Time of a model call, for chunks or a query.", ("of",), EMBED_BUCKETS
 )
 
 JOBS_ENDED = Metric(
     "codequarry_jobs_ended",
     "counter",
-    "Turns of jobs by what became of the job; queued: it waits for another one.",
+    "Attempts of jobs by the state after them; queued means that another attempt follows.",
     ("kind", "trigger", "state"),
 )
 JOB_SECONDS = Metric(
-    "codequarry_job_seconds", "histogram", "Time of one turn of a job.", ("kind", "trigger"), RUN_BUCKETS
+    "codequarry_job_seconds", "histogram", "Time of an attempt of a job.", ("kind", "trigger"), RUN_BUCKETS
 )
-JOB_FAILURES = Metric("codequarry_job_failures", "counter", "Failed turns of jobs by error.", ("reason",))
-STORE_ERRORS = Metric("codequarry_store_errors", "counter", "Errors of the store by error.", ("error",))
+JOB_FAILURES = Metric("codequarry_job_failures", "counter", "Failed attempts of jobs by error.", ("reason",))
+STORE_ERRORS = Metric("codequarry_store_errors", "counter", "Errors of the store by kind.", ("error",))
 
-CATALOG_UP = Metric("codequarry_catalog_up", "gauge", "1 where the catalog could be read for this scrape.")
-JOBS = Metric("codequarry_jobs", "gauge", "Jobs in the catalog by state; ended ones are kept for a while.", ("state",))
-QUEUE_JOBS = Metric("codequarry_queue_jobs", "gauge", "Jobs that wait, by priority.", ("priority",))
+CATALOG_UP = Metric("codequarry_catalog_up", "gauge", "1 if the catalog could be read for this scrape.")
+JOBS = Metric("codequarry_jobs", "gauge", "Jobs in the catalog by state; ended jobs are kept for a while.", ("state",))
+QUEUE_JOBS = Metric("codequarry_queue_jobs", "gauge", "Waiting jobs by priority.", ("priority",))
 QUEUE_OLDEST_SECONDS = Metric(
-    "codequarry_queue_oldest_seconds", "gauge", "How long the oldest waiting job waits, by priority.", ("priority",)
+    "codequarry_queue_oldest_seconds", "gauge", "Age of the oldest waiting job by priority.", ("priority",)
 )
 VERSIONS_BEHIND = Metric(
     "codequarry_versions_behind", "gauge", "Indexed versions whose newest commit is not yet published."
@@ -105,9 +106,9 @@ COUNTED = (
     LAG_SECONDS, TRANSACTIONS, CHUNKS, FILES, MASKED, EMBEDDINGS, CACHE_HITS, TOKENS, EMBED_SECONDS,
     JOBS_ENDED, JOB_SECONDS, JOB_FAILURES, STORE_ERRORS,
 )  # fmt: skip
-"""What processes count while they work."""
+"""Metrics that processes count while they work."""
 READ = (
     CATALOG_UP, JOBS, QUEUE_JOBS, QUEUE_OLDEST_SECONDS, VERSIONS_BEHIND, BEHIND_SECONDS, REPOSITORY_BEHIND_SECONDS,
 )  # fmt: skip
-"""What is read from the catalog when somebody asks."""
+"""Metrics that are read from the catalog at each scrape."""
 METRICS = COUNTED + READ

@@ -1,4 +1,4 @@
-"""Logs to stderr: lines for a person at a terminal, one JSON object a line for everything else."""
+"""Logs to stderr: readable lines on a terminal, otherwise one JSON object per line."""
 
 import logging
 import sys
@@ -14,7 +14,7 @@ Level = Literal["debug", "info", "warning", "error"]
 
 
 def configure_logs(level: Level = "info", as_json: bool | None = None) -> None:
-    """Set up structlog and the standard library's logging alike; JSON where stderr is no terminal."""
+    """Set up structlog and the standard library's logging; by default JSON if stderr is not a terminal."""
     json_lines = not sys.stderr.isatty() if as_json is None else as_json
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -25,7 +25,7 @@ def configure_logs(level: Level = "info", as_json: bool | None = None) -> None:
         structlog.processors.format_exc_info,
     ]
     renderer: Processor = structlog.processors.JSONRenderer() if json_lines else structlog.dev.ConsoleRenderer()
-    # JSON escapes all of it by itself.
+    # JSON already escapes control characters.
     last: list[Processor] = [renderer] if json_lines else [_visible, renderer]
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
@@ -44,14 +44,13 @@ def configure_logs(level: Level = "info", as_json: bool | None = None) -> None:
 
 
 def _with_trace(_: object, __: str, event: EventDict) -> EventDict:
-    """Add the trace that a line belongs to, where there is one."""
     if name := traceparent():
         event["trace_id"] = name.split("-")[1]
     return event
 
 
 def _visible(_: object, __: str, event: EventDict) -> EventDict:
-    """Have a terminal show what it would obey: a line may name what comes from a repository or a request."""
+    """Escape control characters for terminals: a line may contain text of a repository or a request."""
     return {name: visible(str(value)) if isinstance(value, str) else value for name, value in event.items()}
 
 

@@ -1,9 +1,8 @@
-"""Counting what happens, for Prometheus; which metrics there are stands in ``instruments.py``.
+"""Counts events for Prometheus; ``instruments.py`` lists the metrics.
 
-Nothing is counted before ``start_counting``: a command that ends after its work has nobody who asks. With several
-processes each writes its own files below ``PROMETHEUS_MULTIPROC_DIR``, and whichever is asked adds them up. The library
-looks at that variable when it is first imported; so it is imported at the first count, which lets whoever starts the
-processes set it.
+Nothing is counted before ``start_counting``: a short command is never scraped. Several processes write files below
+``PROMETHEUS_MULTIPROC_DIR``, and the scraped process adds them up. The library reads that variable when it is imported,
+so it is imported at the first count, after the parent process could set it.
 """
 
 import os
@@ -30,7 +29,7 @@ OUTCOMES: tuple[SearchOutcome, ...] = ("found", "empty", "refused", "not_indexed
 TransactionResult = Literal["published", "aborted"]
 RESULTS: tuple[TransactionResult, ...] = ("published", "aborted")
 Embedded = Literal["chunks", "query"]
-# Series that are there before the first event, so that a rate over the first one is seen too.
+# Series that exist before the first event, so that a rate includes the first event.
 _KNOWN_VALUES: Mapping[Metric, tuple[str, ...]] = {
     instruments.SEARCHES: OUTCOMES,
     instruments.TRANSACTIONS: RESULTS,
@@ -54,13 +53,13 @@ _switch = _Switch()
 
 
 def start_counting() -> None:
-    """Count from now on; called by whoever answers when metrics are asked for."""
+    """Count from now on; called by processes that serve metrics."""
     _switch.on = True
 
 
 @contextmanager
 def counted_together() -> Iterator[None]:
-    """Have this process and those that it starts in the block count together, in a folder that goes with it."""
+    """Make this process and those started in the block count together, in a folder that is deleted afterwards."""
     with tempfile.TemporaryDirectory(prefix="codequarry-metrics-") as folder:
         os.environ[MULTIPROCESS_FOLDER] = folder
         try:
@@ -84,7 +83,7 @@ def _instruments() -> _Instruments:
             for value in _KNOWN_VALUES.get(metric, ()):
                 counter.labels(value)
         elif metric.kind == "gauge":
-            # Of several processes those count that live.
+            # Only living processes count.
             gauge = Gauge(metric.name, metric.meaning, metric.labels, registry=registry, multiprocess_mode="livesum")
             made.gauges[metric.name] = gauge
         else:
@@ -112,7 +111,7 @@ def _move(metric: Metric, amount: float) -> None:
 
 
 def count_search(outcome: SearchOutcome) -> None:
-    """Count a search that ended."""
+    """Count a search by its outcome."""
     _add(instruments.SEARCHES, 1, outcome)
 
 
@@ -127,19 +126,19 @@ def count_degraded(stage: str) -> None:
     _add(instruments.DEGRADED, 1, stage)
 
 
-# The name of all addresses that there is no route for, and of requests that were refused before there was one.
+# The route of all paths that match none, and of requests that were refused before routing.
 UNMATCHED_ROUTE = "unmatched"
 
 
 def count_request(route: str, method: str, status: int, seconds: float) -> None:
-    """Count an HTTP request; ``route`` is the rule that matched, never the address itself."""
+    """Count an HTTP request; ``route`` is the rule that matched, never the path itself."""
     _add(instruments.REQUESTS, 1, route, method, str(status))
     _observe(instruments.REQUEST_SECONDS, seconds, route)
 
 
 @contextmanager
 def request_running() -> Iterator[None]:
-    """Count a request as running to the end of the block."""
+    """Count a request as running during the block."""
     _move(instruments.REQUESTS_RUNNING, 1)
     try:
         yield
@@ -148,25 +147,25 @@ def request_running() -> Iterator[None]:
 
 
 def count_waiting(more: int) -> None:
-    """Count so many requests more, or less, that wait for a thread."""
+    """Add ``more``, which may be negative, to the number of requests that wait for a thread."""
     _move(instruments.REQUESTS_WAITING, more)
 
 
 def count_written(chunks: int, verdicts: Mapping[str, int]) -> None:
-    """Count a batch of files that was written, by verdict, and its chunks."""
+    """Count the files of a written batch by verdict, and its chunks."""
     _add(instruments.CHUNKS, chunks)
     for verdict, files in verdicts.items():
         _add(instruments.FILES, files, verdict)
 
 
 def count_masked(by_rule: Mapping[str, int]) -> None:
-    """Count the secrets that were masked, by rule."""
+    """Count masked secrets by rule."""
     for rule, secrets in by_rule.items():
         _add(instruments.MASKED, secrets, rule)
 
 
 def count_embeddings(embedded: int, reused: int, tokens: int) -> None:
-    """Count chunk texts that were embedded, those that the cache had, and what the model read."""
+    """Count chunk texts that were embedded, that the cache had, and the tokens that the model read."""
     _add(instruments.EMBEDDINGS, embedded)
     _add(instruments.CACHE_HITS, reused)
     _add(instruments.TOKENS, tokens)
@@ -174,7 +173,7 @@ def count_embeddings(embedded: int, reused: int, tokens: int) -> None:
 
 @contextmanager
 def embedding_timed(of: Embedded) -> Iterator[None]:
-    """Record how long a call of the model takes, also one that fails."""
+    """Record the time of a call of the model, even if it fails."""
     started = perf_counter()
     try:
         yield
@@ -183,33 +182,33 @@ def embedding_timed(of: Embedded) -> Iterator[None]:
 
 
 def count_transaction(result: TransactionResult) -> None:
-    """Count a transaction that readers see from now on, or that was undone."""
+    """Count a transaction that was published or aborted."""
     _add(instruments.TRANSACTIONS, 1, result)
 
 
 def observe_lag(seconds: float, *, first: bool) -> None:
-    """Record how long a commit took from being seen to being published; ``first`` of a repository or not."""
+    """Record the seconds from first seeing a commit to publishing it; ``first`` for a first import."""
     _observe(instruments.LAG_SECONDS, max(0.0, seconds), "import" if first else "change")
 
 
 def count_job(kind: str, trigger: str, state: str, seconds: float) -> None:
-    """Count one turn of a job and its time; ``state`` is what the job was left in."""
+    """Count an attempt of a job and its time; ``state`` is the job's state after it."""
     _add(instruments.JOBS_ENDED, 1, kind, trigger, state)
     _observe(instruments.JOB_SECONDS, seconds, kind, trigger)
 
 
 def count_job_failure(error: BaseException) -> None:
-    """Count a turn of a job that failed, by the kind of error."""
+    """Count a failed attempt of a job by kind of error."""
     _add(instruments.JOB_FAILURES, 1, _kind(error))
 
 
 def count_job_lost() -> None:
-    """Count a turn of a job that ended without a word."""
+    """Count an attempt of a job whose process disappeared without an error."""
     _add(instruments.JOB_FAILURES, 1, "lost")
 
 
 def count_store_error(error: BaseException) -> None:
-    """Count an error of the store, by its kind."""
+    """Count an error of the store by kind."""
     _add(instruments.STORE_ERRORS, 1, type(error).__name__)
 
 
@@ -221,30 +220,27 @@ def _own_errors() -> frozenset[str]:
 
 
 def _kind(error: BaseException) -> str:
-    """Return the nearest of our own errors that an error is: a closed list."""
+    """Return the nearest class of an error that ``errors.py`` defines, so that label values stay bounded."""
     names = (kind.__name__ for kind in type(error).__mro__)
     return next((name for name in names if name in _own_errors() and name != "Exception"), "unexpected")
 
 
 def render(*collectors: "Collector") -> bytes:
-    """Return all metrics in the Prometheus text format, of all worker processes together.
-
-    ``collectors`` say what is not counted but looked at.
-    """
+    """Return all metrics of all worker processes in the Prometheus text format, with those of ``collectors``."""
     from prometheus_client import CollectorRegistry, generate_latest
     from prometheus_client.multiprocess import MultiProcessCollector
 
-    looked_at = CollectorRegistry()
+    collected = CollectorRegistry()
     for collector in collectors:
-        looked_at.register(collector)
+        collected.register(collector)
     if MULTIPROCESS_FOLDER not in os.environ:
-        return generate_latest(_instruments().registry) + generate_latest(looked_at)
-    MultiProcessCollector(looked_at)  # type: ignore[no-untyped-call]  # the library has no types here
-    return generate_latest(looked_at)
+        return generate_latest(_instruments().registry) + generate_latest(collected)
+    MultiProcessCollector(collected)  # type: ignore[no-untyped-call]  # the library has no types here
+    return generate_latest(collected)
 
 
 def forget_process(pid: int) -> None:
-    """Drop the gauges of a worker process that ended; its counts stay."""
+    """Drop the gauges of a worker process that ended; its counters stay."""
     if MULTIPROCESS_FOLDER in os.environ:
         from prometheus_client.multiprocess import mark_process_dead
 

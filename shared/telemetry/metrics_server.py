@@ -1,4 +1,4 @@
-"""Metrics on a port of their own, away from whoever may search: `GET /metrics`, and `GET /healthz` for probes."""
+"""Metrics on their own port, which clients of the search need not reach: `GET /metrics`, and `GET /healthz`."""
 
 import socket
 import threading
@@ -12,25 +12,22 @@ from codequarry.shared.telemetry.metrics import CONTENT_TYPE, render
 if TYPE_CHECKING:
     from prometheus_client.registry import Collector
 
-# One request after another is answered, so one that sends nothing must not hold the others for long.
+# Requests are answered one after another, so a silent client must not block the others for long.
 REQUEST_SECONDS = 5.0
 
 
 class MetricsServer:
-    """Answers in a thread of its own until it is closed."""
+    """Serves metrics in its own thread until it is closed."""
 
     def __init__(self, host: str, port: int, *collectors: "Collector", shared: bool = False) -> None:
-        """Listen; UsageError where that is not possible.
-
-        Several processes whose counts are added up may have a ``shared`` port: whoever gets a request answers for all.
-        """
+        """Listen; UsageError if that fails. Processes that count together may share the port (``shared``)."""
         self._server = _Server(host, port, shared, collectors)
         self._thread = threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True)
         self._thread.start()
 
     @property
     def port(self) -> int:
-        """The port, also where any was asked for."""
+        """The port, also if the system chose it (port 0)."""
         return int(self._server.server_address[1])
 
     def close(self) -> None:
@@ -51,7 +48,7 @@ class _Server(HTTPServer):
             raise UsageError(f"metrics can't be served on {host} port {port}: {error.strerror}") from error
 
     def server_bind(self) -> None:
-        """Bind as the library does, without asking a name server what this machine is called."""
+        """Bind as the library does, but without a DNS lookup of this machine's name."""
         if self._shared and hasattr(socket, "SO_REUSEPORT"):
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -65,14 +62,13 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        """Answer the two addresses there are."""
         path = self.path.partition("?")[0]
         if path == "/metrics":
             self._answer(HTTPStatus.OK, CONTENT_TYPE, render(*self.server.collectors))
         elif path == "/healthz":
             self._answer(HTTPStatus.OK, "text/plain", b"ok\n")
         else:
-            self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"there are /metrics and /healthz\n")
+            self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"try /metrics or /healthz\n")
 
     def _answer(self, status: HTTPStatus, content_type: str, body: bytes) -> None:
         self.send_response(status)
@@ -82,4 +78,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Say nothing: a scrape every few seconds is no news."""
+        """Log nothing: a scrape every few seconds is not worth a line."""

@@ -1,8 +1,6 @@
-"""Spans of requests, search stages and jobs for OpenTelemetry; nothing at all where no endpoint is set.
+"""OpenTelemetry spans of requests, search stages and jobs, with the extra ``otel`` and an OTEL_EXPORTER_OTLP_ENDPOINT.
 
-Needs the extra ``otel``, and is switched on by ``OTEL_EXPORTER_OTLP_ENDPOINT``; the other variables of OpenTelemetry
-(headers, sampling, service name) hold too. A span carries ids and names of versions, never a query, path or code, and
-of an error only its kind.
+A span has ids and names of versions and the kind of an error, never a query, path or code.
 """
 
 import logging
@@ -21,8 +19,7 @@ if TYPE_CHECKING:
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
-
-# How a trace is named between processes, by W3C Trace Context: the trace, the span in it, and whether it is recorded.
+# The traceparent header of W3C Trace Context: version, trace, span, and whether it is recorded.
 _TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
 Attribute = str | int | bool
@@ -35,12 +32,12 @@ class _Tracing:
 
 
 _tracing = _Tracing()
-# What a caller sent, for a process that hands it on without recording anything itself.
+# The caller's traceparent, for a process that passes it on but records nothing.
 _sent: ContextVar[str] = ContextVar("traceparent", default="")
 
 
 def start_tracing(service: str, exporter: "SpanExporter | None" = None) -> None:
-    """Send spans of this process from now on, where an endpoint is set or an exporter given; call it after a fork."""
+    """Send spans of this process from now on, if an endpoint or exporter is given; call it after a fork."""
     if exporter is None and not any(os.environ.get(name) for name in ENDPOINTS):
         return
     try:
@@ -56,14 +53,14 @@ def start_tracing(service: str, exporter: "SpanExporter | None" = None) -> None:
         else:
             provider.add_span_processor(SimpleSpanProcessor(exporter))
     except ImportError as error:
-        # Not our own logger: logs name the trace that they belong to, so they come after this module.
+        # Not our own logger: logs.py imports this module for the trace id.
         logging.getLogger("codequarry.traces").warning("no traces: pip install 'codequarry[otel]' (%s)", error)
         return
     _tracing.provider, _tracing.tracer = provider, provider.get_tracer("codequarry")
 
 
 def stop_tracing() -> None:
-    """Send what is still to be sent, and no more."""
+    """Send the remaining spans and stop tracing."""
     if _tracing.provider is not None:
         _tracing.provider.shutdown()
     _tracing.provider = _tracing.tracer = None
@@ -71,7 +68,7 @@ def stop_tracing() -> None:
 
 @contextmanager
 def span(name: str, parent: str = "", **attributes: Attribute) -> Iterator[None]:
-    """Record the block as a span; ``parent`` is what a caller sent as ``traceparent`` (W3C Trace Context)."""
+    """Record the block as a span; ``parent`` is the caller's ``traceparent``."""
     if _tracing.tracer is None:
         token = _sent.set(parent if _TRACEPARENT.fullmatch(parent) else _sent.get())
         try:
@@ -94,7 +91,7 @@ def span(name: str, parent: str = "", **attributes: Attribute) -> Iterator[None]
 
 
 def traceparent() -> str:
-    """Return what to send to others who work for the same trace; "" where there is none."""
+    """Return the ``traceparent`` to send to other processes of the same trace; "" if there is none."""
     if _tracing.tracer is None:
         return _sent.get()
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -105,7 +102,7 @@ def traceparent() -> str:
 
 
 def describe_span(name: str = "", **attributes: Attribute) -> None:
-    """Name what the span around this is of, now that it is known."""
+    """Set the name, if given, and attributes of the current span."""
     if _tracing.tracer is None:
         return
     from opentelemetry.trace import get_current_span
@@ -117,7 +114,7 @@ def describe_span(name: str = "", **attributes: Attribute) -> None:
 
 
 class Phases:
-    """Spans that follow one another, each ended by the next."""
+    """Consecutive spans; each one ends when the next begins."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -125,7 +122,7 @@ class Phases:
         self._span: Span | None = None
 
     def enter(self, name: str) -> None:
-        """Begin the span of a phase, where it is not the one that runs."""
+        """Begin the span of a phase, unless it is the current phase."""
         if name == self._name or _tracing.tracer is None:
             return
         self.end()
@@ -133,12 +130,12 @@ class Phases:
         self._span = _tracing.tracer.start_span(f"{self._prefix}{name}")
 
     def end(self) -> None:
-        """End the last one."""
+        """End the current span."""
         if self._span is not None:
             self._span.end()
         self._name, self._span = "", None
 
 
 def _named(attributes: dict[str, Attribute]) -> dict[str, Attribute]:
-    """Return the attributes by the names that OpenTelemetry gives them: with dots."""
+    """Return the attributes with dots in their names, as OpenTelemetry has them."""
     return {name.replace("__", "."): value for name, value in attributes.items()}

@@ -6,7 +6,7 @@ from codequarry.shared.errors import Conflict, LeaseHeld
 from codequarry.shared.versions.head import Head, Move, Timeline
 
 
-def hold_still(head: Head, holder: str, edition: int, model: str) -> Head:
+def hold_timelines(head: Head, holder: str, edition: int, model: str) -> Head:
     """Let only ``holder`` change the head document from now on; raise LeaseHeld if another migration holds it."""
     if head.move is not None and head.move.holder != holder:
         raise LeaseHeld("another migration is about to finish; wait for it")
@@ -26,12 +26,12 @@ def beat(head: Head, holder: str) -> Head:
     return replace(head, move=replace(move, beat=move.beat + 1))
 
 
-def let_go(head: Head, holder: str) -> Head:
+def release_timelines(head: Head, holder: str) -> Head:
     """Let other processes write to this edition again; nothing changes if ``holder`` does not hold it."""
     return replace(head, move=None) if head.move and head.move.holder == holder else head
 
 
-def leave(head: Head, holder: str, copied: Head, at: str) -> Head:
+def switch_edition(head: Head, holder: str, copied: Head, at: str) -> Head:
     """Switch readers and writers to the other edition for good; raise Conflict if ``copied`` is out of date."""
     move = still_held(head, holder)
     if replace(head, move=None) != replace(copied, move=None):

@@ -121,7 +121,7 @@ class TestFields:
                 store.count(snapshot(), only(**{name: "1"}))
 
     def test_a_boolean_is_true_or_false(self, store, snapshot):
-        with pytest.raises(UsageError, match="'masked' is true or false, not 'yes'"):
+        with pytest.raises(UsageError, match="'masked' must be true or false, not 'yes'"):
             store.count(snapshot(), only(masked="yes"))
 
     def test_strides_are_filtered_with_their_chunk(self, store, make_row, write, snapshot, make_vector):

@@ -105,6 +105,6 @@ def test_a_foreign_index_of_that_name_is_refused_and_left_alone(editions):
     aliases = index_body("files", settings, LENGTH)["aliases"]
     body = {"mappings": {"properties": {"repo": {"type": "integer"}}}, "aliases": aliases}
     editions._connection.client.indices.create(index=index_of("files", settings), body=body)
-    with pytest.raises(StoreError, match="other types"):
+    with pytest.raises(StoreError, match="field types that no release used"):
         editions.upgrade()
     assert versions(editions)["files"] == 0

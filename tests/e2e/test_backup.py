@@ -47,7 +47,7 @@ def test_what_is_no_whole_backup_is_not_restored(workspace):
     for command in (("verify", "copy"), ("restore", "copy", "--replace")):
         outcome = workspace.run(*command)
         assert outcome.code == 1
-        assert "is not what was backed up" in outcome.err
+        assert "differs from the manifest" in outcome.err
     manifest = workspace.folder / "copy" / "backup.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"format": 99}))
     assert "newer version" in workspace.run("verify", "copy").err

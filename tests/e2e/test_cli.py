@@ -49,9 +49,9 @@ def test_the_help_loads_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["confg"], "error: No such command 'confg'. Did you mean 'config'? (codequarry --help says more)"),
-        (["config", "--jsn"], "error: No such option: --jsn (Possible options: --json) (codequarry config --help says"),
-        (["search"], "error: Missing argument 'QUERY' (codequarry search --help says more)"),
+        (["confg"], "error: No such command 'confg'. Did you mean 'config'? (see codequarry --help)"),
+        (["config", "--jsn"], "error: No such option: --jsn (Possible options: --json) (see codequarry config --help)"),
+        (["search"], "error: Missing argument 'QUERY' (see codequarry search --help)"),
         (["search", "x", "--lines", "many"], "error: Invalid value for '--lines': "),
         (["search", "x", "--filter", "kind"], "error: --filter 'kind': write FIELD=VALUE"),
         (["search", "x", "--filter", "knd=a"], "error: unknown filter 'knd'; known: "),
@@ -62,9 +62,9 @@ def test_the_help_loads_nothing_heavy() -> None:
         ),
         (
             ["--set", "api.port=x", "config"],
-            "error: setting api.port = 'x' (command line) is wrong: it should be",
+            "error: setting api.port = 'x' (command line) is invalid: it should be",
         ),
-        (["repos", "rm", "x"], "error: removing x cannot be undone; say --yes"),
+        (["repos", "rm", "x"], "error: removing x cannot be undone; use --yes"),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_2(workspace: Any, arguments: list[str], message: str) -> None:

@@ -97,21 +97,21 @@ def test_the_nearest_chunks_for_a_person_have_their_place_and_symbol(indexed: An
     assert outcome.code == 0
     assert outcome.out.startswith("src/retry.py:1-3  retry_delay  function  0.")
     nothing = indexed.run("embed-check", QUESTION, "--nearest", "--lang", "rust")
-    assert (nothing.code, nothing.out, nothing.err.splitlines()[0]) == (0, "", "no chunk fits the filters")
+    assert (nothing.code, nothing.out, nothing.err.splitlines()[0]) == (0, "", "no chunk matches the filters")
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         (["x"], 2, "give a second text or file, or --nearest"),
-        (["x", "y", "--nearest"], 2, "--nearest takes one text or file"),
-        (["x", "y", "--repo", "project"], 2, "--top-k, --repo, --language, --path and versions choose among chunks"),
+        (["x", "y", "--nearest"], 2, "--nearest takes only one text or file"),
+        (["x", "y", "--repo", "project"], 2, "--top-k, --repo, --language, --path and versions select chunks"),
         (["x", "y", "--text", "--file"], 2, "--text and --file exclude each other"),
         (["x", "--nearest", "--top-k", "0"], 2, "Invalid value for '--top-k'"),
-        (["-", "-"], 2, "stdin can be read once"),
+        (["-", "-"], 2, "stdin can be read only once"),
         (["x", "-"], 2, "the document from stdin is empty"),
         (["x", "@nothing.py"], 2, "there is no file 'nothing.py'"),
-        (["x", "project/logo.png"], 2, "'project/logo.png' is no text that could be embedded: binary"),
+        (["x", "project/logo.png"], 2, "'project/logo.png' is not text that can be embedded: binary"),
         ([" ", "y"], 2, "the query is empty"),
         (["x", "--nearest", "--repo", "projct"], 1, "repository 'projct' is not indexed; indexed: project"),
         (["x", "--nearest", "--branch", "dev"], 1, "branch 'dev' is not indexed"),
@@ -148,7 +148,7 @@ def test_code_that_stays_here_is_sent_to_no_model_elsewhere(workspace: Any) -> N
         assert (refused.code, "nothing of it was sent" in refused.error) == (2, True), argument
     (repository.folder / ".git" / "config").write_text("[broken")
     unknown = workspace.run("embed-check", "what it returns", "secret/src/a.py", variables=elsewhere)
-    assert unknown.error.startswith("error: 'secret/src/a.py' lies in a repository that git can't read")
+    assert unknown.error.startswith("error: 'secret/src/a.py' is in a repository that git cannot read")
     assert unknown.code == 2
 
 
@@ -251,4 +251,4 @@ def test_a_chunk_whose_vector_is_of_other_text_is_not_explained(versioned_index:
     shown, body = neighbours(index.store, model, "retry delay")
     assert [hit["explanation"] for hit in body["results"]] == [None]
     (remark,) = nearness.nearest_remarks(shown, body)
-    assert remark.startswith("note: 1 chunk embedded from other text than today's")
+    assert remark.startswith("note: 1 chunk embedded from outdated text")

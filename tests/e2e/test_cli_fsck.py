@@ -45,7 +45,7 @@ def test_a_clean_index_says_so(workspace, project):
     assert outcome.code == 0
     head = project.git("rev-parse", "HEAD")
     assert outcome.out.splitlines() == [
-        f"project: main at {head[:12]}, 4 files compared, 4 of them down to the text",
+        f"project: main at {head[:12]}, 4 files compared, 4 of them with their text",
         "  clean",
     ]
     older = project.git("rev-parse", "HEAD~1")
@@ -141,7 +141,7 @@ def test_old_commits_are_given_up_by_command(workspace, project):
     assert workspace.run("fsck", "project", "--commit", older).code == 0, "nothing has changed"
     outcome = workspace.run(*keep_one, "repos", "collect", "project")
     assert (outcome.code, older[:12] in outcome.out) == (0, True)
-    assert "gave up 1 commit; 2 rows and records deleted" in outcome.err
+    assert "1 commit expired; 2 rows and records deleted" in outcome.err
     assert workspace.run("fsck", "project", "--commit", older).code == 1
     assert workspace.run("fsck", "project").code == 0
     nothing = workspace.run(*keep_one, "repos", "collect", "--json").json
@@ -149,7 +149,7 @@ def test_old_commits_are_given_up_by_command(workspace, project):
 
 
 def test_collecting_what_is_not_indexed_is_an_error(workspace, project):
-    assert "'nothing' is not indexed; there is project" in workspace.run("repos", "collect", "nothing").error
+    assert "'nothing' is not indexed; indexed: project" in workspace.run("repos", "collect", "nothing").error
 
 
 def test_an_index_run_collects_by_itself(workspace, project):

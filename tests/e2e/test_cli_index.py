@@ -186,10 +186,10 @@ def test_a_branch_that_is_gone_is_dropped_and_said(workspace: Any, branched: Any
     branched.git("branch", "--delete", "--force", "next")
     outcome = workspace.run("index", branched.folder, "--branch", "next")
     assert outcome.code == 0
-    assert outcome.out == "project: the origin has no branch next any more; dropped from the index\n"
+    assert outcome.out == "project: the origin no longer has branch next; dropped from the index\n"
     outcome = workspace.run("index", branched.folder, "--branch", "next")
     assert outcome.code == 1
-    assert "has no branch next; there is main" in outcome.err
+    assert "has no branch next; it has main" in outcome.err
 
 
 def test_a_run_of_another_version_says_what_it_dropped(workspace: Any, branched: Any) -> None:
@@ -197,7 +197,7 @@ def test_a_run_of_another_version_says_what_it_dropped(workspace: Any, branched:
     branched.git("branch", "--delete", "--force", "next")
     branched.commit({"src/more.py": "x = 1\n"})
     assert workspace.run("index", branched.folder).out.splitlines()[-1] == (
-        "  dropped     next, which the origin has no more"
+        "  dropped     next, which the origin no longer has"
     )
 
 
@@ -303,5 +303,5 @@ def test_interrupted_runs_say_how_to_go_on_and_the_next_run_does(workspace: Any)
     if process.returncode == 0:
         pytest.fail("the run was over before it could be interrupted")
     assert process.returncode == 130
-    assert err.splitlines()[-1] == "stopped; nothing was published. Run the same command again to go on."
+    assert err.splitlines()[-1] == "stopped; nothing was published. Run the same command again to resume."
     assert workspace.run("index", repository.folder, "--json").json["files_indexed"] == 300

@@ -50,7 +50,7 @@ def test_grants_are_given_and_taken_and_go_with_their_repository(workspace):
         {"repos": "core", "include": ["docs/"], "exclude": ["docs/x/"], "state": "bound"},
         {"repos": "site", "include": [], "exclude": [], "repo_id": None, "state": "pending"},
     ]
-    assert "site (not there yet)" in workspace.run("keys", "show", "reader").out
+    assert "site (no such repository yet)" in workspace.run("keys", "show", "reader").out
     assert workspace.run("repos", "rm", "core", "--yes").code == 0
     assert [one["repos"] for one in workspace.run("keys", "show", "reader", "--json").json["grants"]] == ["site"]
     taken = workspace.run("keys", "grant", "reader", "--remove", "--repo", "site", "--json").json
@@ -64,7 +64,7 @@ def test_grants_are_given_and_taken_and_go_with_their_repository(workspace):
         (("create", "x", "--repo", "a?"), 2, "only *"),
         (("create", "x", "--repo", "*", "--scope", "read"), 2, "unknown scope 'read'"),
         (("create", "x", "--repo", "*", "--expires", "soon"), 2, "90d"),
-        (("create", "x", "--repo", "*", "--expires", "2001-01-01"), 2, "is over"),
+        (("create", "x", "--repo", "*", "--expires", "2001-01-01"), 2, "is in the past"),
         (("rotate", "x"), 1, "no key 'x'"),
         (("show", "x"), 1, "no key 'x'"),
         (("grant", "x", "--remove", "--repo", "a", "--path", "b/"), 2, "--remove"),

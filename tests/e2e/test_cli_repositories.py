@@ -35,7 +35,7 @@ def test_the_index_is_brought_to_what_the_settings_say(workspace, core):
     assert workspace.run("repos", "list", "--json").json["repos"][0]["skipped"] == {"excluded": 1}
     again = workspace.run("sync")
     assert (again.code, again.out) == (0, "")
-    assert "holds what the settings name" in again.err
+    assert "already matches the settings" in again.err
 
 
 def test_what_is_wrong_with_one_repository_fails_the_command_after_the_others(workspace, core):
@@ -65,7 +65,7 @@ def test_what_could_not_be_fetched_fails_the_command_although_its_job_waits(work
     assert outcome.code == 1
     [job] = json.loads(outcome.out)["jobs"]
     assert (job["state"], bool(job["error"])) == ("queued", True)
-    assert "codequarry serve or a worker tries again" in outcome.err
+    assert "codequarry serve or a worker will retry it" in outcome.err
 
 
 def test_what_waits_for_a_repository_that_is_removed_does_not_bring_it_back(workspace, core):

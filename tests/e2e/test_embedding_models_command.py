@@ -106,8 +106,8 @@ def test_an_api_with_its_key_is_ready_and_the_key_is_not_shown(call: Call, monke
     [
         ("word2vec", "error: unknown embedding model 'word2vec'; known: codequarry-1"),
         ("codequarry-1", "error: 'codequarry-1' is built in; there is nothing to install"),
-        ("wordllama", "error: embedding model 'wordllama' is gone: set [embedding] model = \"codequarry-1\""),
-        ("jina-code", "error: 'jina-embeddings-v2-base-code' cannot be installed from here; put model.onnx"),
+        ("wordllama", "error: embedding model 'wordllama' was removed: set [embedding] model = \"codequarry-1\""),
+        ("jina-code", "error: 'jina-embeddings-v2-base-code' cannot be installed by this command; put model.onnx"),
     ],
 )
 def test_installing_what_cannot_be_installed_is_wrong_use(call: Call, name: str, said: str) -> None:
@@ -132,5 +132,5 @@ def test_a_damaged_table_is_listed_as_such_and_hides_no_other(
 def test_a_table_that_lacks_a_file_says_which(call: Call, home: Path, place_table: Callable[[Path, int], Path]) -> None:
     folder = place_table(home / "models" / "mine", 64)
     (folder / "vocabulary.txt").unlink()
-    with pytest.raises(EmbeddingError, match=r"mine is no embedding model: it has no vocabulary.txt$"):
+    with pytest.raises(EmbeddingError, match=r"mine is not an embedding model: it has no vocabulary.txt$"):
         open_embedder(EmbeddingSettings(model="mine"), home / "models")

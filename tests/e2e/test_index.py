@@ -130,7 +130,7 @@ def test_two_origins_with_one_base_name_are_told_apart(make_repository, make_wor
     first, second = (index_repository(IndexRequest(each.origin), workshop) for each in (one, two))
     assert (first.repo, first.name_note) == ("app", "")
     assert second.repo == "two-app"
-    assert "so this one is 'two-app'" in second.name_note
+    assert "this one is 'two-app'" in second.name_note
     assert len(live(workshop)) == 41
 
 
@@ -153,7 +153,7 @@ def test_a_removed_repository_leaves_nothing(make_repository, make_workshop):
 
 def test_removing_what_is_not_there_says_what_is(make_repository, make_workshop):
     workshop = make_workshop()
-    with pytest.raises(NotIndexed, match="'x' is not indexed; there is nothing yet"):
+    with pytest.raises(NotIndexed, match="'x' is not indexed; indexed: none"):
         remove_repository("x", workshop.store, workshop.settings)
     index_repository(IndexRequest(make_repository(files=FILES).origin), workshop)
     with pytest.raises(NotIndexed, match="there is project"):
@@ -170,7 +170,7 @@ def test_removing_while_a_run_is_open_stops_that_run(make_repository, make_works
         if state.files_done == 20:
             remove_repository("project", workshop.store, workshop.settings)
 
-    with pytest.raises(Conflict, match="'project' was removed or changed meanwhile; run again"):
+    with pytest.raises(Conflict, match="'project' was removed or changed during this run; run again"):
         index_repository(IndexRequest(repository.origin), workshop, remove_in_the_middle)
     assert list_repositories(workshop.store) == []
     assert live(workshop) == set()

@@ -204,9 +204,9 @@ def test_a_commit_that_was_not_pushed_is_no_hindrance(tree, tmp_path, depth):
 def test_what_is_no_working_tree_is_one_line(tree, tmp_path, make_repository):
     plain = tmp_path / "plain"
     plain.mkdir()
-    with pytest.raises(GitError, match="is no working tree of git"):
+    with pytest.raises(GitError, match="is not in a git working tree"):
         tree.index(folder=plain)
-    with pytest.raises(GitError, match="is no folder"):
+    with pytest.raises(GitError, match="is not a folder"):
         tree.index(folder=plain / "missing")
     with pytest.raises(GitError, match="has no commits yet"):
         tree.index(folder=make_repository("empty").folder)

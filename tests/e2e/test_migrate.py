@@ -98,7 +98,7 @@ def test_an_index_of_an_older_default_model_answers_by_words_and_names_migrate(w
     answer = workspace.run("search", "backoff attempt", "--json", variables=without_key).json
     assert answer["results"][0]["path"] == "net/retry.py"
     (said,) = answer["degraded"]
-    assert said.startswith("embedding: answers are by words alone")
+    assert said.startswith("embedding: answers use words only")
     assert why in said
     assert "run `codequarry migrate --model codequarry-1`" in said
     person = workspace.run("search", "backoff attempt")

@@ -21,7 +21,7 @@ FILES = {
     "net/server.py": "def serve(port):\n    return open_socket(port)\n",
 }
 COMMAND = "codequarry migrate --model codequarry-1"
-SAID = "embedding model 'wordllama' is gone: set [embedding] model = \"codequarry-1\""
+SAID = "embedding model 'wordllama' was removed: set [embedding] model = \"codequarry-1\""
 STILL_NAMED = {"CODEQUARRY_EMBEDDING__MODEL": "wordllama"}
 
 
@@ -76,9 +76,7 @@ def test_it_answers_by_words_and_names_migrate_whatever_the_settings_say(old, va
     answer = old.run("search", "backoff attempt", "--json", variables=variables).json
     assert answer["results"][0]["path"] == "net/retry.py"
     (said,) = answer["degraded"]
-    assert said.startswith(
-        f"embedding: answers are by words alone, since the model of this index can't be used ({SAID}"
-    )
+    assert said.startswith(f"embedding: answers use words only, because the model of this index can't be used ({SAID}")
     assert said.endswith(f"run `{COMMAND}`")
     assert COMMAND in old.run("search", "backoff attempt", variables=variables).err
     status = old.run("status", "--json", variables=variables).json

@@ -33,6 +33,6 @@ def test_a_search_and_the_doctor_say_what_is_missing_and_then_use_it(workspace: 
     in_haste = switched_on | {"CODEQUARRY_RERANKING__TIMEOUT_SECONDS": "0.001"}
     checks = {one["name"]: one for one in workspace.run("doctor", "--json", variables=in_haste).json["checks"]}
     assert checks["reranking"]["state"] == "warn", "a score that did not come is none"
-    assert "no score in 0.001 s" in checks["reranking"]["message"]
+    assert "no score within 0.001 s" in checks["reranking"]["message"]
     plain = workspace.run("search", QUESTION, "--no-rerank", "--json", variables=switched_on).json
     assert not any("rerank_score" in hit for hit in plain["results"])

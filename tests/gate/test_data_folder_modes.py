@@ -164,7 +164,7 @@ def test_somebody_elses_folder_is_refused(tmp_path, run):
         check_private(home)
     refused = run("keys", "list", CODEQUARRY_HOME=str(home))
     assert refused.returncode == 1
-    assert "run codequarry as its owner" in refused.stderr
+    assert "run codequarry as the owner" in refused.stderr
 
 
 def test_a_proxy_before_the_socket_is_not_its_owner(tmp_path):

@@ -19,7 +19,7 @@ def test_a_path_in_quotes_is_refused(make_repository, tmp_path, line):
     (folder / ".git/objects/info/alternates").write_text(line.format(pool=pool, secret=secret, up=up) + "\n")
 
     with (
-        pytest.raises(GitError, match="in quotes"),
+        pytest.raises(GitError, match="a quoted path"),
         served_view(repository_at(folder, dict(os.environ)), (pool,)),
     ):
         pass

@@ -115,7 +115,7 @@ def test_a_repository_that_is_removed_during_a_run_is_there_whole_or_not_at_all(
         try:
             world.index(meddled)
         except Conflict as error:
-            assert str(error) == "'project' was removed or changed meanwhile; run again"
+            assert str(error) == "'project' was removed or changed during this run; run again"
         outcomes.add(world.check())
         if meddled.writes < turn:
             break
@@ -354,17 +354,17 @@ def test_a_run_that_fetched_an_older_commit_does_not_publish_it_over_a_newer_one
         world.change()
         world.index(ref=ref)
     world.change()
-    obtain, runs = pipeline.obtain, []
+    fetch_version, runs = pipeline.fetch_version, []
 
     def obtain_and_be_overtaken(*arguments):
-        source = obtain(*arguments)
+        source = fetch_version(*arguments)
         runs.append(source.commit)
         if len(runs) == 1:
             world.change()
             world.index(ref=ref)
         return source
 
-    monkeypatch.setattr(pipeline, "obtain", obtain_and_be_overtaken)
+    monkeypatch.setattr(pipeline, "fetch_version", obtain_and_be_overtaken)
     report = world.index(ref=ref)
     tip = world.repository.git("rev-parse", "HEAD").decode().strip()
     assert (report.commit, report.changed) == (tip, False)

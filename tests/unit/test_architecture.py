@@ -1,7 +1,9 @@
 """ARCHITECTURE.md is true: its paths and functions exist, and no room is missing."""
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +26,10 @@ STORIES = {
     "shared/store/embedded/test_query_plans.py",
     "shared/versions/test_overlay_snapshots.py",
 }
+
+
+# Names of files that help texts and comments use as examples.
+EXAMPLES = {"_old.py", "new.py", "old.py", "src/retry.py"}
 
 
 def rooms() -> Iterator[str]:
@@ -65,6 +71,24 @@ def test_every_room_is_on_the_map():
 def test_paths_of_code_in_the_docs_exist(page):
     places = re.findall(rf"`((?:{'|'.join(PARTS)}|bench|tests|training)/[\w./]*)`", page.read_text())
     assert [place for place in places if not (ROOT / place).exists()] == []
+
+
+def prose(path: Path) -> Iterator[str]:
+    """Yield the comments and docstrings of a module."""
+    source = path.read_text()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            yield ast.get_docstring(node) or ""
+
+
+def test_modules_that_comments_and_docstrings_name_exist():
+    paths = [path for part in (*PARTS, "bench") for path in (ROOT / part).rglob("*.py")]
+    modules = {"/".join(path.relative_to(ROOT).parts[first:]) for path in paths for first in range(len(path.parts))}
+    named = {name for path in paths for text in prose(path) for name in re.findall(r"[\w/]+\.py\b", text)}
+    assert named - modules - EXAMPLES == set()
 
 
 def test_unit_tests_lie_where_the_code_lies_that_they_test():

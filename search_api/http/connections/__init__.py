@@ -1,1 +1,1 @@
-"""How requests come in and answers go out, without a thread that waits for a client: see decision 0030."""
+"""Reads requests and sends answers without a thread that waits for a client (decision 0030)."""

@@ -1,4 +1,4 @@
-"""A connection as the service sees it, and which one has to go where there are too many. No IO."""
+"""The state of a connection, and which connection is closed if there are too many. No IO."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -12,7 +12,7 @@ from codequarry.search_api.http.client_address import group_of
 from codequarry.search_api.http.connections.incoming import Incoming
 from codequarry.search_api.http.connections.outgoing import Outgoing
 
-# So much of a request or an answer is kept for every connection, whatever others do: more than a search has.
+# Every connection may hold this much of a request or answer, whatever the others hold: more than a search needs.
 SMALL_BYTES = 16_384
 
 
@@ -24,60 +24,58 @@ class Phase(Enum):
     READING = auto()
     """The rest of a request."""
     ANSWERING = auto()
-    """A thread, or the answer that one makes."""
+    """A free thread, then the thread's answer."""
     SENDING = auto()
-    """A client that reads the answer."""
+    """The client, which reads the answer."""
     ENDING = auto()
-    """A client that reads the end of the last answer."""
+    """The client, which reads the end of the last answer."""
 
 
 class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
-    """One connection; ``due`` is when it is closed unless its phase has changed, ``since`` when that began."""
+    """A client connection; its phase began at ``since``, and it is closed at ``due`` unless the phase changes."""
 
     def __init__(self, config: Config, sock: Outgoing, client: Any, server: Any, most_body: int) -> None:  # noqa: ANN401
-        """Begin with a connection over which nothing has come."""
         super().__init__(config, sock, client, server)
         self.incoming = Incoming(config, client, most_body)
         self.address = address_of(client)
         self.phase = Phase.IDLE
         self.due = self.since = 0.0
         self.is_watched = False
-        self.goes_on = False
+        self.keeps_alive = False
         self.request: Any = None
 
     @property
     def size(self) -> int:
-        """Return how many bytes are kept for it."""
+        """Return how many bytes are held for it."""
         return len(self.incoming) + len(self.sock)
 
     @property
-    def can_be_ended(self) -> bool:
-        """Tell whether it is the client who keeps it waiting."""
+    def waits_for_client(self) -> bool:
+        """Return whether it waits for its client, not for a thread."""
         return self.phase is not Phase.ANSWERING
 
 
 def address_of(client: object) -> str:
-    """Return the address of a connection's other end as limits count it: "" for one over a Unix socket."""
+    """Return the client address of a connection as limits count it, "" for a Unix socket."""
     return group_of(str(client[0])) if isinstance(client, tuple) and client else ""
 
 
-def first_to_go(connections: Collection[Connection], address: str | None = None) -> Connection | None:
-    """Return the connection that makes room for another: the one whose client has kept it waiting longest.
+def oldest_waiting(connections: Collection[Connection], address: str | None = None) -> Connection | None:
+    """Return the connection to close to make room: the oldest of ``address``, or of the address with the most.
 
-    A request that is about to be complete is younger than one whose client only wants the connection. Without an
-    ``address`` it is one of those with the most connections.
+    The oldest has waited for its client longest; a request that is nearly complete has waited less.
     """
-    waiting = [one for one in connections if one.can_be_ended and address in (None, one.address)]
+    waiting = [conn for conn in connections if conn.waits_for_client and address in (None, conn.address)]
     if not waiting:
         return None
     if address is None:
-        counts = Counter(one.address for one in waiting)
+        counts = Counter(conn.address for conn in waiting)
         most = max(counts, key=counts.__getitem__)
-        waiting = [one for one in waiting if one.address == most]
-    return min(waiting, key=lambda one: one.since)
+        waiting = [conn for conn in waiting if conn.address == most]
+    return min(waiting, key=lambda conn: conn.since)
 
 
-def largest_to_go(connections: Collection[Connection]) -> Connection | None:
-    """Return which of the connections with much to keep goes first where too much is kept for all together."""
-    waiting = [one for one in connections if one.can_be_ended and one.size > SMALL_BYTES]
-    return min(waiting, key=lambda one: one.since, default=None)
+def largest_waiting(connections: Collection[Connection]) -> Connection | None:
+    """Return the connection to close to free memory: of the large ones, it has waited for its client longest."""
+    waiting = [conn for conn in connections if conn.waits_for_client and conn.size > SMALL_BYTES]
+    return min(waiting, key=lambda conn: conn.since, default=None)

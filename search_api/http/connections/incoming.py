@@ -1,7 +1,4 @@
-"""The bytes that come over a connection, and the requests in them. No IO.
-
-A request is given out when all of it is there, so that whoever answers it never waits for its client.
-"""
+"""Splits the bytes of a connection into complete requests, so that no thread waits for a client. No IO."""
 
 from dataclasses import dataclass
 
@@ -13,21 +10,20 @@ from gunicorn.http.unreader import Unreader
 
 from codequarry.search_api.http.connections.refusals import CUT_SHORT, LARGE_HEAD, Refused, refused
 
-# No client that we know of sends a longer head; gunicorn refuses a longer first line or field by limits of its own.
+# No known client sends a longer head; gunicorn has its own limits for the first line and each field.
 HEAD_BYTES = 65_536
 _HEAD_END = b"\r\n\r\n"
-_EMPTY_LINE = b"\r\n"
-# What says how long a body is.
-_OF_BODY = ("CONTENT-LENGTH", "TRANSFER-ENCODING")
-# The size of a chunk has a few hexadecimal digits; clients hardly ever send an extension behind it.
-SIZE_LINE_BYTES = 1024
-# Fields behind the last chunk, which nothing here reads.
-TRAILER_BYTES = 8192
 _LINE_END = b"\r\n"
+# The headers that give the length of a body.
+_OF_BODY = ("CONTENT-LENGTH", "TRANSFER-ENCODING")
+# A chunk size has a few hexadecimal digits; clients hardly ever send an extension after it.
+SIZE_LINE_BYTES = 1024
+# The fields after the last chunk, which are ignored.
+TRAILER_BYTES = 8192
 
 
 class _Given(Unreader):  # type: ignore[misc]  # gunicorn has no types
-    """A source of bytes for gunicorn's parser that ends where they do, instead of waiting for more."""
+    """A source of bytes for gunicorn's parser that ends instead of waiting for more."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__()
@@ -38,10 +34,9 @@ class _Given(Unreader):  # type: ignore[misc]  # gunicorn has no types
 
 
 class Incoming:
-    """What has come over one connection and was not given out yet."""
+    """The bytes of a connection that were received and not yet returned as a request."""
 
     def __init__(self, config: Config, peer: object, most_body: int) -> None:
-        """Read requests from ``peer`` whose bodies have at most ``most_body`` bytes."""
         self._config, self._peer, self._most_body = config, peer, most_body
         self._data = bytearray()
         self._searched = 0
@@ -51,20 +46,19 @@ class Incoming:
         self._begun = 0
 
     def __len__(self) -> int:
-        """Return how many bytes are kept."""
         return len(self._data)
 
     @property
     def is_between_requests(self) -> bool:
-        """Tell whether nothing of a next request has come."""
+        """Return whether nothing of the next request has arrived."""
         return self._request is None and not self._data
 
     def add(self, data: bytes) -> None:
-        """Take what has come."""
+        """Add received bytes."""
         self._data += data
 
     def expects_continue(self) -> bool:
-        """Tell once whether the client waits to be told that it shall send the body (RFC 9110, section 10.1.1)."""
+        """Return, once, whether the client waits for 100 Continue before it sends the body (RFC 9110, 10.1.1)."""
         request = self._request
         if request is None or not request._expected_100_continue:  # gunicorn has no other name for it
             return False
@@ -72,10 +66,7 @@ class Incoming:
         return len(self._data) == self._begun
 
     def take(self) -> Request | None:
-        """Return the next request with its body if all of it is there; Refused for what is no request.
-
-        Of a body that is too large only the length is given: the application is to know the caller, and to refuse it.
-        """
+        """Return the next request if it is complete, a too large body only as its length; Refused if it is invalid."""
         if self._request is None and not self._read_head():
             return None
         end = self._end()
@@ -83,7 +74,7 @@ class Incoming:
             return None
         request = self._request
         assert request is not None
-        # Whether the client wanted to be told or not: it has sent the body by itself.
+        # The client has sent the body, whether or not it asked for 100 Continue.
         request._expected_100_continue = False
         request.unreader.unread(bytes(self._data[self._begun : end]))
         del self._data[:end]
@@ -91,9 +82,9 @@ class Incoming:
         return request
 
     def _read_head(self) -> bool:
-        """Parse the head once it is there; False while it is not."""
-        if self._data.startswith(_EMPTY_LINE):
-            del self._data[: len(_EMPTY_LINE)]  # RFC 9112, section 2.2: some clients send one behind a body
+        """Parse the head if it is complete; return whether it was."""
+        if self._data.startswith(_LINE_END):
+            del self._data[: len(_LINE_END)]  # RFC 9112, 2.2: some clients send an empty line after a body
         at = self._data.find(_HEAD_END, self._searched, HEAD_BYTES)
         if at < 0:
             self._searched = max(0, len(self._data) - len(_HEAD_END) + 1)
@@ -116,8 +107,8 @@ class Incoming:
         return Refused(LARGE_HEAD)
 
     def _has_bare_line_end(self) -> bool:
-        """Tell whether the end of a head can't come any more: a line ended in another way than lines do."""
-        return self._data.count(b"\n") != self._data.count(_EMPTY_LINE)
+        """Return whether a line ends in a bare line feed, which makes the head invalid."""
+        return self._data.count(b"\n") != self._data.count(_LINE_END)
 
     def _parse(self, head: bytes) -> Request:
         self._count += 1
@@ -127,7 +118,7 @@ class Incoming:
             raise refused(error) from error
 
     def _end(self) -> int | None:
-        """Return the position behind the body, None while bytes of it are missing."""
+        """Return the position after the body, None while bytes of it are missing."""
         body, request = self._body, self._request
         assert request is not None
         if isinstance(body, int):
@@ -144,7 +135,7 @@ class Incoming:
         return found
 
     def _cut_off(self, length: int) -> int:
-        """Give a request with a body that is too large out without it; nothing behind it can be read."""
+        """Replace a too large body by its length, so that the application refuses it, and drop all data after it."""
         request = self._request
         assert request is not None
         request.force_close()
@@ -156,7 +147,7 @@ class Incoming:
 
 
 def decode_body(request: Request) -> None:
-    """Have a body in chunks read by gunicorn, which checks it, before the application does; Refused if it is wrong."""
+    """Let gunicorn decode and check a chunked body before the application reads it; Refused if it is malformed."""
     if not isinstance(request.body.reader, ChunkedReader):
         return
     try:
@@ -167,15 +158,12 @@ def decode_body(request: Request) -> None:
 
 
 class MalformedChunks(ValueError):
-    """The bytes are no body in chunks."""
+    """The bytes are not a valid chunked body."""
 
 
 @dataclass(slots=True)
 class ChunkedBody:
-    """How far a body in chunks was followed: ``position`` is where the next chunk, or line of a trailer, begins.
-
-    ``length`` is how many bytes of the body have come, without what frames them.
-    """
+    """How far a chunked body is parsed: ``position`` of the next chunk or trailer line, ``length`` without framing."""
 
     position: int
     length: int = 0
@@ -183,14 +171,14 @@ class ChunkedBody:
     trailer_at: int | None = None
 
     def find_end(self, data: bytearray) -> int | None:
-        """Return the position behind the body, None while bytes are missing; MalformedChunks where it is none."""
+        """Return the position after the body, None while bytes are missing; MalformedChunks if it is malformed."""
         while self.trailer_at is None:
             if not self._pass_chunk(data):
                 return None
         return self._pass_trailer(data, self.trailer_at)
 
     def _pass_chunk(self, data: bytearray) -> bool:
-        """Go behind the next chunk; False while some of it is missing."""
+        """Move past the next chunk; return False while it is incomplete."""
         line_end = _line_end(data, self.position, SIZE_LINE_BYTES)
         if line_end is None:
             return False
@@ -200,12 +188,12 @@ class ChunkedBody:
             self.position = self.trailer_at = begin
             return True
         end = begin + size
-        # What has come of a chunk counts already: it may be larger than any body may be.
+        # Count an incomplete chunk too: it may be larger than the limit of a body.
         self.length = self.passed + min(size, len(data) - begin)
         if len(data) < end + len(_LINE_END):
             return False
         if data[end : end + len(_LINE_END)] != _LINE_END:
-            raise MalformedChunks("a chunk is not as long as it says")
+            raise MalformedChunks("a chunk does not have its declared size")
         self.passed += size
         self.position = end + len(_LINE_END)
         return True
@@ -217,7 +205,7 @@ class ChunkedBody:
             if is_last:
                 return self.position
             if self.position - begun > TRAILER_BYTES:
-                raise MalformedChunks("the fields behind the last chunk are too long")
+                raise MalformedChunks("the trailer after the last chunk is too long")
         return None
 
 
@@ -225,14 +213,14 @@ def _line_end(data: bytearray, begin: int, most: int) -> int | None:
     end = data.find(_LINE_END, begin, begin + most + len(_LINE_END))
     if end < 0:
         if len(data) - begin > most:
-            raise MalformedChunks("a line between chunks is too long")
+            raise MalformedChunks("a chunk-size line or trailer field is too long")
         return None
     return end
 
 
 def _size(line: bytes) -> int:
     digits = line.split(b";", 1)[0].rstrip(b" \t")
-    # More digits than these are a size that no body has.
+    # No body is so large that its size has more digits.
     if not digits or len(digits) > 15 or any(digit not in b"0123456789abcdefABCDEF" for digit in digits):
-        raise MalformedChunks("the size of a chunk is no hexadecimal number")
+        raise MalformedChunks("a chunk size is not a hexadecimal number")
     return int(digits, 16)

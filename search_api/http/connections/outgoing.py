@@ -1,27 +1,25 @@
-"""The socket of a connection as gunicorn writes to it: nothing that is done to it waits."""
+"""A socket that gunicorn can write to without ever waiting for the client."""
 
 import socket
 from typing import Any
 
-# The most that is handed to the system at once.
+# The most bytes passed to one send call.
 PIECE_BYTES = 262_144
 
 
 class Outgoing:
-    """Takes an answer at once, whatever its size, and sends it as its client reads."""
+    """Accepts an answer of any size at once, and sends it as the client reads."""
 
     def __init__(self, sock: socket.socket) -> None:
-        """Send over ``sock``, which does not block from here on."""
         sock.setblocking(False)
         self._socket = sock
         self._left = bytearray()
 
     def __len__(self) -> int:
-        """Return how many bytes are still to be sent."""
         return len(self._left)
 
     def sendall(self, data: bytes) -> None:
-        """Send what the client takes now, and keep the rest; OSError where the client is gone."""
+        """Send what the client takes now, and keep the rest; OSError if the client is gone."""
         self._left += data
         self.flush()
 
@@ -31,7 +29,7 @@ class Outgoing:
         return len(data)
 
     def flush(self) -> bool:
-        """Send what the client takes now; True when all is out, OSError where the client is gone."""
+        """Send what the client takes now and return whether all is sent; OSError if the client is gone."""
         sent = 0
         try:
             with memoryview(self._left) as left:
@@ -44,30 +42,30 @@ class Outgoing:
         return not self._left
 
     def recv(self, size: int) -> bytes:
-        """Return what has come; BlockingIOError where that is nothing."""
+        """Return received bytes; BlockingIOError if there are none."""
         return self._socket.recv(size)
 
     def setblocking(self, _: bool) -> None:
-        """Stay as it is: gunicorn would have threads wait."""
+        """Do nothing: gunicorn would make threads wait."""
 
     def settimeout(self, _: float | None) -> None:
-        """Stay as it is."""
+        """Do nothing: the socket never waits."""
 
     @property
     def family(self) -> int:
-        """Return the family of addresses: a Unix socket can be opened by its owner alone."""
+        """Return the address family: only the owner can open a Unix socket."""
         return self._socket.family
 
     def fileno(self) -> int:
-        """Return what selectors know the socket by."""
+        """Return the file descriptor, for selectors."""
         return self._socket.fileno()
 
     def shutdown(self, how: int) -> None:
-        """End one direction."""
+        """Shut down one direction."""
         self._socket.shutdown(how)
 
     def close(self) -> None:
-        """Stay open: gunicorn would close it in a thread, while the worker watches it."""
+        """Do nothing: gunicorn would close the socket in a thread while the worker still watches it."""
 
     def hang_up(self) -> None:
         """Close the connection."""

@@ -1,4 +1,4 @@
-"""Answers to what never becomes a request: written without the application, as problem+json like all others."""
+"""Responses to clients that never complete a request: problem+json, written without the application."""
 
 import json
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from gunicorn.http import errors
 from codequarry.search_api.answers.json import to_json
 from codequarry.search_api.answers.problem import PROBLEM_MEDIA_TYPE, problem_of_status
 
-# So soon a client may come again that was sent away to make room.
+# Retry-After of a client whose connection was closed to make room.
 RETRY_AFTER_SECONDS = 5
 _STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (errors.LimitRequestLine, HTTPStatus.REQUEST_URI_TOO_LONG),
@@ -22,18 +22,18 @@ _STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a connection is answered without the application, and closed."""
+    """The reason that a connection is closed with an error, without the application."""
 
     status: HTTPStatus
     detail: str
 
     @property
     def is_full(self) -> bool:
-        """Tell whether the client may come again later: there was no room for it."""
+        """Return whether there was no room for the client, which may then retry later."""
         return self.status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
     def answer(self, request_id: str) -> bytes:
-        """Return the whole answer as it goes over the connection."""
+        """Return the whole HTTP response as bytes."""
         body = json.dumps(to_json(problem_of_status(self.status, self.detail, request_id))).encode()
         lines = [
             f"HTTP/1.1 {self.status.value} {self.status.phrase}",
@@ -46,37 +46,36 @@ class Refusal:
         return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-class Refused(Exception):  # the client's error, and none of ours
+class Refused(Exception):  # the client's error, not a CodequarryError
     """A request that is refused before the application sees it."""
 
     def __init__(self, refusal: Refusal) -> None:
-        """Carry what the client is answered."""
         super().__init__(refusal.detail)
         self.refusal = refusal
 
 
 def new_request_id() -> str:
-    """Return an id for what has no request that could bring one."""
+    """Return a new id for a response without a request."""
     return uuid4().hex
 
 
 def refused(error: Exception) -> Refused:
-    """Return what to raise where gunicorn's parser finds that a request is none."""
+    """Return the Refused to raise for an error of gunicorn's parser."""
     status = next((status for kind, status in _STATUSES if isinstance(error, kind)), HTTPStatus.BAD_REQUEST)
     if isinstance(error, errors.NoMoreData):
         return Refused(CUT_SHORT)
-    said = str(error) or type(error).__name__
-    return Refused(Refusal(status, f"the request is not valid HTTP: {said[:200]}"))
+    reason = str(error) or type(error).__name__
+    return Refused(Refusal(status, f"the request is not valid HTTP: {reason[:200]}"))
 
 
-CRASHED = Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "an unexpected error; the log has it")
+CRASHED = Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "an unexpected error; see the service's log")
 LATE = Refusal(
-    HTTPStatus.REQUEST_TIMEOUT, "the request did not come in full within [api] read_seconds; send it faster, or again"
+    HTTPStatus.REQUEST_TIMEOUT, "the request was not complete within [api] read_seconds; send it faster or retry"
 )
-CUT_SHORT = Refusal(HTTPStatus.BAD_REQUEST, "the request ended before all of it was there")
+CUT_SHORT = Refusal(HTTPStatus.BAD_REQUEST, "the connection ended before the request was complete")
 LARGE_HEAD = Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the head of the request is too long")
 CROWDED_ADDRESS = Refusal(
     HTTPStatus.TOO_MANY_REQUESTS,
-    "this address has more connections open than [limits] connections_per_address allows, so the oldest was closed",
+    "this address has more open connections than [limits] connections_per_address allows, so this one was closed",
 )
-NO_ROOM = Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many clients send or read slowly; ask again later")
+NO_ROOM = Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many clients send or read slowly; retry later")

@@ -1,4 +1,4 @@
-"""How long a request waited for the thread that answers it."""
+"""The time that a request waited for its thread."""
 
 from threading import local
 
@@ -11,10 +11,10 @@ _waited = _Waited()
 
 
 def note_waited(seconds: float) -> None:
-    """Note how long the request of this thread waited."""
+    """Note the seconds that the request of this thread waited."""
     _waited.seconds = seconds
 
 
 def waited_seconds() -> float:
-    """Return how long the request of this thread waited for it; 0 under another server than ours."""
+    """Return the seconds that the request of this thread waited; 0 under a server other than ours."""
     return _waited.seconds

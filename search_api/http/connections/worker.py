@@ -1,7 +1,7 @@
-"""Gunicorn's worker with threads, changed so that no thread waits for a client: see decision 0030.
+"""Gunicorn's threaded worker, changed so that no thread waits for a client (decision 0030).
 
-The thread that accepts connections reads requests and sends answers, of all connections and without waiting for any. A
-thread of the pool gets a request when all of it is there, and is free again as soon as the answer is made.
+The thread that accepts connections reads all requests and sends all answers, without waiting for any connection. A
+thread of the pool gets a request when it is complete, and is free again as soon as it has made the answer.
 """
 
 import errno
@@ -16,7 +16,13 @@ from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker
 
-from codequarry.search_api.http.connections.connection import SMALL_BYTES, Connection, Phase, first_to_go, largest_to_go
+from codequarry.search_api.http.connections.connection import (
+    SMALL_BYTES,
+    Connection,
+    Phase,
+    largest_waiting,
+    oldest_waiting,
+)
 from codequarry.search_api.http.connections.incoming import decode_body
 from codequarry.search_api.http.connections.outgoing import Outgoing
 from codequarry.search_api.http.connections.refusals import (
@@ -33,46 +39,40 @@ from codequarry.search_api.http.connections.waiting_time import note_waited
 from codequarry.shared.telemetry.logs import logger
 from codequarry.shared.telemetry.metrics import count_waiting
 
-# Connections at once in one process. Each needs a file descriptor, of which half are left to everything else.
+# Open connections in a process. Each needs a file descriptor; half of the descriptors are left for everything else.
 MOST_CONNECTIONS = 1_000
-# Gunicorn stops accepting at its own limit; it is out of reach, since the connection that waited longest makes room.
+# Gunicorn stops accepting at its own limit. This keeps it out of reach: the connection that waited longest is closed.
 SPARE_CONNECTIONS = 100
-# The system gives this much at once of what has come.
+# The most bytes returned by one receive call.
 RECEIVE_BYTES = 65_536
-# Requests and answers that are kept for slow clients, all together; beyond it who has waited longest goes.
+# Requests and answers held for all slow clients together; beyond this, the connections that waited longest are closed.
 HELD_BYTES = 64 * 1024 * 1024
-# Who does not read an answer is given up after this.
+# A client that does not read its answer is disconnected after this.
 SEND_SECONDS = 60.0
-# Who was told that the connection ends may go on sending what is not read any more for so long: closed at once, it
-# might lose the end of the answer.
+# After the last answer, data is read and dropped for this long, as an immediate close might lose the answer's end.
 LINGER_SECONDS = 0.5
-# A service that is to end leaves clients this much for the rest of a request.
+# When the service stops, clients have this long for the rest of a request.
 STOPPING_SECONDS = 2.0
-# How often it is looked for connections whose time is over.
+# The interval of the search for connections that are due.
 LOOK_SECONDS = 0.25
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-# Errors of accept that pass: the client is gone, or there is no file descriptor at the moment.
+# Temporary errors of accept: the client is gone, or no file descriptor is free.
 _PASSING = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED, errno.EMFILE, errno.ENFILE}
 
 log = logger("codequarry.intake")
 
 
 class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
-    """Reads, has answered, and sends.
-
-    ``app`` is what ``server.py`` runs: it says how long a request may take to come, how large its body may be and how
-    many connections an address may have, and writes down what was refused.
-    """
+    """Reads requests, passes them to threads, and sends the answers; ``app`` (server.py) has the limits."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:  # noqa: ANN401  # gunicorn's own signature
-        """Begin with no connection."""
         super().__init__(*arguments, **named)
         self._connections: set[Connection] = set()
         self._looked = 0.0
         self._most = min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 
     def accept(self, listener: Any) -> None:  # noqa: ANN401  # gunicorn's own signature
-        """Take a new connection; where there are too many, the one that has kept us waiting longest makes room."""
+        """Accept a connection; if there are too many, close the connection that waited for its client longest."""
         try:
             sock, client = listener.accept()
         except OSError as error:
@@ -87,13 +87,13 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         self._on_readable(conn)
 
     def enqueue_req(self, conn: Connection) -> None:
-        """Have a request answered when a thread is free."""
+        """Queue a complete request for the next free thread."""
         conn.waiting_since = monotonic()
         count_waiting(1)
         super().enqueue_req(conn)
 
     def handle(self, conn: Connection) -> bool:
-        """Answer a request, in a thread; True where another may follow on the connection."""
+        """Answer a request, in a thread; return whether the connection stays open for another."""
         count_waiting(-1)
         note_waited(monotonic() - conn.waiting_since)
         try:
@@ -102,7 +102,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         except Refused as refused:
             self._answer(conn, refused.refusal)
         except (OSError, StopIteration):
-            pass  # the client is gone, or gunicorn has said in the log why the answer broke off
+            pass  # the client is gone, or gunicorn has logged why the answer was cut off
         except Exception as error:
             log.error("a request was not answered", exc_info=error)
             self._answer(conn, CRASHED)
@@ -113,33 +113,32 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
 
     def finish_request(self, conn: Connection, future: Any) -> None:  # noqa: ANN401  # gunicorn's own signature
         """Send the answer that a thread has made."""
-        conn.goes_on = not future.cancelled() and future.exception() is None and future.result()
+        conn.keeps_alive = not future.cancelled() and future.exception() is None and future.result()
         self._enter(conn, Phase.SENDING, SEND_SECONDS)
         self._on_writable(conn)
 
     def murder_keepalived(self, force: bool = False) -> None:
-        """Close connections whose time is over; with ``force`` all for which nothing is done."""
+        """Close connections that are due; with ``force``, all that wait for their client."""
         now = monotonic()
         if not force and now - self._looked < LOOK_SECONDS:
             return
         self._looked = now
-        for conn in [one for one in self._connections if one.can_be_ended and (force or one.due <= now)]:
+        for conn in [conn for conn in self._connections if conn.waits_for_client and (force or conn.due <= now)]:
             if conn.phase is Phase.READING and not force:
                 self._refuse(conn, LATE)
             else:
                 self._close(conn)
 
     def murder_pending(self) -> None:
-        """Do nothing: what gunicorn looks at here there is none of."""
+        """Do nothing: this worker has none of the connections that gunicorn closes here."""
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """Give clients until ``deadline`` for what they have begun: the service is to end."""
+        """Give clients until ``deadline`` to complete their requests: the service is stopping."""
         for conn in self._connections:
             if conn.phase in (Phase.IDLE, Phase.READING):
                 conn.due = min(conn.due, deadline)
 
     def _on_readable(self, conn: Connection) -> None:
-        """Take what has come."""
         try:
             data = conn.sock.recv(RECEIVE_BYTES)
         except BlockingIOError:
@@ -166,7 +165,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
             self._refuse(conn, CUT_SHORT)
 
     def _go_on(self, conn: Connection) -> None:
-        """Have the next request answered if all of it is there, else wait for the rest."""
+        """Queue the next request if it is complete, else wait for the rest."""
         try:
             conn.request = conn.incoming.take()
             if conn.request is None and conn.incoming.expects_continue():
@@ -187,7 +186,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         self._watch(conn, EVENT_READ)
 
     def _on_writable(self, conn: Connection) -> None:
-        """Send what the client takes of its answer; when all is sent, go on or end."""
+        """Send what the client takes of its answer; when all is sent, read the next request or end."""
         try:
             if not conn.sock.flush():
                 self._watch(conn, EVENT_WRITE)
@@ -196,7 +195,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         except OSError:
             self._close(conn)
             return
-        if conn.goes_on:
+        if conn.keeps_alive:
             self._enter(conn, Phase.IDLE, self.cfg.keepalive)
             self._unwatch(conn)
             self._go_on(conn)
@@ -204,7 +203,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
             self._end(conn)
 
     def _end(self, conn: Connection) -> None:
-        """Close a connection whose client may still send, so that it can read the end of its answer."""
+        """Stop sending and linger, so that a client that still sends can read the end of its answer."""
         with suppress(OSError):
             conn.sock.shutdown(SHUT_WR)
         self._enter(conn, Phase.ENDING, LINGER_SECONDS)
@@ -212,7 +211,6 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         self._watch(conn, EVENT_READ)
 
     def _refuse(self, conn: Connection, refusal: Refusal) -> None:
-        """Say why a connection ends, without waiting for the client to read it."""
         self._answer(conn, refusal)
         self._end(conn)
 
@@ -230,24 +228,24 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
             conn.sock.hang_up()
 
     def _make_room(self, new: Connection) -> None:
-        """Close what has waited longest where an address, or all together, have too many connections."""
+        """Close the connection that waited longest if its address, or the process, has too many."""
         if (most := self.app.most_connections_of(new.address)) is not None:
-            own = [one for one in self._connections if one.address == new.address]
-            if len(own) >= most and (oldest := first_to_go(own)):
-                self._give_up(oldest, CROWDED_ADDRESS)
-        if len(self._connections) >= self._most and (oldest := first_to_go(self._connections)):
-            self._give_up(oldest, NO_ROOM)
+            own = [conn for conn in self._connections if conn.address == new.address]
+            if len(own) >= most and (oldest := oldest_waiting(own)):
+                self._drop(oldest, CROWDED_ADDRESS)
+        if len(self._connections) >= self._most and (oldest := oldest_waiting(self._connections)):
+            self._drop(oldest, NO_ROOM)
 
     def _hold_less(self, grown: Connection) -> None:
-        """Close what has waited longest where more is kept for slow clients than there is memory for."""
+        """Close the connections that waited longest while more is held for slow clients than allowed."""
         if grown.size <= SMALL_BYTES:
             return
         most = max(HELD_BYTES, 4 * self.app.most_body_bytes)
-        while sum(one.size for one in self._connections) > most and (conn := largest_to_go(self._connections)):
-            self._give_up(conn, NO_ROOM)
+        while sum(conn.size for conn in self._connections) > most and (largest := largest_waiting(self._connections)):
+            self._drop(largest, NO_ROOM)
 
-    def _give_up(self, conn: Connection, refusal: Refusal) -> None:
-        """Close a connection at once; who has begun a request is told why as far as that is possible."""
+    def _drop(self, conn: Connection, refusal: Refusal) -> None:
+        """Close a connection at once; if it has begun a request, try to send the reason."""
         if conn.phase is Phase.READING:
             self._answer(conn, refusal)
         self._close(conn)
@@ -271,6 +269,6 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
 
 
 def _call(then: Callable[[Connection], None], conn: Connection, _: object) -> None:
-    """Do what a connection waits for, unless it was closed by what came before in the same turn."""
+    """Call ``then``, unless the connection was closed earlier in the same turn of the event loop."""
     if conn.is_watched:
         then(conn)

@@ -1,1 +1,1 @@
-"""The routes of the service, a blueprint a subject; what each needs is declared in ``admission.py``."""
+"""The routes of the service, one blueprint per subject; ``admission.py`` declares what each route needs."""

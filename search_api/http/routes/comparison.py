@@ -13,10 +13,10 @@ from codequarry.search_api.search.comparison import compare
 
 blueprint = APIBlueprint("comparison", __name__, tag="Search")
 
-_DESCRIPTION = """Searches two versions with one question and tells what became of the hits.
+_DESCRIPTION = """Searches two versions with the same query and compares the hits.
 
-A hit counts as added or removed only where the other version has it nowhere, which is looked up in the index: being
-further down there does not make it so. What has the same text in the same file is left out, whatever its lines."""
+A hit counts as added or removed only if the index has it nowhere in the other version; a lower rank there does not
+count. Hits with the same text in the same file are left out, even if their lines differ."""
 
 
 @blueprint.post("/diff-search")
@@ -32,5 +32,5 @@ def diff_search() -> Response:
     """Answer a comparison."""
     asked = parse_diff(json_body())
     answer = compare(engine(), asked)
-    note_access((one.repo for one in answer.results), len(answer.results), asked.search.query)
+    note_access((difference.repo for difference in answer.results), len(answer.results), asked.search.query)
     return json_response(answer)

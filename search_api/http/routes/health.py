@@ -13,7 +13,7 @@ from codequarry.shared.errors import Forbidden
 from codequarry.shared.telemetry.metrics import CONTENT_TYPE, render
 
 blueprint = APIBlueprint("health", __name__, tag="Operation")
-# Not there where metrics have a port of their own.
+# Not registered if metrics have their own port.
 metrics_blueprint = APIBlueprint("metrics", __name__, tag="Operation")
 
 _UNAVAILABLE: Responses = {
@@ -29,23 +29,23 @@ _METRICS: Responses = {
 
 @blueprint.get("/healthz")
 @blueprint.doc(
-    summary="Is the process alive",
+    summary="Check whether the process is alive",
     operation_id="healthz",
-    responses=answer_response(Health, "It answers"),
+    responses=answer_response(Health, "The process answers"),
 )
 def healthz() -> Response:
-    """Say that the process answers; it asks nobody else."""
+    """Report that the process answers, without a check of anything else."""
     return json_response(Health("ok"))
 
 
 @blueprint.get("/readyz")
 @blueprint.doc(
-    summary="Can it answer searches",
+    summary="Check whether searches can be answered",
     operation_id="readyz",
     responses=answer_response(Health, "The store answers") | _UNAVAILABLE,
 )
 def readyz() -> Response:
-    """Say whether searches can be answered; a failing embedder only degrades them."""
+    """Report whether searches can be answered; a failing embedder only degrades them."""
     checks = backend().checks(deadline())
     if checks["store"] == "ok":
         return json_response(Health("ok", checks))
@@ -61,7 +61,7 @@ def readyz() -> Response:
     responses=_METRICS | problem_responses(500, 503),
 )
 def metrics() -> Response:
-    """Return the metrics of the service, and what the catalog says of jobs and versions."""
+    """Return the metrics of the service, with the jobs and versions of the catalog."""
     if not caller().sees_everything:
-        raise Forbidden("metrics count what is done for everybody: this needs a key that may see everything")
+        raise Forbidden("metrics cover all repositories, so this needs a key that may see everything")
     return Response(render(current_app.extensions[CATALOG_METRICS]), content_type=CONTENT_TYPE)

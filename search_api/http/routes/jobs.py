@@ -33,20 +33,20 @@ _PARAMETERS = [
         "schema": {"type": "array", "items": {"type": "string", "enum": list(STATES)}, "minItems": 1},
         "style": "form",
         "explode": True,
-        "description": "only jobs in this state; given several times, in any of them",
+        "description": "only jobs in this state; may be given several times",
     },
-    {"name": "repo", "in": "query", "schema": {"type": "string", "minLength": 1}, "description": "only of this one"},
+    {"name": "repo", "in": "query", "schema": {"type": "string", "minLength": 1}, "description": "only its jobs"},
     {
         "name": "limit",
         "in": "query",
         "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-        "description": "most jobs in the answer",
+        "description": "maximum number of jobs in the answer",
     },
     {
         "name": "cursor",
         "in": "query",
         "schema": {"type": "string", "minLength": 1},
-        "description": "`next_cursor` of the page before, with the same `state` and `repo`",
+        "description": "`next_cursor` of the previous page; `state` and `repo` must be the same",
     },
 ]
 
@@ -54,15 +54,15 @@ _PARAMETERS = [
 @blueprint.get("/jobs")
 @blueprint.doc(
     summary="List jobs",
-    description="What runs, then what goes first, then what ended, the latest first. The dead-letter list is "
-    "`?state=failed`: what failed for good, with the reason of every attempt in `failures`. A job that begins or ends "
-    "between two pages may be on both, or on none.",
+    description="Running jobs, then queued jobs in the order in which they will run, then ended jobs, latest first. "
+    "`?state=failed` is the dead-letter list: jobs that failed for good, with the error of every attempt in "
+    "`failures`. A job that starts or ends between two pages may be on both or on neither.",
     operation_id="list_jobs",
     responses=answer_response(JobsPage, "Jobs") | problem_responses(400, 500, 503),
     extensions={"parameters": _PARAMETERS},
 )
 def list_jobs() -> Response:
-    """Return the jobs that are known."""
+    """Return the known jobs."""
     refuse_unknown_parameters("state", "repo", "limit", "cursor")
     states = listed_parameter("state", STATES)
     limit = integer_parameter("limit", DEFAULT_LIMIT, MAX_LIMIT)
@@ -76,8 +76,8 @@ def list_jobs() -> Response:
 
 @blueprint.get("/jobs/<job_id>")
 @blueprint.doc(
-    summary="How far a job is",
-    description="What was asked to be indexed or removed. Ended jobs are kept for a day, failed ones for two weeks.",
+    summary="Get a job",
+    description="Returns a job and its progress. Ended jobs are kept for a day, failed jobs for two weeks.",
     operation_id="get_job",
     responses=answer_response(JobStatus, "The job") | problem_responses(404, 500, 503),
 )
@@ -90,14 +90,14 @@ def get_job(job_id: str) -> Response:
 
 @blueprint.post("/jobs/<job_id>/retry")
 @blueprint.doc(
-    summary="Try a job again",
-    description="One that failed for good or was cancelled waits again, as if it had never been tried.",
+    summary="Retry a job",
+    description="Queues a job again that failed for good or was cancelled, with no attempts counted.",
     operation_id="retry_job",
-    responses=answer_response(JobStatus, "The job, which waits") | problem_responses(404, 409, 500, 503),
+    responses=answer_response(JobStatus, "The job, now queued") | problem_responses(404, 409, 500, 503),
 )
 @followed
 def retry_job(job_id: str) -> Response:
-    """Let a job wait again."""
+    """Queue a failed or cancelled job again."""
     job = _changed(job_id, retried)
     indexer: Indexer | None = current_app.extensions[INDEXER]
     if indexer:
@@ -108,10 +108,10 @@ def retry_job(job_id: str) -> Response:
 @blueprint.post("/jobs/<job_id>/cancel")
 @blueprint.doc(
     summary="Cancel a job",
-    description="One that waits is cancelled at once; one that runs is asked to stop, publishes nothing and is "
+    description="A queued job is cancelled at once. A running job is told to stop: it publishes nothing and is "
     "cancelled within seconds.",
     operation_id="cancel_job",
-    responses=answer_response(JobStatus, "The job as it is now") | problem_responses(404, 409, 500, 503),
+    responses=answer_response(JobStatus, "The current state of the job") | problem_responses(404, 409, 500, 503),
 )
 @followed
 def cancel_job(job_id: str) -> Response:
@@ -120,7 +120,7 @@ def cancel_job(job_id: str) -> Response:
 
 
 def accepted(job: Job) -> Response:
-    """Return the answer to a request that has become a job."""
+    """Return the 202 response for a request that became a job."""
     note_access([job.repo], 1)
     response = json_response(job_status(job), HTTPStatus.ACCEPTED)
     response.headers["Location"] = f"/jobs/{job.id}"

@@ -19,30 +19,30 @@ blueprint = APIBlueprint("repos", __name__, tag="Repositories")
 @blueprint.get("/repos")
 @blueprint.doc(
     summary="List repositories",
-    description="Every repository of the index: at which commit it stands, what was skipped, how far an import is.",
+    description="Every repository of the index, with its commit, skipped files and the progress of its import.",
     operation_id="list_repos",
     responses=answer_response(Repositories, "Repositories by name") | problem_responses(500, 503),
 )
 def list_repos() -> Response:
-    """Return what the index has."""
+    """Return every repository that the caller may see."""
     described = describe(engine().catalog)
-    note_access((one.name for one in described), len(described))
+    note_access((repository.name for repository in described), len(described))
     return json_response(Repositories(described))
 
 
 @blueprint.post("/repos")
 @blueprint.doc(
     summary="Add a repository",
-    description="Takes a name in the catalog and asks for the repository, or one version of it, to be indexed. "
-    "One that is known is brought up to date.",
+    description="Adds the repository to the catalog and queues a job that indexes it, or one version of it. "
+    "A known repository is brought up to date.",
     operation_id="add_repo",
-    responses=answer_response(JobStatus, "What will index it: GET /jobs/ID tells how far it is", 202)
+    responses=answer_response(JobStatus, "The job that will index it; GET /jobs/ID has its progress", 202)
     | problem_responses(400, 413, 415, 500, 501, 503),
     extensions={"requestBody": {"required": True, "content": {JSON: {"schema": reference(RepositoryToAdd)}}}},
 )
 @followed
 def add_repo() -> Response:
-    """Have a repository indexed."""
+    """Queue the indexing of a repository."""
     asked = RepositoryToAdd.read(json_body())
     return accepted(add_repository(engine(), current_app.extensions[INDEXER], asked, backend().settings))
 
@@ -50,13 +50,13 @@ def add_repo() -> Response:
 @blueprint.delete("/repos/<name>")
 @blueprint.doc(
     summary="Remove a repository",
-    description="Its chunks, versions and mirror go, with the vectors that no other repository uses; what waited "
-    "or ran to index it is cancelled.",
+    description="Removes its chunks, versions and mirror, and the vectors that no other repository uses. Queued and "
+    "running jobs of the repository are cancelled.",
     operation_id="remove_repo",
-    responses=answer_response(JobStatus, "What will remove it: GET /jobs/ID tells how far it is", 202)
+    responses=answer_response(JobStatus, "The job that will remove it; GET /jobs/ID has its progress", 202)
     | problem_responses(404, 500, 501, 503),
 )
 @followed
 def remove_repo(name: str) -> Response:
-    """Have a repository removed."""
+    """Queue the removal of a repository."""
     return accepted(remove_repository(engine(), current_app.extensions[INDEXER], name))

@@ -22,25 +22,24 @@ from codequarry.shared.filters import BOOLEANS
 from codequarry.shared.telemetry.metrics import count_degraded, count_search, observe_stages
 
 JSON = "application/json"
-# The deepest request, filters inside of one of several repositories, has five levels.
+# The deepest valid request, with filters per repository, has five levels.
 MAX_JSON_DEPTH = 32
-# One that is never closed reaches to the end and is not entered again: else each quote in it would be looked at anew.
+# An unclosed string matches to the end, so that the search does not start again at every quote inside it.
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
 blueprint = APIBlueprint("search", __name__, tag="Search")
 
-_DESCRIPTION = """Hybrid search: the meaning of the query, its words, and the names and paths in it.
+_DESCRIPTION = """Hybrid search by the meaning of the query, its words, and the names and paths in it.
 
-`score` is 0 to 1 and falls with rank; it is the share of what was asked for that a hit holds, so it means the same for
-every query. `next_cursor` goes on where an answer ended, over the index as the first page saw it, to the end of the
-candidates of that page's search (a few hundred, more for a larger `top_k`)."""
-
+`score` is 0 to 1 and falls with rank. It is the share of the query that a hit covers, so it means the same for every
+query. `next_cursor` returns the next page, from the same state of the index as the first page. Pages end with the
+candidates of the first search (a few hundred, more for a larger `top_k`)."""
 
 _INDEX = {
     "name": "index",
     "in": "query",
     "schema": {"type": "string", "enum": list(BOOLEANS), "default": "false"},
-    "description": "have indexed what the search names and the index lacks, and wait for it up to wait_ms",
+    "description": "index the versions that the search names and the index lacks, and wait up to wait_ms for them",
 }
 
 
@@ -50,7 +49,7 @@ _INDEX = {
     description=_DESCRIPTION,
     operation_id="search_code",
     responses=answer_response(SearchAnswer, "Hits, best first")
-    | answer_response(PendingSearch, "What is named is still being indexed: GET /jobs/ID tells how far it is", 202)
+    | answer_response(PendingSearch, "A named version is still being indexed; GET /jobs/ID has the progress", 202)
     | problem_responses(400, 404, 413, 415, 500, 501, 503, 504),
     extensions={
         "parameters": [_INDEX],
@@ -89,10 +88,9 @@ def _pending(pending: PendingSearch) -> Response:
 
 
 def _flag(name: str) -> bool:
-    """Return a parameter of the address that is true or false."""
     value = request.args.get(name, "false")
     if value not in BOOLEANS:
-        raise UsageError(f"?{name} is true or false, not '{value}'")
+        raise UsageError(f"?{name} must be true or false, not '{value}'")
     return value == "true"
 
 
@@ -104,14 +102,14 @@ def _count(answer: SearchAnswer) -> None:
 
 
 def json_body() -> object:
-    """Return the parsed body; JSON alone is read, and none of what only looks like it."""
+    """Return the parsed JSON body without its token; UnsupportedMediaType if the content type is not JSON."""
     if not request.is_json:
         raise UnsupportedMediaType(f"send the body as {JSON}")
     return without_token(parse_json(request.get_data()))
 
 
 def parse_json(text: bytes) -> object:
-    """Return what JSON says; UsageError for what is none, or is nested too deep."""
+    """Return the value of a JSON text; UsageError if it is invalid or nested too deep."""
     _check_depth(text)
     try:
         parsed: object = json.loads(text, parse_constant=_no_constant)
@@ -121,7 +119,7 @@ def parse_json(text: bytes) -> object:
 
 
 def _check_depth(text: bytes) -> None:
-    """Raise UsageError for JSON that is nested deeper than any request is: the parser goes a step down for each."""
+    """Raise UsageError if JSON is nested deeper than any valid request; the parser recurses once per level."""
     deepest = depth = 0
     for bracket in _BRACKETS.findall(_STRINGS.sub(b"", text)):
         depth += 1 if bracket in b"[{" else -1

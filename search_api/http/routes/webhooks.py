@@ -37,31 +37,30 @@ from codequarry.shared.catalog.deliveries import new_delivery
 from codequarry.shared.errors import IndexingOff, UsageError
 
 FORM = "application/x-www-form-urlencoded"
-# GitHub sends one.
+# GitHub sends one field.
 MAX_FORM_FIELDS = 10
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1_000
 blueprint = APIBlueprint("webhooks", __name__, tag="Webhooks")
 
-_DESCRIPTION = """Authenticated by its signature, not by a key. What does not concern the index is answered with
-`result` `ignored` and the reason; a delivery that was dealt with before answers as it did then and begins nothing."""
-_PROVIDER_BODY = {"content": {JSON: {"schema": {"type": "object", "description": "as the code host sends it"}}}}
+_DESCRIPTION = """Authenticated by its signature, not by a key. A delivery that does not concern the index has the
+`result` `ignored` and a `reason`. A repeated delivery gets the answer of the first one and starts nothing."""
+_PROVIDER_BODY = {"content": {JSON: {"schema": {"type": "object", "description": "the payload of the code host"}}}}
 _GENERIC_BODY = {"required": True, "content": {JSON: {"schema": reference(GenericDelivery)}}}
 
 
 def _receive(provider: WebhookProvider) -> Response:
-    """Check, read and handle a delivery."""
     settings = backend().settings.webhooks
     request.max_content_length = settings.max_body_bytes
     secrets = provider.secrets(settings)
     raw = request.get_data()
     secret = provider.check(SignedDelivery(request.headers, raw, secrets, time.time(), settings.tolerance_seconds))
-    # The signature says who sends this, so the sender is told what becomes of it, whatever it is about.
+    # The signature identifies the sender, so the sender may learn the result, whatever repository it is about.
     admit_signed(f"{provider.name} webhook, secret {secret + 1}")
     parsed = provider.read(request.headers, _body(raw))
     indexer: Indexer | None = current_app.extensions[INDEXER]
     if indexer is None:
-        raise IndexingOff("this service does not index: deliveries go to codequarry serve")
+        raise IndexingOff("this service does not index; send deliveries to a codequarry serve process")
     receiver: Receiver = current_app.extensions[RECEIVER]
     digest = "" if provider.signs_id(request.headers) else sha256(raw).hexdigest()
     delivery = new_delivery(provider.name, provider.delivery_id(request.headers), digest)
@@ -69,7 +68,7 @@ def _receive(provider: WebhookProvider) -> Response:
 
 
 def _body(raw: bytes) -> Payload:
-    """Return the JSON object in a body; GitHub can be set to send it as a field of a form."""
+    """Return the JSON object in a body; GitHub can also send it as a form field."""
     text = raw
     if request.mimetype == FORM:
         text = _payload(raw)
@@ -83,14 +82,14 @@ def _payload(form: bytes) -> bytes:
     try:
         fields = parse_qs(form.decode("utf-8", "replace"), max_num_fields=MAX_FORM_FIELDS)
     except ValueError:
-        raise UsageError(f"the form has more than {MAX_FORM_FIELDS} fields; the one that counts is 'payload'") from None
+        raise UsageError(f"the form has more than {MAX_FORM_FIELDS} fields; only 'payload' is needed") from None
     return fields.get("payload", [""])[0].encode()
 
 
 def _answer(received: Received) -> Response:
-    told = asdict(delivery_status(received.delivery))
+    status = asdict(delivery_status(received.delivery))
     note_access(filter(None, [received.delivery.repo]), 1)
-    response = json_response(ReceivedDelivery(**told, repeated=received.repeated), HTTPStatus.ACCEPTED)
+    response = json_response(ReceivedDelivery(**status, repeated=received.repeated), HTTPStatus.ACCEPTED)
     if received.delivery.job:
         response.headers["Location"] = f"/jobs/{received.delivery.job}"
     return response
@@ -107,28 +106,27 @@ def _view(provider: WebhookProvider) -> Callable[[], Response]:
 
 for _provider in (GITHUB, GITLAB, GITEA, GENERIC):
     _documented = blueprint.doc(
-        summary=f"A delivery of {_provider.title}",
+        summary=f"Receive a delivery of {_provider.title}",
         description=_DESCRIPTION,
         operation_id=f"receive_{_provider.name}",
-        responses=answer_response(ReceivedDelivery, "What became of it", 202)
+        responses=answer_response(ReceivedDelivery, "The result of the delivery", 202)
         | problem_responses(400, 401, 403, 413, 500, 501, 503),
         extensions={"requestBody": _GENERIC_BODY if _provider is GENERIC else _PROVIDER_BODY},
     )
     blueprint.post(f"/webhooks/{_provider.name}")(_documented(_view(_provider)))
 
-
 _LIMIT = {
     "name": "limit",
     "in": "query",
     "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-    "description": "most deliveries in the answer",
+    "description": "maximum number of deliveries in the answer",
 }
 
 
 @blueprint.get("/deliveries")
 @blueprint.doc(
-    summary="What code hosts told the service",
-    description="The latest deliveries first, each with what became of it and why.",
+    summary="List webhook deliveries",
+    description="Webhook deliveries, latest first, each with its result and the reason.",
     operation_id="list_deliveries",
     responses=answer_response(Deliveries, "Deliveries") | problem_responses(400, 500, 503),
     extensions={"parameters": [_LIMIT]},
@@ -137,6 +135,6 @@ def deliveries() -> Response:
     """Return the log of deliveries."""
     refuse_unknown_parameters("limit")
     limit = integer_parameter("limit", DEFAULT_LIMIT, MAX_LIMIT)
-    told = engine().catalog.deliveries()[:limit]
-    note_access((one.repo for one in told if one.repo), len(told))
-    return json_response(Deliveries(tuple(map(delivery_status, told))))
+    latest = engine().catalog.deliveries()[:limit]
+    note_access((delivery.repo for delivery in latest if delivery.repo), len(latest))
+    return json_response(Deliveries(tuple(map(delivery_status, latest))))

@@ -1,4 +1,4 @@
-"""A copy of a folder while processes go on writing to it, and back: one state of the database with its vectors."""
+"""Backs up a folder while other processes write to it, and restores it: one state of the database with its vectors."""
 
 import shutil
 from contextlib import closing
@@ -14,11 +14,10 @@ from codequarry.shared.store.backups import (
     Step,
     check_files,
     check_store,
-    described_files,
+    file_digests,
     ignore,
     make_durable,
     new_backup,
-    now,
     read_manifest,
     scratch_folder,
     sync,
@@ -31,24 +30,24 @@ from codequarry.shared.store.embedded.editions import FOLDER, EmbeddedEditions
 from codequarry.shared.store.embedded.folder_format import check_format, is_old
 from codequarry.shared.store.embedded.schema import DATABASE, read_meta
 from codequarry.shared.store.embedded.store import EmbeddedStore
+from codequarry.shared.timestamps import this_second
 
-# A purge may replace the vector file between the two copies; then both are made again.
+# A purge may replace the vector file between the two copies; both are then made again.
 _ATTEMPTS = 5
 _READ_AT_ONCE = 1 << 20
 _PAGES_AT_ONCE = 4_096
 
 
 def write_backup(folder: Path, target: Path, observe: ObserveBackup = ignore) -> Manifest:
-    """Copy the index in ``folder`` to the new folder ``target``; UsageError if that exists and is not empty."""
+    """Copy the index in ``folder`` to ``target``; raise UsageError if ``target`` exists and is not empty."""
     with new_backup(target) as beside:
         dimension = _copy(folder, beside, observe)
-        manifest = Manifest(EMBEDDED, dimension, described_files(beside), created_at=now())
+        manifest = Manifest(EMBEDDED, dimension, file_digests(beside), created_at=this_second())
         write_manifest(beside, manifest)
     return manifest
 
 
 def _copy(folder: Path, beside: Path, observe: ObserveBackup) -> int:
-    """Copy database and vectors, and return the length of a vector."""
     for _ in range(_ATTEMPTS):
         with closing(_connect(beside)) as copy, closing(_source(folder)) as source:
             _copy_database(source, copy, observe)
@@ -56,11 +55,11 @@ def _copy(folder: Path, beside: Path, observe: ObserveBackup) -> int:
             name = f"vectors-{read_meta(copy, 'generation')}.f32"
         if not slots or _copy_start(folder / name, beside / name, slots * dimension * 4, observe):
             return dimension
-    raise StoreDamaged(f"{name} of the index is missing; codequarry fsck --repair makes its vectors anew")
+    raise StoreDamaged(f"{name} of the index is missing; run codequarry fsck --repair to replace its vectors")
 
 
 def _copy_database(source: apsw.Connection, copy: apsw.Connection, observe: ObserveBackup) -> None:
-    # The read transaction keeps all steps in one state, whatever is written meanwhile.
+    # The read transaction makes all steps see one state while other processes write.
     source.execute("BEGIN")
     source.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     size = source.pragma("page_size")
@@ -77,7 +76,7 @@ def _source(folder: Path) -> apsw.Connection:
     source = _connect(folder, apsw.SQLITE_OPEN_READWRITE)
     source.set_busy_timeout(BUSY_SECONDS * 1000)
     if is_old(source):
-        raise OldFormat("an older release wrote the index; run codequarry migrate --schema before it is backed up")
+        raise OldFormat("an older release wrote the index; run codequarry migrate --schema before the backup")
     check_format(source)
     return source
 
@@ -87,7 +86,7 @@ def _connect(folder: Path, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE
 
 
 def _copy_start(path: Path, copy: Path, size: int, observe: ObserveBackup) -> bool:
-    """Copy the first ``size`` bytes: what is behind them belongs to later transactions. False if there is no file."""
+    """Copy the first ``size`` bytes (later bytes belong to later transactions); return False if there is no file."""
     left = size
     try:
         with path.open("rb") as source, copy.open("wb") as out:
@@ -98,12 +97,12 @@ def _copy_start(path: Path, copy: Path, size: int, observe: ObserveBackup) -> bo
     except FileNotFoundError:
         return False
     if left:
-        raise StoreDamaged(f"{path.name} of the index is too short; codequarry fsck --repair makes its vectors anew")
+        raise StoreDamaged(f"{path.name} of the index is too short; run codequarry fsck --repair to replace vectors")
     return True
 
 
 def verify_backup(target: Path, observe: ObserveBackup = ignore) -> Manifest:
-    """Compare every file with the manifest, and a copy of the index with its own checksums."""
+    """Compare every file with the manifest, and a copy of the index with its checksums."""
     manifest = read_manifest(target)
     check_store(target, manifest, EMBEDDED)
     check_files(target, manifest, observe)
@@ -124,15 +123,14 @@ def _place(target: Path, manifest: Manifest, folder: Path, observe: ObserveBacku
 
 
 def restore_backup(target: Path, home: Path, *, replace: bool = False, observe: ObserveBackup = ignore) -> Manifest:
-    """Make the backup the active edition of a data folder; UsageError if it has an index and ``replace`` is not set.
+    """Make the backup the active edition of a data folder; raise UsageError if it has an index and not ``replace``.
 
-    The backup is verified and copied beside first. What is there goes on being used until the pointer is moved, in
-    one step, and is deleted afterwards.
+    The backup is verified and copied first. Then one step moves the pointer, and the old index is deleted.
     """
     editions = EmbeddedEditions(home)
     before = editions.present()
     if before and not replace:
-        raise UsageError(f"{home} has an index; --replace puts the backup in its place")
+        raise UsageError(f"{home} already has an index; use --replace to put the backup in its place")
     manifest = verify_backup(target, observe)
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     number = max(before, default=FIRST - 1) + 1

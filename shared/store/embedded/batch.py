@@ -1,4 +1,4 @@
-"""A batch of rows made ready for the database before the write lock is taken: bytes, lists, lengths."""
+"""Prepares a batch of rows for the database before the write lock is taken: bytes, lists, lengths."""
 
 import hashlib
 from collections import Counter
@@ -14,16 +14,16 @@ from codequarry.shared.store.embedded.payload import encode
 from codequarry.shared.store.embedded.postings import ListBuilder, StoredList
 from codequarry.shared.versions.snapshots import OPEN
 
-# What sets the kinds of keys apart in the inverted lists.
+# Prefixes of the kinds of keys in the inverted lists.
 TERM, SYMBOL, TAIL, FIELD = "t", "s", "p", "f"
 
-# The id of a chunk has an index of its own.
+# The id of a chunk is found by an index of its table.
 _LISTED_FIELDS = tuple(name for name in FILTERABLE_FIELDS if name != "id")
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows with all that is stored of them but their numbers, paths and slots."""
+    """Rows with everything that is stored of them, except their numbers, paths and slots."""
 
     rows: Sequence[ChunkRow]
     payloads: Sequence[bytes]
@@ -67,7 +67,6 @@ def prepare_batch(rows: Sequence[ChunkRow]) -> Batch:
 
 
 def _counted(tokens: Tokens) -> tuple[tuple[int, ...], Mapping[str, int]]:
-    """Return the number of tokens of each field, and of each token the weight it has in the chunk."""
     words = [getattr(tokens, name).split() for name in TOKEN_FIELDS]
     counts = Counter(words[-1])
     for name, found in zip(TOKEN_FIELDS[:-1], words[:-1], strict=True):
@@ -77,7 +76,7 @@ def _counted(tokens: Tokens) -> tuple[tuple[int, ...], Mapping[str, int]]:
 
 
 def field_key(name: str, value: str) -> str:
-    """Return the key (behind FIELD) of the rows that have ``value`` in the field ``name``."""
+    """Return the key (after FIELD) of the rows that have ``value`` in the field ``name``."""
     return f"{name}={value}"
 
 
@@ -100,7 +99,7 @@ def _values(chunk: Chunk, name: str) -> tuple[str, ...]:
 
 
 def hashed(chunk_id: str) -> int:
-    """Return a 64-bit hash of a chunk's id: what tells chunks apart in memory."""
+    """Return a 64-bit hash of a chunk's id, which identifies the chunk in memory."""
     return int.from_bytes(
         hashlib.blake2b(chunk_id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True
     )

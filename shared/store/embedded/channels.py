@@ -13,14 +13,12 @@ from codequarry.shared.store.embedded.postings import Posting
 Rows = NDArray[np.intp]
 Scores = NDArray[np.float32]
 
-# Below this share of some slots it is faster to pick out the vectors of the rows that fit than to score all of them:
-# measured at 50,000 x 256, a fifth costs as much as the whole.
+# Below this share of a block, gathering the wanted vectors is faster than scoring the block (measured at 50,000 x 256).
 _GATHER_SHARE = 0.2
-# So many neighbouring slots are looked at together (a power of two). What one import wrote lies together: blocks of
-# branches or of dead rows cost a search of the default branch nothing.
+# The bits of a block of neighbouring slots. An import writes neighbours, so a search skips blocks of other branches.
 _BLOCK_BITS = 10
 
-# BM25 as usual: how soon more of the same term stops counting, and how much long chunks are held against.
+# The usual k1 and b of BM25.
 _SATURATION = 1.2
 _LENGTH_SHARE = 0.75
 
@@ -39,7 +37,7 @@ def nearest(columns: Columns, allowed: Bools, matrix: Matrix, query: Vector, lim
 
 
 def _similarities(slots: Ints, matrix: Matrix, query: Vector) -> Scores:
-    """Return how near each slot is to the query: by whole blocks where many of their slots are wanted."""
+    """Return the similarity of each slot to the query, computing whole blocks if many of their slots are wanted."""
     blocks = slots >> _BLOCK_BITS
     is_dense = np.bincount(blocks) > _GATHER_SHARE * (1 << _BLOCK_BITS)
     scores = np.empty(len(matrix), np.float32)
@@ -52,11 +50,11 @@ def _similarities(slots: Ints, matrix: Matrix, query: Vector) -> Scores:
 
 
 def top(scores: Scores, limit: int) -> Rows:
-    """Return the places of the ``limit`` highest scores, highest first, the earlier one first where equal."""
+    """Return the places of the ``limit`` highest scores, highest first; ties are in order of place."""
     if limit <= 0:
         return np.empty(0, np.intp)
     if limit < len(scores):
-        # Everything as good as the last one that counts, so that equals are not cut in any order.
+        # All scores that equal the lowest wanted score, so that ties are cut in order.
         floor = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         places = np.flatnonzero(scores >= floor)
     else:
@@ -82,7 +80,7 @@ def best_terms(
 
 
 def best_weights(allowed: Bools, postings: Sequence[Posting], limit: int) -> Rows:
-    """Return the ``limit`` rows whose best key fits best, in order of rows where equal."""
+    """Return the ``limit`` rows whose best key has the highest weights; ties are in order of row."""
     scores = np.zeros(len(allowed), np.float32)
     for posting in postings:
         np.maximum.at(scores, posting.rows, posting.weights.astype(np.float32))

@@ -1,11 +1,10 @@
-"""Checksums: of SQLite's pages by its own checksum VFS, of the vector file by a sum for each block of slots.
+"""Checksums of SQLite's pages, by its checksum VFS, and of the vector file, by a sum per block of slots.
 
-Every page of the database ends with eight bytes that SQLite's `cksumvfs` writes and compares whenever it reads the
-page; so rows, texts, posting lists and the catalog are checked by being read. The extension comes with `apsw`.
+Every page of the database ends with eight bytes that SQLite's `cksumvfs` writes, and verifies whenever it reads the
+page. Reading rows, texts, posting lists and the catalog therefore checks them. The extension comes with `apsw`.
 
-The vectors lie beside the database. A block's checksum is the sum of its 32-bit words, as numbers without a sign: it
-changes with any bit that flips and with anything that is overwritten, and it can be continued when slots are appended.
-Measured on 100,000 vectors of 256 numbers: 0.02 s, a CRC-32 takes 0.10 s.
+The checksum of a block of vectors is the sum of its 32-bit words as unsigned numbers. It changes with any flipped bit
+or overwritten part, and appended slots are added to it. 100,000 vectors of 256 numbers take 0.02 s (CRC-32: 0.10 s).
 """
 
 from collections.abc import Sequence
@@ -19,9 +18,9 @@ from numpy.typing import NDArray
 from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.store.embedded.sql import fetch
 
-# Slots that share a checksum: 256 kB of the default model's vectors, which take 0.05 ms to add up.
+# Slots that share a checksum: 256 kB of the default model's vectors, summed in 0.05 ms.
 BLOCK_SLOTS = 256
-# The bytes at the end of each page that the extension keeps for its checksum; it does nothing with any other number.
+# Bytes at the end of each page for the checksum; with any other number the extension does nothing.
 RESERVED_BYTES = 8
 VFS = "cksmvfs"
 
@@ -30,20 +29,20 @@ FloatArray = NDArray[np.float32]
 
 @cache
 def checksum_vfs() -> str:
-    """Return the name of the VFS that checks pages, registered in this process."""
+    """Register the VFS that verifies pages in this process, and return its name."""
     try:
         connection = apsw.Connection(":memory:")
         apsw.sqlite_extra.load(connection, "cksumvfs")
         connection.close()
     except (LookupError, apsw.Error, apsw.sqlite_extra.NotAvailable) as error:
         raise StoreUnavailable(
-            f"the installed apsw has no checksum extension ({error}); install it as it comes from PyPI"
+            f"the installed apsw has no checksum extension ({error}); install apsw from PyPI"
         ) from error
     return VFS
 
 
 def block_sums(vectors: FloatArray, first: int) -> list[tuple[int, int]]:
-    """Return the block of each run of ``vectors`` with the sum of its words; ``first`` is the slot of the first one."""
+    """Return each block that ``vectors`` touch with the sum of its words; ``first`` is the slot of the first vector."""
     words = np.ascontiguousarray(vectors, "<f4").view("<u4")
     found = []
     start = 0
@@ -56,7 +55,7 @@ def block_sums(vectors: FloatArray, first: int) -> list[tuple[int, int]]:
 
 
 def add_checksums(connection: apsw.Connection, first: int, vectors: FloatArray) -> None:
-    """Count vectors that were appended from slot ``first`` on; part of a write transaction."""
+    """Add vectors that were appended from slot ``first`` on to the checksums; part of a write transaction."""
     connection.executemany(
         "INSERT INTO vector_block VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET words = words + excluded.words",
         block_sums(vectors, first),
@@ -64,18 +63,14 @@ def add_checksums(connection: apsw.Connection, first: int, vectors: FloatArray) 
 
 
 def drop_checksums(connection: apsw.Connection) -> None:
-    """Forget all checksums of vectors: they are written anew."""
+    """Delete the checksums of all vectors."""
     connection.execute("DELETE FROM vector_block")
 
 
 def damaged_blocks(
     connection: apsw.Connection, matrix: FloatArray, blocks: Sequence[int], slots: int | None = None
 ) -> list[int]:
-    """Return those of the blocks, in ascending order without gaps or evenly spread, that are not what was written.
-
-    ``matrix`` has the slots from 0 on. Where it has fewer than the ``slots`` that were written, its last block is
-    damaged if it is not complete.
-    """
+    """Return which ``blocks`` (ascending) are damaged; that includes a last block that is cut off before ``slots``."""
     if not blocks:
         return []
     query = "SELECT block, words FROM vector_block WHERE block BETWEEN ? AND ?"

@@ -1,8 +1,8 @@
-"""The few numbers of every row that filters and scores need, as arrays in memory; and the change log that feeds them.
+"""The few numbers of every row that filters and scores need, as arrays in memory, and the change log that feeds them.
 
-A row's number is its place in the arrays. Numbers are never given twice, so a deleted row leaves a hole (timeline 0,
-which no timeline has). Whoever writes rows appends to the log in the same transaction; whoever reads applies what was
-appended since. A log that grew long is folded into one entry, from which a process that is far behind starts anew.
+A row's number is its place in the arrays. Numbers are never reused, so a deleted row leaves a hole (timeline 0, which
+no timeline has). Writers append to the log in the transaction that changes rows; readers apply the new entries. A long
+log is folded into one entry, from which a process that is far behind starts again.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.model import TOKEN_FIELDS
-from codequarry.shared.store.embedded.schema import DATABASE, MEND_DATABASE
+from codequarry.shared.store.embedded.schema import DATABASE, REPAIR_DATABASE
 from codequarry.shared.store.embedded.sql import fetch
 from codequarry.shared.versions.snapshots import OPEN
 
@@ -36,13 +36,12 @@ _COLUMNS: tuple[tuple[str, str], ...] = (
 )
 _ARRAYS = (*(name for name, _ in _COLUMNS), "lengths")
 RECORD = np.dtype([("row", "<i4"), *_COLUMNS, ("lengths", "<i4", (len(TOKEN_FIELDS),))])
-"""One row as the log keeps it; the fields are those of ``Columns``."""
+"""A row in the log; the fields are those of ``Columns``."""
 
-# A process that starts reads 500 entries in a few milliseconds; folding them writes 60 bytes a row.
+# A process that starts reads 500 entries in a few milliseconds; folding them writes 60 bytes per row.
 FOLD_AFTER = 500
 
-# Arrays are made longer by this share than they must be: most changes then copy none of them, and all columns that
-# searches still hold lie in the same memory. A page that nothing was written to takes no memory.
+# Spare room of arrays, as a share, so that most changes copy no array. A page that was never written takes no memory.
 _ROOM = 0.25
 
 _ADDED, _DIED, _DELETED, _FOLDED = "added", "died", "deleted", "folded"
@@ -52,10 +51,10 @@ ColumnEntry = tuple[int, str, int | None, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Every row after the change ``seq``, by row number; never changed once made.
+    """Every row after the change ``seq``, by row number; immutable.
 
-    ``first`` marks the rows that stand for their chunk (stride 0), ``strided`` those of a chunk of several strides;
-    ``chunk`` is a hash of the chunk's id, equal for its strides; ``lengths`` has a column a field of ``TOKEN_FIELDS``.
+    ``first`` marks the rows that stand for their chunk (stride 0), ``strided`` the rows of chunks with several strides.
+    ``chunk`` is a hash of the chunk's id, equal for its strides; ``lengths`` has a column per item of TOKEN_FIELDS.
     """
 
     seq: int
@@ -74,7 +73,7 @@ class Columns:
         return np.flatnonzero(self.timeline)
 
     def records(self) -> RowRecords:
-        """Return the rows that exist, as the log keeps them."""
+        """Return the rows that exist, in the format of the log."""
         rows = self.rows()
         records = np.zeros(len(rows), RECORD)
         records["row"] = rows
@@ -89,8 +88,7 @@ EMPTY = Columns(0, *(np.zeros((1, *RECORD[name].shape), RECORD[name].base) for n
 def applied(columns: Columns, entries: Sequence[ColumnEntry], in_place: bool = False) -> Columns:
     """Return the columns after further entries of the log.
 
-    ``in_place`` writes new rows behind those of ``columns`` where their arrays have room: for the one chain of columns
-    that no two changes go out from. The rows that ``columns`` has stay as they are either way.
+    ``in_place`` writes new rows into the spare room of the arrays, for a chain of columns without branches only.
     """
     if not entries:
         return columns
@@ -112,20 +110,20 @@ def applied(columns: Columns, entries: Sequence[ColumnEntry], in_place: bool = F
 
 
 def _records(body: bytes) -> RowRecords:
-    """Return the rows of an entry; StoreDamaged if they can't be: a page of zeros has the checksum of its zeros."""
+    """Return the rows of an entry; raise StoreDamaged if they are impossible: a page of zeros has a valid checksum."""
     if len(body) % RECORD.itemsize:
-        raise StoreDamaged(f"{DATABASE} is damaged: its log of changes is cut off; {MEND_DATABASE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: its change log is truncated; {REPAIR_DATABASE}")
     records = np.frombuffer(body, RECORD)
     if len(records) and min(records["row"].min(), records["timeline"].min()) < 1:
-        raise StoreDamaged(f"{DATABASE} is damaged: its log of changes has been overwritten; {MEND_DATABASE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: its change log was overwritten; {REPAIR_DATABASE}")
     return records
 
 
 def _grown(columns: Columns, records: RowRecords, least: int, in_place: bool) -> Columns:
-    """Return the columns with further rows; ``least`` is the length of arrays that a fold left out deleted rows of."""
+    """Return the columns with further rows; ``least`` is the length before a fold dropped deleted rows."""
     before = len(columns.timeline)
     size = max(before, int(records["row"].max(initial=0)) + 1, least)
-    # A row among those that others see already is never written where they see it.
+    # Rows that other columns may see are not overwritten.
     in_place = in_place and int(records["row"].min(initial=before)) >= before
 
     def grown(name: str) -> NDArray[Any]:
@@ -137,7 +135,6 @@ def _grown(columns: Columns, records: RowRecords, least: int, in_place: bool) ->
 
 
 def _longer(old: NDArray[Any], size: int, in_place: bool) -> NDArray[Any]:
-    """Return an array of ``size`` that begins with ``old`` and goes on with zeros."""
     if in_place and old.base is not None and len(old.base) >= size:
         longer: NDArray[Any] = old.base[:size]
         return longer
@@ -154,18 +151,15 @@ class ColumnCache:
         self._lock = Lock()
 
     def refreshed(self, connection: apsw.Connection) -> Columns:
-        """Return the columns as the read transaction of ``connection`` sees them; it must be its first query.
-
-        SQLite fixes what a transaction sees at its first query. Done under the lock, nobody's view is older than what
-        the cache holds already.
-        """
+        """Return the columns as the read transaction of ``connection`` sees them; this must be its first query."""
+        # The first query fixes what a transaction sees. Under the lock, no view is older than the cache.
         with self._lock:
             entries = _entries_after(connection, self._columns.seq)
             self._columns = applied(self._columns, entries, in_place=True)
             return self._columns
 
     def including_own_changes(self, connection: apsw.Connection) -> Columns:
-        """Return the columns as a write transaction sees them; they are not kept, since it may still be undone."""
+        """Return the columns as a write transaction sees them; they are not cached, since it may be rolled back."""
         columns = self._columns
         return applied(columns, _entries_after(connection, columns.seq))
 
@@ -176,18 +170,18 @@ def _entries_after(connection: apsw.Connection, seq: int) -> list[ColumnEntry]:
 
 
 def log_added(connection: apsw.Connection, records: RowRecords) -> None:
-    """Tell the readers of new rows."""
+    """Log new rows."""
     _log(connection, _ADDED, None, records.tobytes())
 
 
 def log_died(connection: apsw.Connection, rows: Sequence[int], number: int = OPEN) -> None:
-    """Tell the readers that ``number`` retired rows, or (OPEN) that they live again."""
+    """Log that ``number`` retired rows, or (OPEN) that they live again."""
     if rows:
         _log(connection, _DIED, number, np.array(rows, "<i4").tobytes())
 
 
 def log_deleted(connection: apsw.Connection, rows: Sequence[int]) -> None:
-    """Tell the readers that rows are gone."""
+    """Log that rows were deleted."""
     if rows:
         _log(connection, _DELETED, None, np.array(rows, "<i4").tobytes())
 
@@ -203,7 +197,7 @@ def fold(connection: apsw.Connection, columns: Columns) -> None:
 
 
 def fold_if_long(connection: apsw.Connection, cache: ColumnCache) -> None:
-    """Fold the log when it has grown long; part of a write transaction."""
+    """Fold the log if it is long; part of a write transaction."""
     entries = "(SELECT max(seq) FROM change) - (SELECT min(seq) FROM change)"
     if connection.execute(f"SELECT coalesce({entries}, 0)").get > FOLD_AFTER:
         fold(connection, cache.including_own_changes(connection))

@@ -1,4 +1,4 @@
-"""What a damaged database still holds, table by table."""
+"""Reads what a damaged database still holds, table by table."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from codequarry.shared.store.embedded.trees import Record, Trees, Value
 DOCUMENT_INDEX, PATH_INDEX, VECTOR_INDEX = "sqlite_autoindex_document_1", "sqlite_autoindex_path_1", "vector_slot"
 _OF_ROWS = frozenset({"path", "chunk", "payload", "file"})
 _FILE_COLUMNS = 14
-# Which tree it is, told from one of its records, where the first page is damaged: "n" stands for NULL.
+# Names of trees by the types of the values in a record ("n" for NULL), for use if the first page is damaged.
 _SHAPES = {
     "sss": "document",
     "ns": "path",
@@ -23,26 +23,26 @@ _SHAPES = {
 _LETTERS = {type(None): "n", int: "i", float: "f", str: "s", bytes: "b"}
 
 
-class Wreck:
-    """A database file of which some pages are not what was written; nothing in it is changed."""
+class DamagedDatabase:
+    """A database file with damaged pages; nothing in it is changed."""
 
     def __init__(self, path: Path) -> None:
-        """Look at every page; StoreDamaged where an older release wrote the file: its pages have no checksums."""
+        """Check every page; raise StoreDamaged if another release wrote the file: old pages have no checksums."""
         self._pages = PageFile(path)
         self._check_format()
         self._trees = Trees(self._pages)
-        # The first page may be damaged.
+        # The names on the first page may be damaged.
         names = self._guessed() | self._trees.names
         self._roots = {name: root for root, name in names.items()}
 
     @property
     def pages(self) -> int:
-        """How many pages the file has, or had."""
+        """Number of pages that the file has, or had."""
         return self._pages.count
 
     @property
     def damaged_pages(self) -> int:
-        """How many of them are not what was written."""
+        """Number of damaged pages."""
         return len(self._pages.damaged)
 
     @property
@@ -52,18 +52,18 @@ class Wreck:
 
     @property
     def may_lack_documents(self) -> bool:
-        """Whether documents may be lost of which not even the key is known."""
+        """Whether documents may be lost with their keys."""
         is_index_whole = DOCUMENT_INDEX in self._roots and not self._may_lack({DOCUMENT_INDEX})
         return self._may_lack({"document"}) and not is_index_whole
 
     def records(self, name: str) -> Iterator[tuple[int, Record]]:
-        """Yield the records of a table or index that can be read, each with its row number, in no order."""
+        """Yield the readable records of a table or index, each with its row number, in no order."""
         if root := self._roots.get(name):
             for entry in self._trees.entries(root):
                 yield entry.row, entry.values
 
     def _may_lack(self, names: set[str] | frozenset[str]) -> bool:
-        """Return whether a damaged page was of one of these trees, or may have been."""
+        """Return whether a damaged page may have belonged to one of these trees."""
         named = {root: name for name, root in self._roots.items()}
         damaged = (page for page in self._pages.damaged if page != 1 and not self._trees.holds_nothing(page))
         return not self._roots or any(named.get(self._trees.tree_of(page) or 0, "") in {"", *names} for page in damaged)
@@ -71,15 +71,15 @@ class Wreck:
     def _check_format(self) -> None:
         head = self._pages.head()
         version = int.from_bytes(head[60:64]) if head else SCHEMA_VERSION
-        # Without a version it is a database whose first transaction is lost with its log.
+        # Version 0 means that the first transaction is lost with its log.
         if version not in (0, SCHEMA_VERSION):
             raise StoreDamaged(
-                f"the database is damaged, and it has format {version}, of which this release can't repair a damaged "
-                f"one (it knows {SCHEMA_VERSION}); restore a backup with the release that wrote it"
+                f"the database is damaged and has format {version}, but this release only repairs format "
+                f"{SCHEMA_VERSION}; restore a backup with the release that wrote it"
             )
 
     def _guessed(self) -> dict[int, str]:
-        """Return the names of trees by what is in them, and of the others by where they begin in a new database."""
+        """Return the names of trees by their contents, and of the others by their roots in a new database."""
         found: dict[int, str] = {}
         for root in self._trees.pages_of:
             entry = next(self._trees.entries(root), None)

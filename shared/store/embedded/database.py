@@ -1,4 +1,4 @@
-"""Connections and transactions on the one SQLite file, and what its errors mean to a person."""
+"""Connections and transactions on the SQLite file, and errors that say what to do."""
 
 import errno
 import json
@@ -16,34 +16,30 @@ from codequarry.shared.stop_request import check_stop
 from codequarry.shared.store.embedded.checksums import checksum_vfs
 from codequarry.shared.store.embedded.folder_format import prepare
 from codequarry.shared.store.embedded.path_names import path_allowed
-from codequarry.shared.store.embedded.schema import DATABASE, MEND_DATABASE
+from codequarry.shared.store.embedded.schema import DATABASE, REPAIR_DATABASE
 from codequarry.shared.telemetry.metrics import count_store_error
 
-# A writer waits so long for another one; the longest transaction, a merge of large segments, takes seconds.
+# How long a writer waits for another writer; the longest transaction, a merge of large segments, takes seconds.
 BUSY_SECONDS = 30
-# Pages in memory per connection, in KiB (negative by SQLite's convention): four times as many write no faster.
+# Page cache per connection, in KiB (negative by SQLite's convention): a cache four times as large writes no faster.
 _CACHE_KIB = -8_000
-# The log is written back after so many pages of 4 KiB: larger batches spare synchronous writes, smaller ones disk.
+# Pages of 4 KiB before a checkpoint: larger batches save synchronous writes, smaller batches save disk space.
 _CHECKPOINT_PAGES = 4000
 _LOG_BYTES_KEPT = 64 * 1024 * 1024
-# Pages moved in one transaction when room is given back: some tens of milliseconds.
+# Pages freed in one transaction: some tens of milliseconds.
 _PAGES_AT_ONCE = 5000
 _RETRY_SECONDS = 0.02
-# After so many steps of its virtual machine, some hundredths of a second, a statement asks whether the run is to end:
-# a purge or a rewriting of the whole file takes minutes. What writes a document never comes that far.
-_STEPS_BETWEEN_LOOKS = 1_000_000
+# Steps of SQLite's virtual machine, some hundredths of a second, between checks whether a long statement must stop.
+_STEPS_BETWEEN_CHECKS = 1_000_000
 
-# What texts raise that are not what was written.
+# Errors of decoding damaged texts.
 _UNREADABLE = (zlib.error, json.JSONDecodeError, UnicodeDecodeError)
 _DAMAGED_READS = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ})
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class Database:
-    """The SQLite file of a folder; safe for threads, each of whose transactions has a connection of its own.
-
-    A process that forks must not use it in both halves.
-    """
+    """The SQLite file of a folder. Safe to use from several threads, but not on both sides of a fork."""
 
     def __init__(self, folder: Path, dimension: int) -> None:
         self.folder = folder
@@ -56,7 +52,7 @@ class Database:
             self._idle.append(self._prepared(dimension))
 
     def _prepared(self, dimension: int) -> apsw.Connection:
-        """Open the first connection; SQLite does not wait by itself while another process sets up the log mode."""
+        """Open the first connection, with retries: SQLite does not wait while another process sets the journal mode."""
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             connection = self._connect()
@@ -73,18 +69,18 @@ class Database:
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(str(self.folder / DATABASE), vfs=checksum_vfs())
         connection.set_busy_timeout(BUSY_SECONDS * 1000)
-        connection.set_progress_handler(_look_up, _STEPS_BETWEEN_LOOKS)
+        connection.set_progress_handler(_check_run, _STEPS_BETWEEN_CHECKS)
         connection.create_scalar_function("path_allowed", path_allowed, 2, deterministic=True)
-        # NORMAL: no commit is lost when a process dies; a power cut may lose the last ones, never the order.
+        # NORMAL: a killed process loses no commit; a power cut may lose the last commits, but never their order.
         for name, value in (
             ("synchronous", "normal"),
             ("cache_size", _CACHE_KIB),
             ("temp_store", "memory"),
-            # What is purged is also overwritten, where that costs no further page.
+            # Deleted content is overwritten if that writes no further page.
             ("secure_delete", "fast"),
             ("wal_autocheckpoint", _CHECKPOINT_PAGES),
             ("journal_size_limit", _LOG_BYTES_KEPT),
-            # What a damaged page says is not believed: no functions from the schema, no cells beyond their page.
+            # A damaged page is not trusted: no functions from the schema, no cells beyond their page.
             ("trusted_schema", False),
             ("cell_size_check", True),
         ):
@@ -93,13 +89,13 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """Give a connection that sees one state of the database until the end of the block."""
+        """Provide a connection that sees one state of the database until the end of the block."""
         with self._transaction("BEGIN") as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
-        """Give a connection that alone may write; all of the block is committed, or nothing of it."""
+        """Provide the only connection that may write; the block is committed whole or not at all."""
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
@@ -118,9 +114,9 @@ class Database:
             # Closing rolls back, whatever state the error left the connection in.
             connection.close()
             raise
-        self._give_back(connection)
+        self._release(connection)
 
-    def _give_back(self, connection: apsw.Connection) -> None:
+    def _release(self, connection: apsw.Connection) -> None:
         if self._closed:
             connection.close()
         else:
@@ -132,7 +128,7 @@ class Database:
             yield
         except _UNREADABLE as error:
             place = f"{self.folder.name}/{DATABASE}"
-            raise StoreDamaged(f"{place} is damaged: a text is not what was written; {MEND_DATABASE}") from error
+            raise StoreDamaged(f"{place} is damaged: a text cannot be decoded; {REPAIR_DATABASE}") from error
         except (apsw.Error, OSError) as error:
             number = error.errno if isinstance(error, OSError) else connection.system_errno if connection else 0
             translated = self._explain(error, number)
@@ -142,16 +138,16 @@ class Database:
             raise translated from error
 
     def _explain(self, error: Exception, number: int | None) -> StoreError | None:
-        """Say what an error of the engine means and what to do; None for one that is a mistake in the code."""
+        """Return what an error of SQLite means and what to do; None for a mistake in the code."""
         if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError | OSError) and number in _NO_ROOM):
-            return StoreFull(f"no room left on the disk of {self.folder}; free some and run again, nothing is lost")
+            return StoreFull(f"no room left on the disk of {self.folder}; free space and run again, nothing is lost")
         if isinstance(error, apsw.BusyError | apsw.LockedError | apsw.ProtocolError):
             return StoreUnavailable(
                 f"another process has been writing to {self.folder} for {BUSY_SECONDS} s; try again when it is done"
             )
         if _is_damage(error):
             place = f"{self.folder.name}/{DATABASE}"
-            return StoreDamaged(f"{place} is damaged: a page is not what was written ({error}); {MEND_DATABASE}")
+            return StoreDamaged(f"{place} is damaged: a page is corrupt ({error}); {REPAIR_DATABASE}")
         if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError | apsw.IOError | OSError):
             return StoreUnavailable(
                 f"the folder {self.folder} can't be read and written ({error}); it must be on a local disk and writable"
@@ -159,7 +155,7 @@ class Database:
         return None
 
     def give_room_back(self) -> None:
-        """Return unused pages to the file system, some at a time, so that other writers get their turn."""
+        """Return unused pages to the file system, in short transactions so that other writers get their turn."""
         before, unused = 1, 0
         while unused < before:
             with self.writing() as connection:
@@ -168,7 +164,7 @@ class Database:
                 unused = connection.pragma("freelist_count")
 
     def erase_unused(self) -> bool:
-        """Write the file anew without what was deleted, and empty the log; False where readers keep the log in use."""
+        """Rewrite the file without deleted content and empty the log; return False if readers keep the log in use."""
         with self._translated(None):
             connection = self._connect()
         try:
@@ -180,20 +176,19 @@ class Database:
         return not busy
 
     def close(self) -> None:
-        """Close the connections that no transaction holds; the others close with their transaction."""
+        """Close the idle connections; the others close with their transaction."""
         self._closed = True
         while self._idle:
             self._idle.pop().close()
 
 
-def _look_up() -> bool:
-    """Raise Stopped or Interrupted if the run is to end; the transaction is then undone as after any error."""
+def _check_run() -> bool:
+    """Raise Stopped or Interrupted if the run must stop; the transaction is then rolled back."""
     check_stop()
     return False  # True would end the statement
 
 
 def _is_damage(error: Exception) -> bool:
-    """Return whether SQLite met a page that it can't make sense of, or one whose checksum is wrong."""
     if isinstance(error, apsw.IOError):
         return getattr(error, "extendedresult", 0) in _DAMAGED_READS
     return isinstance(error, apsw.CorruptError | apsw.NotADBError)

@@ -1,7 +1,7 @@
-"""Deleting for good: timelines that are purged, rows that nobody may ask for any more, and what only they used.
+"""Deletes for good: purged timelines, rows that no reader may ask for, and what only they used.
 
-A purge looks at everything that is left; a collection only at what the deleted rows used, so that it costs what it
-deletes. What frees room (another vector file, lists and pages written anew) is done when a good part has become unused.
+A purge checks everything that is left, a collection only what the deleted rows used, so it costs what it deletes. Room
+is freed (a new vector file, rewritten lists and pages) when a good part is unused.
 """
 
 from collections.abc import Collection
@@ -17,9 +17,9 @@ from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch, fetch_f
 from codequarry.shared.store.embedded.vectors import VectorFile
 from codequarry.shared.versions.snapshots import OPEN
 
-# The last but one condition is what the partial indices are made with.
+# The partial indices have the condition `died < OPEN`.
 _COLLECTABLE = f"timeline = ? AND born > ? AND died <= ? AND died < {OPEN} AND died NOT IN {LISTED}"
-# Rows and records deleted in one transaction: some tenths of a second, after which other writers get their turn.
+# Rows and records deleted in one transaction: some tenths of a second, then other writers get their turn.
 _DELETED_AT_ONCE = 5_000
 
 _UNUSED_PATHS = (
@@ -30,19 +30,19 @@ _UNUSED_VECTORS = (
     f"DELETE FROM vector WHERE slot IN {LISTED} AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.slot = vector.slot)"
 )
 
-# The vector file is written anew when more than this share of its slots is unused, or it would grow for ever.
+# The vector file is rewritten when more than this share of its slots is unused; otherwise it would grow for ever.
 _MAX_UNUSED_SHARE = 0.2
 
 
 def purge(connection: apsw.Connection, timelines: Collection[int]) -> None:
-    """Delete all of ``timelines``, and the vectors and paths that nothing uses any more."""
+    """Delete all of ``timelines``, and the vectors and paths that are then unused."""
     delete(connection, f"timeline IN {LISTED}", (as_json(timelines),))
     connection.execute("DELETE FROM path WHERE id NOT IN (SELECT path FROM chunk UNION SELECT path FROM file)")
     connection.execute("DELETE FROM vector WHERE slot NOT IN (SELECT slot FROM chunk)")
 
 
 def collect_some(connection: apsw.Connection, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
-    """Delete rows and records that ``Store.collect`` names, as many as one transaction should; 0 if none is left."""
+    """Delete some of the rows and records that ``Store.collect`` names, and return how many; 0 if none is left."""
     values = (timeline, after, until, as_json(aborted), _DELETED_AT_ONCE)
     rows, records = (
         fetch_first(connection, f"SELECT row FROM {table} WHERE {_COLLECTABLE} LIMIT ?", values)
@@ -57,13 +57,12 @@ def collect_some(connection: apsw.Connection, timeline: int, after: int, until: 
 
 
 def _drop_unused(connection: apsw.Connection, paths: Collection[int], slots: Collection[int]) -> None:
-    """Delete those of the paths and of the vectors that no row or record uses any more."""
     connection.execute(_UNUSED_PATHS, (as_json(paths),))
     connection.execute(_UNUSED_VECTORS, (as_json(slots),))
 
 
 def compact_if_worthwhile(connection: apsw.Connection, cache: ColumnCache, vector_file: VectorFile) -> None:
-    """Write the vectors anew if many slots are unused."""
+    """Rewrite the vector file if many slots are unused."""
     slots = read_meta(connection, "slots")
     used_slots = int(connection.execute("SELECT count(*) FROM vector").get)
     if slots - used_slots > _MAX_UNUSED_SHARE * slots:
@@ -71,7 +70,7 @@ def compact_if_worthwhile(connection: apsw.Connection, cache: ColumnCache, vecto
 
 
 def compact(connection: apsw.Connection, cache: ColumnCache, vector_file: VectorFile) -> None:
-    """Write the vectors in use to a new file and point everything there."""
+    """Write the vectors in use to a new file and update all references to their slots."""
     used = np.array(fetch_first(connection, "SELECT slot FROM vector ORDER BY slot"), np.int32)
     vector_file.compact(connection, used)
     connection.execute("CREATE TEMP TABLE moved (old INTEGER PRIMARY KEY, new INTEGER NOT NULL)")
@@ -80,6 +79,6 @@ def compact(connection: apsw.Connection, cache: ColumnCache, vector_file: Vector
         connection.execute(f"UPDATE {table} SET slot = (SELECT new FROM moved WHERE old = slot)")
     connection.execute("DROP TABLE moved")
     columns = cache.including_own_changes(connection)
-    # Rows that were deleted keep a slot in the arrays that means nothing; it only has to be in range.
+    # Deleted rows keep a meaningless slot in the arrays; it must only be in range.
     places = np.searchsorted(used, columns.slot).astype(np.int32)
     fold(connection, replace(columns, slot=places))

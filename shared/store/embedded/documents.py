@@ -11,12 +11,12 @@ from codequarry.shared.errors import Conflict
 from codequarry.shared.store.embedded.sql import fetch
 from codequarry.shared.store.records import Document
 
-# Sorts behind every character that a key may go on with.
+# Sorts after every character of a key.
 _LAST = "\U0010ffff"
 
 
 def read_document(connection: apsw.Connection, key: str, known: Document | None) -> Document | None:
-    """Return a document, if it exists; ``known`` itself if that is still its version."""
+    """Return a document or None; return ``known`` itself if its version is current."""
     if known is not None and _version_of(connection, key) == known.version:
         return known
     rows = fetch(connection, "SELECT key, body, version FROM document WHERE key = ?", (key,))
@@ -24,10 +24,10 @@ def read_document(connection: apsw.Connection, key: str, known: Document | None)
 
 
 def write_document(connection: apsw.Connection, key: str, body: Mapping[str, Any], version: str | None) -> Document:
-    """Write a document that is still at ``version``; Conflict if not."""
+    """Write a document that is still at ``version``; raise Conflict if it is not."""
     if _version_of(connection, key) != version:
-        raise Conflict(f"document '{key}' was changed by someone else; read it again")
-    # Random, so that a document that was deleted and made anew is not taken for the old one.
+        raise Conflict(f"document '{key}' was changed by another writer; read it again")
+    # Random, so that a document that was deleted and created again has a different version.
     fresh, text = uuid.uuid4().hex, json.dumps(body)
     connection.execute("INSERT OR REPLACE INTO document VALUES (?, ?, ?)", (key, fresh, text))
     return _document(key, text, fresh)
@@ -39,9 +39,9 @@ def _version_of(connection: apsw.Connection, key: str) -> str | None:
 
 
 def delete_document(connection: apsw.Connection, key: str, version: str | None = None) -> None:
-    """Delete a document if it exists; Conflict if it is not at the ``version`` that was given."""
+    """Delete a document if it exists; raise Conflict if it is not at the given ``version``."""
     if version is not None and _version_of(connection, key) not in (None, version):
-        raise Conflict(f"document '{key}' was changed by someone else; read it again")
+        raise Conflict(f"document '{key}' was changed by another writer; read it again")
     connection.execute("DELETE FROM document WHERE key = ?", (key,))
 
 

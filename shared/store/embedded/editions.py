@@ -1,4 +1,4 @@
-"""Editions of the embedded store: a folder each, and a small file that names the active one."""
+"""Editions of the embedded store: a folder per edition, and a small file that names the active edition."""
 
 import os
 import re
@@ -24,24 +24,24 @@ _NUMBERED = re.compile(rf"{FOLDER}-(\d+)")
 
 
 class EmbeddedEditions:
-    """The editions below a data folder; the first one's folder has no number."""
+    """The editions in a data folder; the folder of the first edition has no number."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
 
     def within(self, _: Deadline | None) -> "EmbeddedEditions":
-        """Return this index: what is on this machine's disk answers at once."""
+        """Return this object: a local disk needs no deadline."""
         return self
 
     def active(self) -> int:
-        """Return the number in the pointer; without one, the first."""
+        """Return the number in the pointer file, or the first number if there is no file."""
         try:
             return int((self._home / POINTER).read_text("ascii"))
         except FileNotFoundError:
             return FIRST
         except (OSError, ValueError) as error:
             raise StoreUnavailable(
-                f"{self._home / POINTER} can't be read ({error}); it names a folder's number"
+                f"{self._home / POINTER} can't be read ({error}); it must hold the number of an edition"
             ) from None
 
     def present(self) -> list[int]:
@@ -52,7 +52,7 @@ class EmbeddedEditions:
         return sorted(number for number in (FIRST, *numbered) if (self.folder(number) / DATABASE).exists())
 
     def dimension(self, edition: int) -> int | None:
-        """Read the length of the vectors; None too where it can't be read: opening the store says why."""
+        """Return the length of the vectors, or None if it cannot be read: opening the store says why."""
         path = self.folder(edition) / DATABASE
         if not path.exists():
             return None
@@ -70,15 +70,15 @@ class EmbeddedEditions:
         return EmbeddedStore(self.folder(edition), dimension)
 
     def active_folder(self) -> Path:
-        """Return the folder of the active edition; NotIndexed if there is no index."""
+        """Return the folder of the active edition; raise NotIndexed if there is no index."""
         folder = self.folder(self.active())
         if not (folder / DATABASE).exists():
-            raise NotIndexed(f"there is no index in {self._home}; codequarry index makes one")
+            raise NotIndexed(f"there is no index in {self._home}; run codequarry index to make one")
         return folder
 
     def activate(self, edition: int) -> None:
-        """Replace the pointer; StoreUnavailable where it can't be written."""
-        # Whoever opens an index that a migration has just moved sets the pointer right: several may at once.
+        """Replace the pointer; raise StoreUnavailable if it cannot be written."""
+        # A unique name: after a migration, several processes that open the index may correct the pointer at once.
         fresh = self._home / f"{POINTER}.{os.getpid()}-{threading.get_ident()}.new"
         try:
             with open(fresh, "w", encoding="ascii", opener=private_opener) as file:
@@ -92,12 +92,12 @@ class EmbeddedEditions:
             raise StoreUnavailable(f"{self._home / POINTER} can't be written ({error.strerror})") from None
 
     def remove(self, edition: int) -> None:
-        """Delete the folder; who still has it open keeps what the system holds for them."""
+        """Delete the folder; the system keeps its files for processes that have them open."""
         shutil.rmtree(self.folder(edition), ignore_errors=True)
 
     def close(self) -> None:
         """Do nothing: nothing is kept open."""
 
     def folder(self, edition: int) -> Path:
-        """Return where an edition is, or would be."""
+        """Return the folder of an edition, which may not exist."""
         return self._home / (FOLDER if edition == FIRST else f"{FOLDER}-{edition}")

@@ -1,4 +1,4 @@
-"""The format of a store's folder: made, checked when it is opened, and brought up to date from older releases."""
+"""The format of a store's folder: created, checked when it is opened, and upgraded from older releases."""
 
 from pathlib import Path
 
@@ -7,14 +7,14 @@ import numpy as np
 
 from codequarry.shared.errors import ModelMismatch, OldFormat, StoreDamaged, StoreUnavailable
 from codequarry.shared.store.embedded.checksums import RESERVED_BYTES, add_checksums, checksum_vfs, drop_checksums
-from codequarry.shared.store.embedded.schema import DATABASE, MEND_DATABASE, SCHEMA_VERSION, create_tables, read_meta
+from codequarry.shared.store.embedded.schema import DATABASE, REPAIR_DATABASE, SCHEMA_VERSION, create_tables, read_meta
 
-# A smaller database is brought up to date by whoever opens it: rewriting so much takes a second or two.
+# A smaller database is upgraded when it is opened: rewriting this much takes a second or two.
 UPGRADED_AT_ONCE_BYTES = 256_000_000
 VECTORS = "vectors-*.f32"
-# Slots whose checksums are made at a time.
+# Slots whose checksums are computed at a time.
 _SUMMED_AT_ONCE = 65_536
-# What makes tables of each older version those of the next. Some of version 1 have no index of paths that fits.
+# Upgrades from each older version to the next. Some databases of version 1 lack the right index of paths.
 _STEPS = {
     1: """
 DROP INDEX IF EXISTS chunk_path;
@@ -28,14 +28,14 @@ CREATE INDEX vector_slot ON vector (slot);
 
 
 def prepare(connection: apsw.Connection, folder: Path, dimension: int) -> None:
-    """Make the tables in an empty database, check those of another, and bring a small old one up to date.
+    """Create the tables of an empty database, or check an existing database and upgrade it if it is old and small.
 
-    OldFormat for a large old one, StoreUnavailable if a newer release wrote it, StoreDamaged where something is
-    missing, ModelMismatch if it holds vectors of another length.
+    Raise OldFormat if it is old and large, StoreUnavailable if a newer release wrote it, StoreDamaged if something is
+    missing, ModelMismatch if its vectors have another length.
     """
     if not connection.pragma("user_version"):
         if any(folder.glob(VECTORS)):
-            raise StoreDamaged(f"{DATABASE} is empty or gone, but its vectors are there; {MEND_DATABASE}")
+            raise StoreDamaged(f"{DATABASE} is empty or missing, but its vectors exist; {REPAIR_DATABASE}")
         create_tables(connection, dimension)
     if is_old(connection):
         check_quick(connection, folder)
@@ -50,21 +50,18 @@ def is_old(connection: apsw.Connection) -> bool:
 
 
 def check_quick(connection: apsw.Connection, folder: Path) -> None:
-    """Raise OldFormat where the upgrade takes longer than somebody who only opens the index would wait."""
+    """Raise OldFormat if the upgrade takes too long for a process that only opens the index."""
     size = (folder / DATABASE).stat().st_size
     if size > UPGRADED_AT_ONCE_BYTES:
         raise OldFormat(
             f"an older release wrote the index (format {connection.pragma('user_version')}, this release reads "
-            f"{SCHEMA_VERSION}); stop what uses it and run codequarry migrate --schema, which rewrites "
+            f"{SCHEMA_VERSION}); stop services and imports and run codequarry migrate --schema, which rewrites "
             f"{size / 1e6:,.0f} MB"
         )
 
 
 def upgrade(connection: apsw.Connection, folder: Path) -> None:
-    """Bring a database of an older release up to date; a crash leaves the old format, or the new one.
-
-    No other process may have it open: SQLite's BusyError says that one has.
-    """
+    """Upgrade an older database; a crash leaves the old or new format. Raise apsw.BusyError if it is open elsewhere."""
     connection.pragma("journal_mode", "delete")
     if connection.reserve_bytes("main", -1) != RESERVED_BYTES:
         connection.reserve_bytes("main", RESERVED_BYTES)
@@ -81,10 +78,7 @@ def upgrade(connection: apsw.Connection, folder: Path) -> None:
 
 
 def upgrade_folder(folder: Path) -> tuple[int, int]:
-    """Bring the database of a folder up to date, however large; return its format before and after.
-
-    StoreUnavailable while another process uses it.
-    """
+    """Upgrade a folder of any size and return the format before and after; raise StoreUnavailable if it is in use."""
     connection = apsw.Connection(str(folder / DATABASE), apsw.SQLITE_OPEN_READWRITE, checksum_vfs())
     try:
         before = int(connection.pragma("user_version"))
@@ -99,7 +93,7 @@ def upgrade_folder(folder: Path) -> tuple[int, int]:
 
 
 def _sum_vectors(connection: apsw.Connection, folder: Path) -> None:
-    """Write the checksums of vectors that were written without; a part that is missing gets none, and so is damaged."""
+    """Write the checksums of vectors that have none; a missing part gets no checksum and so counts as damaged."""
     drop_checksums(connection)
     dimension, slots = read_meta(connection, "dimension"), read_meta(connection, "slots")
     path = folder / f"vectors-{read_meta(connection, 'generation')}.f32"
@@ -119,7 +113,7 @@ def check_format(connection: apsw.Connection) -> None:
             f"{SCHEMA_VERSION}); use that release, or move the folder away and index again"
         )
     if connection.reserve_bytes("main", -1) != RESERVED_BYTES:
-        raise StoreDamaged(f"the head of {DATABASE} is damaged; {MEND_DATABASE}")
+        raise StoreDamaged(f"the head of {DATABASE} is damaged; {REPAIR_DATABASE}")
 
 
 def _check_dimension(connection: apsw.Connection, dimension: int) -> None:
@@ -127,5 +121,5 @@ def _check_dimension(connection: apsw.Connection, dimension: int) -> None:
     if made_with != dimension:
         raise ModelMismatch(
             f"the index holds vectors of {made_with} numbers, the embedding model gives {dimension}; "
-            "set the model that it was made with, or another folder, or move the folder away and index again"
+            "set the model that it was made with, choose another folder, or move the folder away and index again"
         )

@@ -1,4 +1,4 @@
-"""A folder that no other process has open, and that none opens meanwhile."""
+"""Exclusive use of a folder: no other process has it open or can open it."""
 
 import fcntl
 import os
@@ -9,16 +9,16 @@ from pathlib import Path
 from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.store.embedded.schema import DATABASE
 
-# Every process that has a database with a write-ahead log open holds this byte of its shared-memory file, and SQLite
-# answers "busy" to one that opens it while another process holds the byte alone (UNIX_SHM_DMS in its os_unix.c).
+# Every process that has a database with a write-ahead log open locks this byte of its shared-memory file. SQLite
+# answers "busy" if another process has locked the byte exclusively (UNIX_SHM_DMS in its os_unix.c).
 _HELD_BYTE = 128
 
 
 @contextmanager
-def alone_with(folder: Path) -> Iterator[None]:
-    """Keep other processes from opening the database of ``folder``; StoreUnavailable if one has it open.
+def exclusive_access(folder: Path) -> Iterator[None]:
+    """Keep other processes from opening the database of ``folder``; raise StoreUnavailable if one has it open.
 
-    This process must not have it open either: the system would take the lock from it when it closes the file.
+    This process must not have it open either: the system would drop the lock when the process closes the file.
     """
     descriptor = os.open(folder / f"{DATABASE}-shm", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

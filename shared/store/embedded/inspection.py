@@ -1,4 +1,4 @@
-"""Looking for damage: quickly, by samples, or all of it. Nothing is changed."""
+"""Looks for damage, in samples or in everything, and changes nothing."""
 
 import json
 import random
@@ -17,10 +17,10 @@ from codequarry.shared.store.embedded.vectors import GenerationGone, VectorFile
 from codequarry.shared.store.records import Damage
 from codequarry.shared.store.vectors import usable_rows
 
-# What a quick look reads: 64 blocks of vectors (16 MB of the default model's) and so many rows of each large table.
+# A quick inspection reads 64 blocks of vectors (16 MB with the default model) and this many texts.
 QUICK_BLOCKS = 64
 QUICK_ROWS = 500
-# Rows read in one transaction of a whole inspection.
+# Rows read in one transaction of a full inspection.
 _PAGE = 2_000
 _MOST_NAMED = 5
 
@@ -28,7 +28,7 @@ OpenForReading = Callable[[], AbstractContextManager[apsw.Connection]]
 
 
 def inspect(reading: OpenForReading, vectors: VectorFile, *, thoroughly: bool) -> list[Damage]:
-    """Return what is damaged; a damaged page that keeps the rest from being read is all that is said."""
+    """Return what is damaged; a damaged page that stops the inspection is the last entry."""
     found: list[Damage] = []
     try:
         found.extend(inspect_wholly(reading, vectors) if thoroughly else inspect_quickly(reading, vectors))
@@ -38,7 +38,7 @@ def inspect(reading: OpenForReading, vectors: VectorFile, *, thoroughly: bool) -
 
 
 def inspect_quickly(reading: OpenForReading, vectors: VectorFile) -> Iterator[Damage]:
-    """Yield what a second or two can find: files, the catalog, a sample of vectors, texts and lists."""
+    """Yield what a second or two can find: in the files, the catalog, and samples of the vectors and texts."""
     yield from _inspect_vector_file(reading, vectors, QUICK_BLOCKS)
     yield from _inspect_catalog(reading)
     with reading() as connection:
@@ -48,11 +48,11 @@ def inspect_quickly(reading: OpenForReading, vectors: VectorFile) -> Iterator[Da
 
 
 def inspect_wholly(reading: OpenForReading, vectors: VectorFile) -> Iterator[Damage]:
-    """Yield everything that is damaged: every page, list, text, vector and document is read."""
+    """Yield all damage: every page, list, text, vector and document is read."""
     yield from _inspect_vector_file(reading, vectors, None)
     if damage := list(_inspect_pages(reading)):
         yield from damage
-        return  # what lies on such pages can be read in circles
+        return  # reading such pages may never end
     yield from _inspect_vectors(reading, vectors)
     yield from _inspect_catalog(reading)
     yield from _inspect_all_texts(reading)
@@ -64,9 +64,9 @@ _PAYLOADS = "SELECT row, body FROM payload WHERE row IN ({places})"
 
 def _inspect_pages(reading: OpenForReading) -> Iterator[Damage]:
     with reading() as connection:
-        said = fetch_first(connection, f"PRAGMA integrity_check({_MOST_NAMED})")
-    if said != ["ok"]:
-        yield Damage("database", f"{DATABASE}: {'; '.join(map(str, said))}")
+        errors = fetch_first(connection, f"PRAGMA integrity_check({_MOST_NAMED})")
+    if errors != ["ok"]:
+        yield Damage("database", f"{DATABASE}: {'; '.join(map(str, errors))}")
 
 
 def _inspect_vector_file(reading: OpenForReading, vectors: VectorFile, most_blocks: int | None) -> Iterator[Damage]:
@@ -74,22 +74,22 @@ def _inspect_vector_file(reading: OpenForReading, vectors: VectorFile, most_bloc
         name = vectors.path(read_meta(connection, "generation")).name
         damaged = vectors.damaged_slots(connection, most_blocks)
     if len(damaged):
-        yield Damage("vectors", f"{name}: {len(damaged):,} vectors are not what was written, or are gone")
+        yield Damage("vectors", f"{name}: {len(damaged):,} vectors are damaged or missing")
 
 
 def _inspect_vectors(reading: OpenForReading, vectors: VectorFile) -> Iterator[Damage]:
-    """Look for vectors whose checksum is right and that no model gives."""
+    """Look for vectors that no model produces although their checksum is right."""
     with reading() as connection:
         try:
             matrix = vectors.matrix(connection)
         except (StoreDamaged, GenerationGone):
-            return  # said already
+            return  # reported already
         used = np.array(fetch_first(connection, "SELECT slot FROM vector"), np.int64)
         beyond = int(np.count_nonzero(used >= len(matrix)))
         there = used[used < len(matrix)]
         odd = sum(int((~usable_rows(matrix[there[at : at + _PAGE]])).sum()) for at in range(0, len(there), _PAGE))
     if beyond:
-        yield Damage("database", f"{beyond:,} vectors are said to lie behind the end of the file")
+        yield Damage("database", f"{beyond:,} vectors have slots beyond the end of the file")
     if odd:
         yield Damage("vectors", f"{odd:,} vectors are zero or not finite")
 
@@ -121,7 +121,7 @@ def _inspect_all_texts(reading: OpenForReading) -> Iterator[Damage]:
 
 
 def _inspect_texts(rows: list[tuple[int, bytes]]) -> Iterator[Damage]:
-    """See that texts can be read; whether they are those of git is for the comparison with git to say."""
+    """Check that texts can be decoded; another check compares them with git."""
     for row, body in rows:
         try:
             decode(body)
@@ -131,7 +131,7 @@ def _inspect_texts(rows: list[tuple[int, bytes]]) -> Iterator[Damage]:
 
 def _inspect_lists(reading: OpenForReading) -> Iterator[Damage]:
     with reading() as connection:
-        # Not the highest row that there is: lists name deleted rows until they are written anew.
+        # Not the highest existing row: lists name deleted rows until they are rewritten.
         newest = int(connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'chunk'").get)
         wrong = 0
         for rows, weights in connection.execute("SELECT rows, weights FROM posting"):
@@ -139,4 +139,4 @@ def _inspect_lists(reading: OpenForReading) -> Iterator[Damage]:
             in_range = len(numbers) and int(numbers.min()) > 0 and int(numbers.max()) <= newest
             wrong += not in_range or (weights is not None and len(weights) != len(numbers))
     if wrong:
-        yield Damage("database", f"{wrong:,} posting lists can't be right")
+        yield Damage("database", f"{wrong:,} posting lists are invalid")

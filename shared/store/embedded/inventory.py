@@ -1,4 +1,4 @@
-"""What checks and copies of an index read: the newest number, rows by file version, all that a timeline ever had."""
+"""Reads for checks and copies of an index: the newest number, rows by file version, the history of a timeline."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -17,9 +17,9 @@ from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch
 from codequarry.shared.store.records import StoredFile, StoredRow
 from codequarry.shared.versions.snapshots import OPEN
 
-# Rows decoded in one read transaction: a longer one would keep the log of the database from being written back.
+# Rows decoded in one read transaction: a longer transaction would block the checkpoint of the log.
 _PAGE = 1_000
-# Of each timeline the last entry of an index, instead of all entries of all of them.
+# Reads the last index entry of each timeline, instead of all entries.
 _NEWEST = """
 WITH RECURSIVE known(timeline) AS (
     SELECT min(timeline) FROM {table}
@@ -29,7 +29,7 @@ WITH RECURSIVE known(timeline) AS (
 )
 SELECT max((SELECT max({column}) FROM {table} WHERE {table}.timeline = known.timeline{condition})) FROM known
 """
-# The rest of one transaction, then those after it, each in the order of an index: one transaction may have most rows.
+# The rest of a transaction, then later transactions, each in index order: a transaction may have most of the rows.
 _AFTER = """
 SELECT * FROM ({select} WHERE timeline = ?1 AND born = ?2 AND {row} > ?3 ORDER BY {row} LIMIT ?4)
 UNION ALL
@@ -44,7 +44,7 @@ _ROWS = _AFTER.format(
 _FILES = f"SELECT born, row, died, {FILE_FIELDS} FROM file JOIN path ON path.id = file.path"
 _RECORDS = _AFTER.format(select=_FILES, row="row")
 _RETIRED = f"{_FILES} WHERE timeline = ? AND born <= ? AND died > ? AND died < {OPEN} ORDER BY born, row"
-# Behind every row of a transaction.
+# Sorts after every row of a transaction.
 _LAST_ROW = 2**62
 
 HistoryPlace = tuple[int, int]
@@ -64,7 +64,7 @@ def newest_number(connection: apsw.Connection) -> int:
 
 
 def row_counts(connection: apsw.Connection, columns: Columns, live: Bools) -> dict[tuple[str, str], int]:
-    """Count the ``live`` rows of each (path, blob), by the lists that a filter on blobs uses."""
+    """Count the ``live`` rows of each (path, blob), using the posting lists of blobs."""
     blobs, names = _blobs(connection, len(live))
     rows = np.flatnonzero(live)
     pairs = columns.path[rows].astype(np.int64) * len(names) + blobs[rows]
@@ -79,7 +79,7 @@ def row_counts(connection: apsw.Connection, columns: Columns, live: Bools) -> di
 
 
 def _blobs(connection: apsw.Connection, size: int) -> tuple[Ints, list[str]]:
-    """Return a number for the blob of each row, and the blobs by number; 0 is that of no row."""
+    """Return the number of each row's blob, and the blobs by number; 0 means that there is no row."""
     prefix = (FIELD + field_key("blob", "")).encode()
     last = prefix[:-1] + bytes([prefix[-1] + 1])
     numbers: dict[bytes, int] = {}
@@ -92,15 +92,15 @@ def _blobs(connection: apsw.Connection, size: int) -> tuple[Ints, list[str]]:
 
 
 def history(reading: Reading, timeline: int, after: int) -> Iterator[StoredRow | StoredFile]:
-    """Yield the rows and records of a timeline by ``born``, the rows of each transaction first."""
+    """Yield the rows and records of a timeline by ``born``; in each transaction, rows come first."""
     with reading() as connection:
         values = (timeline, after, after)
-        retired = [StoredFile(FileRecord(*one), died) for _, _, died, *one in fetch(connection, _RETIRED, values)]
+        retired = [StoredFile(FileRecord(*fields), died) for _, _, died, *fields in fetch(connection, _RETIRED, values)]
     yield from retired
     both = merge(
         ((place[0], 0, stored) for place, stored in _paged(reading, timeline, after, _rows_after)),
         ((place[0], 1, stored) for place, stored in _paged(reading, timeline, after, _records_after)),
-        key=lambda one: one[:2],
+        key=lambda item: item[:2],
     )
     yield from (stored for _, _, stored in both)
 

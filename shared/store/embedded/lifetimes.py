@@ -1,7 +1,4 @@
-"""Retiring, undoing, counting: what a transaction does to rows that exist, each in one write transaction.
-
-Chunk rows and file records live and die by the same rules, so every statement runs on both tables.
-"""
+"""Retires, undoes and counts rows and file records, which live and die by the same rules, in write transactions."""
 
 from collections.abc import Collection
 
@@ -17,14 +14,14 @@ _RETIRABLE = (
     f"timeline = ? AND path IN (SELECT id FROM path WHERE path IN {LISTED})"
     f" AND born < ? AND (died = {OPEN} OR died IN {LISTED})"
 )
-# The last condition is what the partial indices are made with.
+# The partial indices have the last condition.
 _RETIRED = f"timeline = ? AND died = ? AND died < {OPEN}"
 
 
 def retire(
     connection: apsw.Connection, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]
 ) -> int:
-    """Set ``died`` to ``number`` where rule 3 allows it, and return on how many rows and records."""
+    """Set ``died`` to ``number`` in the rows and records that rule 3 allows, and return how many these are."""
     values = (number, timeline, as_json(paths), number, as_json(aborted))
     changed = {
         table: fetch_first(connection, f"UPDATE {table} SET died = ? WHERE {_RETIRABLE} RETURNING row", values)
@@ -48,7 +45,7 @@ def tally(
 
 
 def undo(connection: apsw.Connection, timeline: int, number: int) -> None:
-    """Delete what ``number`` wrote and let live again what it retired."""
+    """Delete what ``number`` wrote and revive what it retired."""
     delete(connection, "timeline = ? AND born = ?", (timeline, number))
     statement = f"SET died = {OPEN} WHERE {_RETIRED} RETURNING row"
     revived = {table: fetch_first(connection, f"UPDATE {table} {statement}", (timeline, number)) for table in _TABLES}
@@ -56,7 +53,7 @@ def undo(connection: apsw.Connection, timeline: int, number: int) -> None:
 
 
 def delete(connection: apsw.Connection, where: str, values: tuple[object, ...]) -> None:
-    """Delete the rows and records for which a condition holds."""
+    """Delete the rows and records that meet a condition."""
     deleted = fetch_first(connection, f"DELETE FROM chunk WHERE {where} RETURNING row", values)
     connection.execute(f"DELETE FROM payload WHERE row IN {LISTED}", (as_json(deleted),))
     connection.execute(f"DELETE FROM file WHERE {where}", values)

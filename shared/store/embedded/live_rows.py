@@ -1,4 +1,4 @@
-"""What is live in a snapshot: as a mask over the arrays for rows, as SQL for file records and single files."""
+"""What is live in a snapshot: a mask over the arrays for rows, SQL for file records and single files."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ from codequarry.shared.store.embedded.columns import EMPTY, Bools, Columns, Ints
 from codequarry.shared.store.embedded.path_names import PathNames, globs_as_json
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch_first
 
-# Snapshots whose masks are kept: those of head and of the few versions that are asked for at one time.
+# Snapshots whose masks are cached: the head and the few versions that are in use at a time.
 _KEPT_VIEWS = 8
-# Rows whose lengths are summed at once: bounds the memory for it to 1 MB, which stays in the cache.
+# Rows whose lengths are summed at once, which limits the memory to 1 MB and so to the CPU cache.
 _ROWS_AT_ONCE = 16_384
 _WEIGHTS = np.array([RECALL_WEIGHTS[name] for name in TOKEN_FIELDS], np.int32)
 
@@ -26,10 +26,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class LiveRows:
-    """The rows as one snapshot sees them.
-
-    ``weighted_lengths`` are the tokens of every row by recall weight, ``weighted_average`` those of a live chunk.
-    """
+    """The rows as a snapshot sees them; ``weighted`` numbers count tokens by their recall weight."""
 
     columns: Columns
     live: Bools
@@ -40,7 +37,7 @@ class LiveRows:
 
 
 class ViewCache:
-    """Keeps the views of the snapshots asked for last, while no row changes."""
+    """Caches the views of recent snapshots until a row changes."""
 
     def __init__(self, paths: PathNames) -> None:
         self._paths = paths
@@ -54,7 +51,7 @@ class ViewCache:
         key = (columns.seq, snapshot)
         if found := self._known(key):
             return found
-        # One at a time: all that search when a row has changed want the same view, and each needs room to be made.
+        # One at a time: after a change all searches want the same view, and making a view takes memory.
         with self._making:
             return self._known(key) or self._made(connection, columns, key)
 
@@ -68,7 +65,7 @@ class ViewCache:
         live = self._live(connection, columns, key[1])
         view = _view(columns, live, self._weighted_lengths(columns))
         with self._lock:
-            # Nobody asks for rows as they were before a change, and each view holds all of them as they were.
+            # Views from before a change are not asked for again, and each holds all rows.
             for old in [kept for kept in self._kept if kept[0] < columns.seq]:
                 del self._kept[old]
             if all(seq == columns.seq for seq, _ in self._kept):
@@ -90,11 +87,11 @@ class ViewCache:
         largest = int(columns.path.max(initial=0))
         fitting = [self._paths.fitting(connection, globs, largest) for globs in layer.allowed]
         shortest = min(map(len, fitting))
-        allowed: Bools = np.logical_or.reduce([one[:shortest] for one in fitting])
+        allowed: Bools = np.logical_or.reduce([paths[:shortest] for paths in fitting])
         return allowed[columns.path]
 
     def _weighted_lengths(self, columns: Columns) -> Floats:
-        """Return the weighted lengths, those of before while no row was added."""
+        """Return the weighted lengths, computed again only if rows were added."""
         lengths, weighted = self._weighted
         if lengths is not columns.lengths:
             weighted = _weighted(columns.lengths)
@@ -103,7 +100,7 @@ class ViewCache:
 
 
 def _weighted(lengths: Ints) -> Floats:
-    # In whole numbers: BLAS reads so short a row together with what lies behind it, and warns of that being no number.
+    # In integers: BLAS reads beyond such short rows, and warns if it finds NaN there.
     return (lengths @ _WEIGHTS).astype(np.float32)
 
 
@@ -116,10 +113,7 @@ def _view(columns: Columns, live: Bools, weighted: Floats) -> LiveRows:
 
 
 def _sums(lengths: Ints, rows: Bools) -> NDArray[np.float64]:
-    """Return the sums of some rows of ``lengths``.
-
-    A product with float64, which holds such sums exactly, takes a fifth of what picking out the rows does.
-    """
+    """Return the sums of some rows of ``lengths``: an exact float64 product, five times as fast as picking the rows."""
     sums = np.zeros(lengths.shape[1])
     for at in range(0, len(rows), _ROWS_AT_ONCE):
         part = slice(at, at + _ROWS_AT_ONCE)
@@ -134,7 +128,7 @@ def _path_ids(connection: apsw.Connection, layer: Layer) -> list[int]:
 
 
 def live_mask(columns: Columns, layer: Layer, masked_paths: list[int]) -> Bools:
-    """Return which rows are live in ``layer``, whatever it allows: ``snapshots.is_live`` over whole arrays."""
+    """Return which rows are live in ``layer``, ignoring allowed paths: ``snapshots.is_live`` over whole arrays."""
     hidden = np.array(sorted(layer.hidden), np.int32)
     live: Bools = _looked_up(layer.timelines, columns.timeline)
     live &= columns.born <= layer.at
@@ -146,7 +140,7 @@ def live_mask(columns: Columns, layer: Layer, masked_paths: list[int]) -> Bools:
 
 
 def _looked_up(wanted: tuple[int, ...] | list[int], values: NDArray[np.int32]) -> Bools:
-    """Return which ``values`` are among ``wanted``, by a table: one step a value, however many are wanted."""
+    """Return which ``values`` are in ``wanted``, by a lookup table: one step per value, however many are wanted."""
     table = np.zeros(int(values.max(initial=0)) + 1, np.bool_)
     places = np.array(wanted, np.int64)
     table[places[(places > 0) & (places < len(table))]] = True
@@ -154,7 +148,7 @@ def _looked_up(wanted: tuple[int, ...] | list[int], values: NDArray[np.int32]) -
 
 
 def live_clause(layer: Layer) -> tuple[str, tuple[object, ...]]:
-    """Return the same rule as SQL over ``timeline, born, died`` and the text ``path.path``, with its bindings."""
+    """Return the rule, with allowed paths, as SQL over ``timeline, born, died`` and ``path.path``, with bindings."""
     hidden = as_json(layer.hidden)
     clause = (
         f"timeline IN {LISTED} AND born <= ? AND born NOT IN {LISTED}"

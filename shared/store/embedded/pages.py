@@ -1,7 +1,7 @@
-"""The pages of a database file as far as they are what was written, read without SQLite.
+"""Reads the intact pages of a database file without SQLite.
 
-SQLite refuses a whole table where one inner page of it is damaged, and the whole file where the first page is. The
-file has a map of its pages, though (``auto_vacuum``): which tree each belongs to can be told from every side.
+SQLite refuses a whole table if one of its inner pages is damaged, and the whole file if the first page is. But the file
+has a map of its pages (``auto_vacuum``), so the tree of a page can be found from above and from below.
 """
 
 import struct
@@ -15,67 +15,67 @@ from codequarry.shared.store.embedded.checksums import RESERVED_BYTES
 
 PAGE_BYTES = 4096
 USABLE_BYTES = PAGE_BYTES - RESERVED_BYTES
-# The page with this byte is SQLite's place for locks.
+# SQLite uses the page with this byte for locks.
 _LOCK_PAGE = 0x40000000 // PAGE_BYTES + 1
 _MAGIC = b"SQLite format 3\0"
 _HEAD_BYTES = 100
 _RESERVED_AT = 20
-# Pages whose checksums are made at a time.
+# Pages whose checksums are computed at a time.
 _AT_ONCE = 4096
 
 Words = NDArray[np.uint32]
 
 
 class PageFile:
-    """A database file with its log, of which nothing is changed; pages are counted from 1."""
+    """A database file with its log; nothing is changed. Pages are counted from 1."""
 
     def __init__(self, path: Path) -> None:
-        there = path.exists() and path.stat().st_size
-        self._content = np.memmap(path, np.uint8, "r") if there else np.empty(0, np.uint8)
+        size = path.exists() and path.stat().st_size
+        self._content = np.memmap(path, np.uint8, "r") if size else np.empty(0, np.uint8)
         log = path.with_name(f"{path.name}-wal")
         places, pages = committed_pages(log, PAGE_BYTES)
         self._logged = dict(_logged(log, places))
         in_file = len(self._content) // PAGE_BYTES
-        self._right = self._checked(in_file)
-        # Pages behind the last one were given back: what they hold was deleted.
-        self.count = max(pages or self._said() or in_file, 1)
-        self.damaged = [number for number in range(1, self.count + 1) if not self._is_right(number)]
+        self._intact = self._checked(in_file)
+        # Pages beyond the count were freed: they hold deleted content.
+        self.count = max(pages or self._declared_count() or in_file, 1)
+        self.damaged = [number for number in range(1, self.count + 1) if not self._is_intact(number)]
 
     def head(self) -> bytes:
-        """Return the head of the file, "" if it is damaged; also of a file whose pages have no checksums."""
+        """Return the head of the file, also if its pages have no checksums; empty if it is damaged."""
         if 1 in self._logged:
             return self._logged[1][:_HEAD_BYTES]
         head = self._content[:_HEAD_BYTES].tobytes()
-        is_whole = head.startswith(_MAGIC) and (head[_RESERVED_AT] != RESERVED_BYTES or self._is_right(1))
+        is_whole = head.startswith(_MAGIC) and (head[_RESERVED_AT] != RESERVED_BYTES or self._is_intact(1))
         return head if is_whole else b""
 
-    def _said(self) -> int:
-        """Return how many pages the file says that it has, 0 if it can't: it may have been cut off."""
+    def _declared_count(self) -> int:
+        """Return the number of pages in the file's head, or 0 if that is damaged; the file may have been truncated."""
         first = self.read(1)
         return int.from_bytes(first[28:32]) if first else 0
 
     def read(self, number: int) -> bytes | None:
-        """Return what a page holds; None if it is not what was written."""
-        if not self._is_right(number):
+        """Return the content of a page, or None if it is damaged."""
+        if not self._is_intact(number):
             return None
         if number in self._logged:
             return self._logged[number]
         start = (number - 1) * PAGE_BYTES
         return self._content[start : start + USABLE_BYTES].tobytes()
 
-    def _is_right(self, number: int) -> bool:
+    def _is_intact(self, number: int) -> bool:
         if number in self._logged or number == _LOCK_PAGE:
             return True
-        return 0 < number < len(self._right) and bool(self._right[number])
+        return 0 < number < len(self._intact) and bool(self._intact[number])
 
     def _checked(self, in_file: int) -> NDArray[np.bool_]:
-        """Return which pages of the file are what was written; a page of zeros has the right checksum and is not."""
-        right = np.zeros(in_file + 1, np.bool_)
+        """Return which pages of the file are intact; a page of zeros is not, although its checksum is right."""
+        intact = np.zeros(in_file + 1, np.bool_)
         words = self._content[: in_file * PAGE_BYTES].view("<u4").reshape(in_file, PAGE_BYTES // 4)
         for start in range(0, in_file, _AT_ONCE):
-            some = words[start : start + _AT_ONCE]
-            right[start + 1 : start + 1 + len(some)] = _are_right(some) & some.any(axis=1)
-        return right
+            part = words[start : start + _AT_ONCE]
+            intact[start + 1 : start + 1 + len(part)] = _checksums_match(part) & part.any(axis=1)
+        return intact
 
 
 def _logged(log: Path, places: dict[int, int]) -> Iterator[tuple[int, bytes]]:
@@ -86,8 +86,7 @@ def _logged(log: Path, places: dict[int, int]) -> Iterator[tuple[int, bytes]]:
         yield number, data[start : start + USABLE_BYTES].tobytes()
 
 
-def _are_right(pages: Words) -> NDArray[np.bool_]:
-    """Return which pages have the checksum that SQLite's cksumvfs gives them."""
+def _checksums_match(pages: Words) -> NDArray[np.bool_]:
     columns = np.ascontiguousarray(pages.T)
     first, second = np.zeros(len(pages), np.uint32), np.zeros(len(pages), np.uint32)
     for at in range(0, USABLE_BYTES // 4, 2):
@@ -103,9 +102,9 @@ _FRAME_HEADER = 24
 
 
 def committed_pages(path: Path, page_size: int) -> tuple[dict[int, int], int]:
-    """Return where in the log the newest content of each page lies, and the number of pages of the database then.
+    """Return the place of each page's newest content in the log, and the number of pages of the database.
 
-    Only what was committed counts, up to the first frame that is not what was written; 0 pages if there is no such.
+    Only committed frames before the first damaged frame count; without any, the number of pages is 0.
     """
     data = path.read_bytes() if path.exists() else b""
     if len(data) < _HEADER:

@@ -1,4 +1,4 @@
-"""The text of every path by its id, and which paths fit a set of globs."""
+"""The text of every path by id, and which paths fit a set of globs."""
 
 import json
 from collections import OrderedDict
@@ -15,12 +15,12 @@ from codequarry.shared.model import PathGlobs
 from codequarry.shared.store.embedded.columns import Bools
 from codequarry.shared.store.embedded.sql import fetch
 
-# Sets of globs whose paths are kept: an API answers page after page of the same few.
+# Sets of globs whose paths are cached: clients ask for page after page with the same few sets.
 _KEPT_GLOBS = 32
 
 
 class PathNames:
-    """Every path by its id, and which of them fit the globs asked for last; paths are only ever added."""
+    """Every path by id, and which paths fit recent globs; paths are only ever added."""
 
     def __init__(self) -> None:
         self._names: list[str | None] = [None]
@@ -28,7 +28,7 @@ class PathNames:
         self._lock = Lock()
 
     def fitting(self, connection: apsw.Connection, globs: PathGlobs, largest: int) -> Bools:
-        """Return by path id, up to ``largest`` or further, which paths fit; one that was purged fits nothing."""
+        """Return which paths fit, by id up to ``largest`` or further; a purged path fits nothing."""
         with self._lock:
             self._refresh(connection)
             self._names.extend([None] * (largest + 1 - len(self._names)))
@@ -44,13 +44,13 @@ class PathNames:
     def _refresh(self, connection: apsw.Connection) -> None:
         query = "SELECT id, path FROM path WHERE id >= ? ORDER BY id"
         for key, name in fetch(connection, query, (len(self._names),)):
-            # A path that was purged leaves its id unused.
+            # A purged path leaves its id unused.
             self._names.extend([None] * (key - len(self._names)))
             self._names.append(name)
 
 
 def globs_as_json(allowed: Sequence[PathGlobs]) -> str:
-    """Return what ``path_allowed`` takes, in SQL, as its first argument."""
+    """Return the first argument of the SQL function ``path_allowed``."""
     return json.dumps([astuple(globs) for globs in allowed])
 
 
@@ -60,6 +60,6 @@ def _globs_of(text: str) -> tuple[PathGlobs, ...]:
 
 
 def path_allowed(*values: object) -> bool:
-    """Tell whether a path fits any of the globs that ``globs_as_json`` wrote: a function of SQL of these two texts."""
+    """Return whether a path fits any globs of ``globs_as_json``: an SQL function of the globs and the path."""
     allowed, path = map(str, values)
     return any(path_matches(globs, path) for globs in _globs_of(allowed))

@@ -1,4 +1,4 @@
-"""A chunk with its tokens as bytes, and back: what a search reads only of the rows it returns."""
+"""Encodes a chunk and its tokens as bytes, which a search reads only for the rows that it returns."""
 
 import json
 import zlib
@@ -8,21 +8,20 @@ from typing import Any
 
 from codequarry.shared.model import Chunk, ChunkRow, StrideInfo, Tokens
 
-# Level 1 leaves 40 % of a chunk and its tokens; higher levels gain 3 % for a third more time.
+# Level 1 compresses a chunk and its tokens to 40 %; higher levels gain 3 % for a third more time.
 _LEVEL = 1
-# Tokens are words and spaces, and JSON escapes it: only the text, which comes last, may hold this character.
+# Only the text, which comes last, may contain it: tokens are words and spaces, and JSON escapes it.
 _SEPARATOR = "\0"
 
-_DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(Chunk)}
+_DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(Chunk)}
 _PLAIN = tuple(name for name in _DEFAULTS if name not in ("text", "stride_info"))
 _TUPLES = tuple(name for name, default in _DEFAULTS.items() if default == ())
-# A frozen dataclass sets its fields one by one through object.__setattr__, 10 µs for a chunk, and a search makes two
-# hundred; through the slots themselves it is a third of that.
+# A frozen dataclass takes 10 µs to set a chunk's fields, and a search makes 200 chunks; setting slots takes a third.
 _SLOTS = tuple((name, getattr(Chunk, name).__set__, default) for name, default in _DEFAULTS.items())
 
 
 def encode(row: ChunkRow) -> bytes:
-    """Return the bytes of a row's chunk with its tokens."""
+    """Return the bytes of a row's chunk and tokens."""
     chunk, tokens = row.chunk, row.tokens
     values: dict[str, Any] = {}
     for name in _PLAIN:
@@ -30,19 +29,18 @@ def encode(row: ChunkRow) -> bytes:
         if value != _DEFAULTS[name]:
             values[name] = value
     if (stride := chunk.stride_info) is not None:
-        values["stride_info"] = [getattr(stride, one.name) for one in fields(StrideInfo)]
+        values["stride_info"] = [getattr(stride, field.name) for field in fields(StrideInfo)]
     parts = (json.dumps(values), tokens.symbol, tokens.signature, tokens.path, tokens.doc, tokens.body, chunk.text)
     return zlib.compress(_SEPARATOR.join(parts).encode("utf-8", "surrogatepass"), _LEVEL)
 
 
 def decode(body: bytes) -> tuple[Chunk, Tokens]:
     """Return the chunk and the tokens that ``encode`` was given."""
-    values, tokens = _opened(body)
+    values, tokens = _parsed(body)
     return _chunk(values), tokens
 
 
-def _opened(body: bytes) -> tuple[dict[str, Any], Tokens]:
-    """Return the values of a chunk's fields that are not at their default, and its tokens."""
+def _parsed(body: bytes) -> tuple[dict[str, Any], Tokens]:
     head, symbol, signature, path, doc, words, text = (
         zlib.decompress(body).decode("utf-8", "surrogatepass").split(_SEPARATOR, 6)
     )

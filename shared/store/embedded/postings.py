@@ -1,8 +1,7 @@
 """Inverted lists: from a key (a token, a symbol, a path tail, a field's value) to the rows that have it.
 
-Every batch of rows makes a segment, in which each key has one list; ``segments.py`` merges them. A list is two byte
-strings: row numbers (int32), and for keys that rank a weight a row (uint8). Lists hold dead and deleted rows too: who
-reads them has the arrays to mask those out.
+Every batch of rows makes a segment with one list per key; ``segments.py`` merges segments. A list is two byte strings:
+row numbers (int32) and, for keys that rank, a weight per row (uint8). Readers mask out its dead and deleted rows.
 """
 
 from collections import OrderedDict
@@ -16,30 +15,30 @@ from numpy.typing import NDArray
 
 from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.store.embedded.columns import Ints
-from codequarry.shared.store.embedded.schema import DATABASE, MEND_DATABASE
+from codequarry.shared.store.embedded.schema import DATABASE, REPAIR_DATABASE
 from codequarry.shared.store.embedded.sql import fetch, fetch_first
 
 Weights = NDArray[np.uint8]
 StoredList = tuple[bytes, bytes, bytes | None]
 
-# Largest weight that a list keeps; a token that is oftener in a chunk says no more by it.
+# Weights are capped at this value; more occurrences of a token add no information.
 MAX_WEIGHT = 255
-# Lists kept in memory by each process: those of some hundred common terms of a million chunks.
+# Lists cached by each process: those of some hundred common terms of a million chunks.
 CACHE_BYTES = 64 * 1024 * 1024
-# An entry costs this much beside its arrays.
+# Memory that an entry takes besides its arrays.
 _ENTRY_BYTES = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """The rows that have a key, once each, and their weights (1 where the key does not rank)."""
+    """The rows that have a key, without duplicates, and their weights (1 if the key does not rank)."""
 
     rows: Ints
     weights: Weights
 
     @property
     def bytes_held(self) -> int:
-        """Memory that keeping this takes."""
+        """Memory that the cache entry takes."""
         return self.rows.nbytes + self.weights.nbytes + _ENTRY_BYTES
 
 
@@ -48,7 +47,7 @@ NOTHING = Posting(np.empty(0, np.int32), np.empty(0, np.uint8))
 
 @dataclass(slots=True)
 class ListBuilder:
-    """Collects the keys of a batch of rows; ``prefix`` keeps kinds of keys apart, ``ranks`` says they have weights."""
+    """Collects the keys of a batch of rows, of the kind ``prefix``; ``ranks`` is whether the keys have weights."""
 
     prefix: str
     ranks: bool
@@ -57,13 +56,13 @@ class ListBuilder:
     _sizes: list[int] = field(default_factory=list)
 
     def add_row(self, names: Collection[str], weights: Iterable[int] = ()) -> None:
-        """Add the next row of the batch with its keys, once each, and their weights."""
+        """Add the next row of the batch with its distinct keys and their weights."""
         self._names.extend(names)
         self._weights.extend(weights)
         self._sizes.append(len(names))
 
     def lists(self, numbers: Ints) -> Iterator[StoredList]:
-        """Yield each key with its list, by key; ``numbers`` are the rows' own, -1 for those to leave out."""
+        """Yield each key with its list, by key; ``numbers`` are the row numbers, -1 for rows to leave out."""
         ordered = sorted(set(self._names))
         ranks = {name: rank for rank, name in enumerate(ordered)}
         keys = np.fromiter(map(ranks.__getitem__, self._names), np.int64, len(self._names))
@@ -85,7 +84,7 @@ class ListBuilder:
 
 
 class PostingReader:
-    """Reads lists, and keeps those used last for as long as no segment comes or goes."""
+    """Reads posting lists, and caches recent lists until a segment is added or removed."""
 
     def __init__(self) -> None:
         self._segments: tuple[int, ...] = ()
@@ -94,7 +93,7 @@ class PostingReader:
         self._lock = Lock()
 
     def read(self, connection: apsw.Connection, prefix: str, names: Sequence[str]) -> dict[str, Posting]:
-        """Return the list of each name; an empty one where no row has it."""
+        """Return the posting list of each name, empty if no row has it."""
         segments = tuple(fetch_first(connection, "SELECT id FROM segment ORDER BY id"))
         keys = {(prefix + name).encode("utf-8", "surrogatepass"): name for name in names}
         found = self._recall(segments, keys)
@@ -130,10 +129,10 @@ def _fetch(connection: apsw.Connection, segments: tuple[int, ...], keys: Sequenc
     parts: dict[bytes, list[tuple[bytes, bytes | None]]] = {key: [] for key in keys}
     places = ", ".join(map(str, segments))
     for start in range(0, len(keys), 500):
-        some = keys[start : start + 500]
-        marks = ", ".join("?" * len(some))
+        part = keys[start : start + 500]
+        marks = ", ".join("?" * len(part))
         query = f"SELECT key, rows, weights FROM posting WHERE segment IN ({places}) AND key IN ({marks})"
-        for key, rows, weights in fetch(connection, query, some):
+        for key, rows, weights in fetch(connection, query, part):
             parts[key].append((rows, weights))
     return {key: _joined(lists) for key, lists in parts.items()}
 
@@ -142,8 +141,8 @@ def _joined(lists: Sequence[tuple[bytes, bytes | None]]) -> Posting:
     if not lists:
         return NOTHING
     joined = b"".join(rows for rows, _ in lists)
-    # Numbers of rows begin with 1. A page that was zeroed has the right checksum: that of zeros.
+    # Row numbers begin with 1; a zeroed page has a valid checksum.
     if len(joined) % 4 or (rows := np.frombuffer(joined, "<i4")).min() < 1:
-        raise StoreDamaged(f"{DATABASE} is damaged: an inverted list was overwritten; {MEND_DATABASE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: an inverted list was overwritten; {REPAIR_DATABASE}")
     weights = b"".join(weights or bytes([1]) * (len(rows) // 4) for rows, weights in lists)
     return Posting(rows, np.frombuffer(weights, np.uint8))

@@ -1,4 +1,4 @@
-"""File records, and the chunks of a file or of some rows, straight from SQL."""
+"""Reads file records, and the chunks of a file or of some rows, directly by SQL."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ _BODIES = (
     "SELECT payload.body FROM chunk JOIN path ON path.id = chunk.path JOIN payload ON payload.row = chunk.row"
     " WHERE path.path = ? AND stride = 0"
 )
-# Two versions may hold the same chunk; a search that names both sees it once.
+# Two versions may hold the same chunk; a search of both returns it once.
 _FIRST_CHUNKS = (
     "SELECT payload.body FROM (SELECT path.path AS place, MIN(chunk.row) AS row FROM chunk"
     f" JOIN path ON path.id = chunk.path WHERE chunk.row IN {LISTED} GROUP BY chunk.id ORDER BY place, row LIMIT ?)"
@@ -50,7 +50,7 @@ def files_of(connection: apsw.Connection, timeline: int, number: int) -> Iterato
 
 
 def _records(rows: Collection[tuple[Any, ...]]) -> Iterator[FileRecord]:
-    """Make the records one at a time: a repository has hundreds of thousands."""
+    """Yield the records one at a time: a repository has hundreds of thousands."""
     for row in sorted(rows, key=lambda row: (row[1], row[6], row[7])):
         yield FileRecord(*row)
 
@@ -83,7 +83,7 @@ class Selector:
         self._paths = paths
 
     def mask(self, connection: apsw.Connection, columns: Columns, filters: Filters, live: Bools) -> Bools:
-        """Return which of the ``live`` rows fit ``filters``, all of which exist."""
+        """Return which of the ``live`` rows fit ``filters``, whose fields must exist."""
         fitting = live
         for name, values in filters.terms:
             fitting = fitting & self._having(connection, len(live), name, values)

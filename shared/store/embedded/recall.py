@@ -1,4 +1,4 @@
-"""One search of the embedded store: masks, channels, and the chunks that they found."""
+"""A search of the embedded store: masks, channels, and the chunks that they find."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from codequarry.shared.store.embedded.columns import Bools
 from codequarry.shared.store.embedded.live_rows import LiveRows
 from codequarry.shared.store.embedded.payload import decode
 from codequarry.shared.store.embedded.postings import PostingReader
-from codequarry.shared.store.embedded.schema import DATABASE, MEND_DATABASE
+from codequarry.shared.store.embedded.schema import DATABASE, REPAIR_DATABASE
 from codequarry.shared.store.embedded.sql import fetch
 from codequarry.shared.store.records import Recall, RecallQuery
 
@@ -25,10 +25,7 @@ _NONE: Rows = np.empty(0, np.intp)
 
 @dataclass(frozen=True, slots=True)
 class RecallSession:
-    """A query and what it is answered from: ``allowed`` are the live rows that fit its filters.
-
-    ``matrix`` has the slots; None if no vector is asked.
-    """
+    """A query, what is live, the live rows that fit the filters, and the slots (None if the query has no vector)."""
 
     query: RecallQuery
     view: LiveRows
@@ -36,7 +33,7 @@ class RecallSession:
     matrix: Matrix | None
 
     def cosines(self, rows: Rows) -> NDArray[np.float32] | None:
-        """Return how near each row is to the query; None if no vector is asked."""
+        """Return the cosine of each row with the query; None if the query has no vector."""
         if self.matrix is None or self.query.vector is None:
             return None
         cosines: NDArray[np.float32] = self.matrix[self.view.columns.slot[rows]] @ self.query.vector
@@ -45,7 +42,7 @@ class RecallSession:
 
 @dataclass(frozen=True, slots=True)
 class RecalledRows:
-    """The rows of each channel, best first, one a chunk; and in how many live chunks each term is."""
+    """The rows of each channel, best first, one per chunk, and the number of live chunks that have each term."""
 
     vector: Rows
     terms: Rows
@@ -54,12 +51,12 @@ class RecalledRows:
     frequencies: Mapping[str, int]
 
     def rows(self) -> Rows:
-        """Return the rows of all channels."""
+        """Return the rows of all channels, with duplicates."""
         return np.concatenate([self.vector, self.terms, self.symbols, self.paths])
 
 
 def recall(connection: apsw.Connection, postings: PostingReader, search: RecallSession) -> Recall:
-    """Answer a search: every channel's rows first, then the chunks of those rows."""
+    """Answer a search: find the rows of every channel, then read their chunks."""
     found = _found(connection, postings, search)
     candidates = _candidates(connection, search, found.rows())
 
@@ -98,13 +95,13 @@ def _found(connection: apsw.Connection, postings: PostingReader, search: RecallS
 
 
 def _candidates(connection: apsw.Connection, search: RecallSession, found: Rows) -> dict[int, Candidate]:
-    """Return the candidates by the hash of their ids: the best stride of each, with the tokens of the first."""
+    """Return the candidates by the hash of their ids: the best stride of each chunk, with its first stride's tokens."""
     columns = search.view.columns
     rows = strides_of(columns, search.allowed, found)
     cosines = search.cosines(rows)
     if cosines is not None and not np.isfinite(cosines).all():
-        # No number is greater or less than NaN, so one such vector is always among the nearest.
-        raise StoreDamaged("a vector of the index is damaged: it holds what is no number; codequarry fsck --repair")
+        # NaN is neither greater nor less than a number, so a damaged vector is always among the nearest.
+        raise StoreDamaged("a vector of the index is damaged: it holds NaN; run codequarry fsck --repair")
     # Without a query vector the first stride stands for its chunk.
     order = np.argsort(~columns.first[rows] if cosines is None else -cosines, kind="stable")
     best: dict[int, int] = {}
@@ -123,10 +120,9 @@ def _candidates(connection: apsw.Connection, search: RecallSession, found: Rows)
 
 
 def _decoded(connection: apsw.Connection, rows: Collection[int]) -> dict[int, tuple[Chunk, Tokens]]:
-    """Read and decode the payloads of ``rows``."""
     places = ", ".join(map(str, sorted(rows)))
     query = f"SELECT row, body FROM payload WHERE row IN ({places})"
     found = {row: decode(body) for row, body in fetch(connection, query)}
     if len(found) < len(rows):
-        raise StoreDamaged(f"{DATABASE} is damaged: texts of chunk rows are missing; {MEND_DATABASE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: texts of chunk rows are missing; {REPAIR_DATABASE}")
     return found

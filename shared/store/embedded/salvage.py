@@ -1,4 +1,4 @@
-"""A new folder with all that a damaged one still holds: the catalog, vectors, and the rows of files that are whole."""
+"""Fills a new folder with what a damaged folder still holds: the catalog, vectors, and the rows of complete files."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -13,7 +13,7 @@ import numpy as np
 from codequarry.shared.model import Chunk, ChunkRow
 from codequarry.shared.store.embedded.batch import prepare_batch
 from codequarry.shared.store.embedded.columns import ColumnCache, fold, log_added
-from codequarry.shared.store.embedded.damaged_database import DOCUMENT_INDEX, PATH_INDEX, Wreck
+from codequarry.shared.store.embedded.damaged_database import DOCUMENT_INDEX, PATH_INDEX, DamagedDatabase
 from codequarry.shared.store.embedded.database import Database
 from codequarry.shared.store.embedded.payload import decode
 from codequarry.shared.store.embedded.salvaged_vectors import SalvagedVectors
@@ -34,7 +34,7 @@ _INCOMPLETE_FILES = (
     f" OR rows != (SELECT count(*) FROM chunk WHERE {_FILE})"
     " RETURNING timeline, (SELECT path.path FROM path WHERE path.id = file.path)"
 )
-# A slot may be used by many rows, which all have the same text.
+# Many rows may use a slot; all of them have the same text.
 _WITHOUT_KEY = (
     "SELECT slot, body FROM chunk JOIN payload USING (row)"
     " WHERE slot < ? AND slot NOT IN (SELECT slot FROM vector) GROUP BY slot"
@@ -46,7 +46,7 @@ _LEFT_OVER = (
 )
 
 _WRITTEN = "SELECT DISTINCT timeline, born FROM chunk UNION SELECT DISTINCT timeline, born FROM file"
-# Enough to tell whose keys they are, although some texts are embedded otherwise by another release.
+# Enough to recognise the keys even if another release embeds some texts differently.
 _COMPARED = 20
 _WITH_KEY = f"SELECT key, body FROM chunk JOIN payload USING (row) JOIN vector USING (slot) LIMIT {_COMPARED}"
 
@@ -58,11 +58,10 @@ SalvageProgress = Callable[[int], None]
 class Salvage:
     """What was found and what is missing.
 
-    ``incomplete`` are the timeline and path of file versions that have lost something and were left out; where
-    ``may_lack_rows``, there may be others of which nothing is left. Of ``lost_documents`` only the keys are known;
-    where ``may_lack_documents``, there may be others. ``written`` are the timelines and numbers of which rows are left.
-    ``lost_vectors`` have a key and hold zeros now. ``fits`` says whether the keys of vectors are those that ``key_of``
-    gives, None where there is nothing to compare.
+    ``incomplete`` has the timeline and path of file versions that lost something and were left out; if
+    ``may_lack_rows``, others may be lost entirely. Of ``lost_documents`` only the keys are known; if
+    ``may_lack_documents``, others may be lost. ``written`` has the timelines and numbers of the rows that are left.
+    ``lost_vectors`` have a key but hold zeros. ``fits`` is whether ``key_of`` gives the stored keys, None if unknown.
     """
 
     pages: int
@@ -80,12 +79,8 @@ class Salvage:
 
 
 def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance: SalvageProgress) -> Salvage:
-    """Fill the new folder ``target``; ``key_of`` gives the key of a chunk's vector.
-
-    ``advance`` is told of how many rows lists were made. What is in no tree of the damaged file, as what was deleted,
-    is not brought back.
-    """
-    wreck = Wreck(damaged / DATABASE)
+    """Fill the new folder ``target``; ``key_of`` returns vector keys, ``advance`` is told the number of listed rows."""
+    wreck = DamagedDatabase(damaged / DATABASE)
     vectors = SalvagedVectors(damaged, wreck, dimension)
     with closing(Database(target, dimension)) as database:
         _copy(database, "document VALUES (?, ?, ?)", (values for _, values in wreck.records("document")))
@@ -95,7 +90,7 @@ def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance:
         _copy(database, "payload VALUES (?, ?)", _rows(wreck, "payload"))
         wrong = _copy_vectors(database, vectors, VectorFile(target, dimension))
         incomplete = _drop_incomplete(database, vectors.slots, key_of)
-        list_anew(database, advance)
+        rebuild_lists(database, advance)
         with database.reading() as connection:
             counts = [int(connection.execute(f"SELECT count(*) FROM {table}").get) for table in ("file", "chunk")]
             lost = _lost_documents(connection, wreck)
@@ -119,25 +114,25 @@ def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance:
 
 
 def _copy(database: Database, into: str, rows: Iterable[Sequence[Any]]) -> None:
-    """Write rows in transactions of some; what is there already stays."""
+    """Insert rows in several transactions; existing rows stay."""
     waiting = iter(rows)
-    while some := list(islice(waiting, _PAGE)):
+    while page := list(islice(waiting, _PAGE)):
         with database.writing() as connection:
-            connection.executemany(f"INSERT OR IGNORE INTO {into}", some)
+            connection.executemany(f"INSERT OR IGNORE INTO {into}", page)
 
 
-def _rows(wreck: Wreck, table: str) -> Iterator[Sequence[Any]]:
-    """Yield rows whose first column is their number, which the record leaves out."""
+def _rows(wreck: DamagedDatabase, table: str) -> Iterator[Sequence[Any]]:
+    """Yield rows; their first column is their number, which the record leaves out."""
     return ((row, *values[1:]) for row, values in wreck.records(table))
 
 
-def _paths(wreck: Wreck) -> Iterator[Sequence[Any]]:
+def _paths(wreck: DamagedDatabase) -> Iterator[Sequence[Any]]:
     yield from _rows(wreck, "path")
     yield from ((values[1], values[0]) for _, values in wreck.records(PATH_INDEX))
 
 
 def _copy_vectors(database: Database, vectors: SalvagedVectors, vector_file: VectorFile) -> set[int]:
-    """Write the vectors to the same slots, and return the slots that are not what was written."""
+    """Write the vectors to the same slots, and return the damaged slots."""
     first, wrong = 0, set[int]()
     for part, right in vectors.parts():
         with database.writing() as connection:
@@ -150,7 +145,7 @@ def _copy_vectors(database: Database, vectors: SalvagedVectors, vector_file: Vec
 
 
 def _drop_incomplete(database: Database, slots: int, key_of: KeyOf) -> list[tuple[int, str]]:
-    """Delete what is left of files that have lost something, and return the timelines and paths of their records."""
+    """Delete what is left of incomplete files, and return the timelines and paths of their records."""
     with database.writing() as connection:
         _find_keys(connection, slots, key_of)
         connection.execute(_UNUSABLE_CHUNKS)
@@ -161,7 +156,7 @@ def _drop_incomplete(database: Database, slots: int, key_of: KeyOf) -> list[tupl
 
 
 def _find_keys(connection: apsw.Connection, slots: int, key_of: KeyOf) -> None:
-    """Give vectors whose key is lost the one of a chunk that uses them."""
+    """Compute lost keys of vectors from chunks that use them."""
     for slot, body in fetch(connection, _WITHOUT_KEY, (slots,)):
         key = key_of(decode(body)[0])
         connection.execute("INSERT OR IGNORE INTO vector VALUES (?, ?)", (key, slot))
@@ -170,7 +165,7 @@ def _find_keys(connection: apsw.Connection, slots: int, key_of: KeyOf) -> None:
         )
 
 
-def _lost_documents(connection: apsw.Connection, wreck: Wreck) -> list[str]:
+def _lost_documents(connection: apsw.Connection, wreck: DamagedDatabase) -> list[str]:
     found = set(fetch_first(connection, "SELECT key FROM document"))
     return sorted({str(values[0]) for _, values in wreck.records(DOCUMENT_INDEX)} - found)
 
@@ -180,7 +175,7 @@ def _fits(connection: apsw.Connection, key_of: KeyOf) -> bool | None:
     return any(key_of(decode(body)[0]) == key for key, body in found) if found else None
 
 
-# Rows listed in one transaction, as many as a large batch of an import has.
+# Rows listed in one transaction, as in a large batch of an import.
 _LISTED_AT_ONCE = 2_000
 _ROWS = (
     "SELECT chunk.row, timeline, born, died, path, slot, body FROM chunk JOIN payload USING (row)"
@@ -188,8 +183,8 @@ _ROWS = (
 )
 
 
-def list_anew(database: Database, advance: Callable[[int], None]) -> None:
-    """Write lists and log for all rows of a database that has none; ``advance`` is told how many it has done."""
+def rebuild_lists(database: Database, advance: Callable[[int], None]) -> None:
+    """Write lists and log for all rows of a database without them; ``advance`` receives the number of rows done."""
     last = done = 0
     while True:
         with database.writing() as connection:

@@ -1,4 +1,4 @@
-"""The vectors of a damaged folder: copied slot by slot, those that are not what was written as zeros."""
+"""The vectors of a damaged folder, slot by slot; damaged vectors are replaced by zeros."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,11 +7,11 @@ import numpy as np
 
 from codequarry.shared.store.embedded.checksums import BLOCK_SLOTS, FloatArray, block_sums
 from codequarry.shared.store.embedded.columns import Bools
-from codequarry.shared.store.embedded.damaged_database import VECTOR_INDEX, Wreck
+from codequarry.shared.store.embedded.damaged_database import VECTOR_INDEX, DamagedDatabase
 from codequarry.shared.store.embedded.folder_format import VECTORS
 from codequarry.shared.store.vectors import usable_rows
 
-# Vectors of which no checksum is left must have length 1 as closely as 32-bit numbers have it when they are written.
+# Vectors without a checksum must have length 1 to the precision of 32-bit numbers.
 _LENGTH_TOLERANCE = 1e-4
 # Blocks read at a time.
 _BLOCKS_AT_ONCE = 256
@@ -20,40 +20,40 @@ _BLOCKS_AT_ONCE = 256
 class SalvagedVectors:
     """The vectors of a folder, by slot, and their keys."""
 
-    def __init__(self, folder: Path, wreck: Wreck, dimension: int) -> None:
+    def __init__(self, folder: Path, wreck: DamagedDatabase, dimension: int) -> None:
         numbers = {str(values[0]): values[1] for _, values in wreck.records("meta")}
         self.keys = _keys(wreck)
         after_last = max(self.keys, default=-1) + 1
-        said, generation = numbers.get("slots"), numbers.get("generation")
-        self.slots = said if isinstance(said, int) else after_last
+        declared, generation = numbers.get("slots"), numbers.get("generation")
+        self.slots = declared if isinstance(declared, int) else after_last
         self._dimension = dimension
         self._matrix = _mapped(_file(folder, generation), dimension, self.slots)
         self._sums = {row: values[1] for row, values in wreck.records("vector_block")}
-        if not isinstance(said, int):
-            # Slots that nothing uses may follow: then the sum of the last block is of more than is known.
+        if not isinstance(declared, int):
+            # Unused slots may follow, so the sum of the last block may cover more slots than are known.
             self._sums.pop(self.slots // BLOCK_SLOTS, None)
 
     def parts(self) -> Iterator[tuple[FloatArray, Bools]]:
-        """Yield all slots in order, some blocks at a time, and which of them are what was written."""
+        """Yield all slots in order, some blocks at a time, and which of them are intact."""
         for start in range(0, self.slots, _BLOCKS_AT_ONCE * BLOCK_SLOTS):
             size = min(_BLOCKS_AT_ONCE * BLOCK_SLOTS, self.slots - start)
             part = np.zeros((size, self._dimension), np.float32)
             found = self._matrix[start : start + size]
             part[: len(found)] = found
-            right = self._right(part, start)
-            right[len(found) :] = False
-            part[~right] = 0
-            yield part, right
+            intact = self._intact(part, start)
+            intact[len(found) :] = False
+            part[~intact] = 0
+            yield part, intact
 
-    def _right(self, part: FloatArray, start: int) -> Bools:
-        right = usable_rows(part)
+    def _intact(self, part: FloatArray, start: int) -> Bools:
+        intact = usable_rows(part)
         for at, (block, words) in enumerate(block_sums(part, start)):
-            some = slice(at * BLOCK_SLOTS, (at + 1) * BLOCK_SLOTS)
+            slots = slice(at * BLOCK_SLOTS, (at + 1) * BLOCK_SLOTS)
             if block not in self._sums:
-                right[some] = _have_length_1(part[some])
+                intact[slots] = _have_length_1(part[slots])
             elif self._sums[block] != words:
-                right[some] = False
-        return right
+                intact[slots] = False
+        return intact
 
 
 def _have_length_1(vectors: FloatArray) -> Bools:
@@ -63,18 +63,18 @@ def _have_length_1(vectors: FloatArray) -> Bools:
     return right
 
 
-def _keys(wreck: Wreck) -> dict[int, str]:
-    """Return the key of each slot; table and index hold the same, and what one has lost the other may have."""
+def _keys(wreck: DamagedDatabase) -> dict[int, str]:
+    """Return the key of each slot, from the table and its index: either may have lost some keys."""
     found = {int(str(slot)): str(key) for _, (key, slot) in wreck.records("vector")}
     return found | {int(str(slot)): str(key) for _, (slot, key) in wreck.records(VECTOR_INDEX)}
 
 
 def _file(folder: Path, generation: object) -> Path:
-    """Return the vector file in use; where the number of its generation is lost, the newest one."""
+    """Return the vector file in use, or the newest file if the generation is lost."""
     if isinstance(generation, int):
         return folder / f"vectors-{generation}.f32"
-    there = sorted(folder.glob(VECTORS), key=lambda path: (len(path.name), path.name))
-    return there[-1] if there else folder / "vectors-1.f32"
+    files = sorted(folder.glob(VECTORS), key=lambda path: (len(path.name), path.name))
+    return files[-1] if files else folder / "vectors-1.f32"
 
 
 def _mapped(path: Path, dimension: int, slots: int) -> FloatArray:

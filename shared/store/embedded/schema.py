@@ -1,4 +1,4 @@
-"""The tables of the embedded store, and its own few numbers."""
+"""The tables of the embedded store, and the few numbers in its ``meta`` table."""
 
 from contextlib import closing
 
@@ -8,16 +8,13 @@ from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.store.embedded.checksums import RESERVED_BYTES
 from codequarry.shared.versions.snapshots import OPEN
 
-# Raised whenever the tables or indices below or the bytes in them change, with a step in `upgrade.py`.
+# Increased whenever the tables or indices below or the bytes in them change, with a step in `folder_format.py`.
 SCHEMA_VERSION = 3
 DATABASE = "index.sqlite3"
-MEND_DATABASE = (
-    "codequarry fsck --repair makes it whole again from what is left and from git; or restore a backup (codequarry "
-    "restore)"
-)
+REPAIR_DATABASE = "run codequarry fsck --repair to rebuild it, or codequarry restore to restore a backup"
 
-# `row` numbers and `path` ids are never given twice (AUTOINCREMENT): the arrays and caches of other processes go by
-# them. `died < OPEN` in the last index keeps the living out of it. Keys of postings are bytes: any text fits.
+# `row` numbers and `path` ids are never reused (AUTOINCREMENT), because arrays and caches of other processes refer to
+# them. `died < OPEN` keeps live rows out of the last index. Keys of postings are bytes, so any text fits.
 _TABLES = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE document (key TEXT PRIMARY KEY, version TEXT NOT NULL, body TEXT NOT NULL);
@@ -79,7 +76,7 @@ CREATE TABLE change (seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, 
 
 
 def roots_of_new() -> dict[int, str]:
-    """Return on which page each table and index begins in a database that was made with these tables."""
+    """Return the name of each table and index in a new database by its first page."""
     with closing(apsw.Connection(":memory:")) as connection:
         connection.pragma("auto_vacuum", "incremental")
         connection.execute(_TABLES)
@@ -88,7 +85,7 @@ def roots_of_new() -> dict[int, str]:
 
 def create_tables(connection: apsw.Connection, dimension: int) -> None:
     """Create the tables in an empty database unless another process was faster."""
-    # These count only before the first table and outside of a transaction.
+    # These only take effect before the first table and outside a transaction.
     connection.reserve_bytes("main", RESERVED_BYTES)
     connection.pragma("auto_vacuum", "incremental")
     connection.pragma("journal_mode", "wal")
@@ -102,13 +99,13 @@ def create_tables(connection: apsw.Connection, dimension: int) -> None:
 
 
 def read_meta(connection: apsw.Connection, name: str) -> int:
-    """Return one of the store's own numbers: ``dimension``, ``generation`` and ``slots`` of the vector file."""
+    """Return a number of the store: ``dimension``, or ``generation`` or ``slots`` of the vector file."""
     value = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
     if value is None:
-        raise StoreDamaged(f"{DATABASE} is damaged: it does not say its {name}; {MEND_DATABASE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: its {name} is missing; {REPAIR_DATABASE}")
     return int(value)
 
 
 def write_meta(connection: apsw.Connection, name: str, value: int) -> None:
-    """Set one of the store's own numbers."""
+    """Set a number of the store."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))

@@ -1,4 +1,4 @@
-"""Segments of the inverted lists: how they are written, merged as they become many, and cleaned of deleted rows."""
+"""Segments of the inverted lists: writes them, merges them, and removes deleted rows from them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -12,15 +12,15 @@ from codequarry.shared.store.embedded.columns import Bools
 from codequarry.shared.store.embedded.postings import StoredList
 from codequarry.shared.store.embedded.sql import fetch, fetch_first
 
-# Neighbouring segments are merged as digits are carried: once those of a tier hold what one of the next tier does.
-# So there are at most 7 a tier, and a row is written again at most once a tier.
+# Neighbouring segments are merged as digits are carried, when the segments of a tier hold as many rows as a segment of
+# the next tier. So a tier has at most 7 segments, and a row is rewritten at most once per tier.
 _TIER_BITS = 3
-# From this size on a segment is left alone: merging larger ones would hold up other writers for seconds.
+# Larger segments are not merged, because that would delay other writers for seconds.
 FULL_ROWS = 32_768
 
 
 class Segment(NamedTuple):
-    """Lists of the rows ``first`` to ``last``, of which ``rows`` existed when it was written."""
+    """Lists of the rows ``first`` to ``last``; ``rows`` of them existed when it was written."""
 
     id: int
     first: int
@@ -29,7 +29,7 @@ class Segment(NamedTuple):
 
 
 def write_segment(connection: apsw.Connection, rows: Sequence[int], lists: Iterator[StoredList]) -> None:
-    """Write the lists of ``rows`` (ascending), sorted by key, and merge what is due."""
+    """Write the lists of ``rows`` (ascending), sorted by key, and merge the segments that are due."""
     _insert(connection, rows[0], rows[-1], len(rows), lists)
     segments = all_segments(connection)
     if due := merge_due([segment.rows for segment in segments]):
@@ -42,7 +42,7 @@ def all_segments(connection: apsw.Connection) -> list[Segment]:
 
 
 def merge_due(sizes: Sequence[int]) -> int:
-    """Return how many of the newest segments to merge into one now, 0 if none; ``sizes`` are rows, oldest first."""
+    """Return how many of the newest segments to merge, 0 if none; ``sizes`` are row counts, oldest first."""
     newest = list(takewhile(lambda size: size < FULL_ROWS, reversed(sizes)))
     due = 0
     for tier in sorted({_tier(size) for size in newest}):
@@ -57,7 +57,7 @@ def _tier(rows: int) -> int:
 
 
 def rewrite(connection: apsw.Connection, segments: Sequence[Segment]) -> None:
-    """Put neighbouring segments into one, without the rows that were deleted."""
+    """Merge neighbouring segments into one, without deleted rows."""
     first, last = segments[0].first, segments[-1].last
     places = ", ".join(str(segment.id) for segment in segments)
     exists = _existing(connection, first, last)
@@ -71,14 +71,14 @@ def rewrite(connection: apsw.Connection, segments: Sequence[Segment]) -> None:
 
 
 def with_deleted(connection: apsw.Connection, share: float) -> list[Segment]:
-    """Return the segments of which more than ``share`` of the rows were deleted."""
+    """Return the segments in which more than ``share`` of the rows were deleted."""
     counted = "(SELECT count(*) FROM chunk WHERE row BETWEEN first AND last)"
     query = f"SELECT id, first, last, rows FROM segment WHERE rows - {counted} > ? * rows"
     return [Segment(*row) for row in fetch(connection, query, (share,))]
 
 
 def clean_lists(writing: Callable[[], AbstractContextManager[apsw.Connection]], share: float) -> None:
-    """Rewrite the segments of which more than ``share`` was deleted, each in a transaction of its own."""
+    """Rewrite the segments in which more than ``share`` of the rows were deleted, each in a separate transaction."""
     while True:
         with writing() as connection:
             found = with_deleted(connection, share)
@@ -90,7 +90,7 @@ def clean_lists(writing: Callable[[], AbstractContextManager[apsw.Connection]], 
 def _insert(connection: apsw.Connection, first: int, last: int, rows: int, lists: Iterator[StoredList]) -> None:
     query = "INSERT INTO segment (first, last, rows) VALUES (?, ?, ?) RETURNING id"
     segment = connection.execute(query, (first, last, rows)).get
-    connection.executemany("INSERT INTO posting VALUES (?, ?, ?, ?)", ((segment, *one) for one in lists))
+    connection.executemany("INSERT INTO posting VALUES (?, ?, ?, ?)", ((segment, *stored) for stored in lists))
 
 
 def _existing(connection: apsw.Connection, first: int, last: int) -> Bools:
@@ -101,7 +101,7 @@ def _existing(connection: apsw.Connection, first: int, last: int) -> Bools:
 
 
 def _merged(lists: Iterator[StoredList]) -> Iterator[StoredList]:
-    for key, group in groupby(lists, key=lambda one: one[0]):
+    for key, group in groupby(lists, key=lambda stored: stored[0]):
         parts = list(group)
         weights = None if parts[0][2] is None else b"".join(part[2] or b"" for part in parts)
         yield key, b"".join(part[1] for part in parts), weights

@@ -1,4 +1,4 @@
-"""How every module here asks SQLite."""
+"""Helpers for SQLite queries."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -7,11 +7,11 @@ from typing import Any
 import apsw
 
 LISTED = "(SELECT value FROM json_each(?))"
-"""What stands behind ``IN`` for a list of any length, bound by ``as_json``."""
+"""The operand of ``IN`` for a list of any length, bound by ``as_json``."""
 
 
 def fetch(connection: apsw.Connection, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """Run a statement to its end and return its rows, whose types the schema gives."""
+    """Run a statement to its end and return its rows."""
     return connection.execute(query, values).fetchall()
 
 
@@ -21,5 +21,5 @@ def fetch_first(connection: apsw.Connection, query: str, values: Sequence[Any] =
 
 
 def as_json(values: Collection[str] | Collection[int]) -> str:
-    """Return a list as ``LISTED`` takes it."""
+    """Return a list in the form that ``LISTED`` takes."""
     return json.dumps(list(values))

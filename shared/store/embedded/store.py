@@ -1,4 +1,4 @@
-"""The store for one machine, behind the port."""
+"""The embedded store, behind the port."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from codequarry.shared.errors import StoreDamaged, WriteRejected
 from codequarry.shared.filters import check_filters
 from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
-from codequarry.shared.store.document_cache import RememberedDocuments
+from codequarry.shared.store.document_cache import DocumentCache
 from codequarry.shared.store.embedded import deletion, documents, inventory, lifetimes, reader, vector_repair
 from codequarry.shared.store.embedded.batch import prepare_batch
 from codequarry.shared.store.embedded.columns import Bools, ColumnCache, fold_if_long
@@ -32,15 +32,15 @@ from codequarry.shared.store.vectors import check_dimension, check_query_vector,
 
 Result = TypeVar("Result")
 
-# A read that finds the vector file replaced begins again; a second time in a row is a purge during the first.
+# A read begins again if the vector file was replaced meanwhile, which several purges may do in a row.
 _READ_ATTEMPTS = 5
 
-# An undone transaction leaves its words in the lists, where they only cost time, until so much of a segment is dead.
+# Lists keep the words of an undone transaction, which only cost time, until this share of a segment is deleted.
 _MAX_DELETED_SHARE = 0.5
 
 
 class EmbeddedStore:
-    """A folder as a store: safe for threads and for several processes, on a local file system."""
+    """A folder on a local file system as a store. Safe to use from several threads and processes."""
 
     name = "embedded"
 
@@ -53,10 +53,10 @@ class EmbeddedStore:
         self._views = ViewCache(paths)
         self._postings = PostingReader()
         self._selector = Selector(self._postings, paths)
-        self._remembered = RememberedDocuments()
+        self._remembered = DocumentCache()
 
     def within(self, _: Deadline | None) -> "EmbeddedStore":
-        """Return this store: what is on this machine's disk answers at once."""
+        """Return this store: a local disk needs no deadline."""
         return self
 
     def read_document(self, key: str) -> Document | None:
@@ -67,13 +67,13 @@ class EmbeddedStore:
         return document and self._remembered.keep(document)
 
     def write_document(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:
-        """Write a document that is still at ``version``; Conflict if not."""
+        """Write a document that is still at ``version``; raise Conflict if it is not."""
         with self._database.writing() as connection:
             document = documents.write_document(connection, key, body, version)
         return self._remembered.keep(document)
 
     def delete_document(self, key: str, version: str | None = None) -> None:
-        """Delete a document if it exists; with a ``version`` only one that is still at it, Conflict if not."""
+        """Delete a document if it exists; raise Conflict if it is not at the given ``version``."""
         with self._database.writing() as connection:
             documents.delete_document(connection, key, version)
 
@@ -83,13 +83,11 @@ class EmbeddedStore:
             return documents.list_documents(connection, prefix)
 
     def create(self, rows: Sequence[ChunkRow], files: Sequence[FileRecord], vectors: Mapping[str, Vector]) -> None:
-        """Create rows and file records in one transaction; WriteRejected names rows without a usable vector.
-
-        The record of a file that misses a row is not written: it would say that the file is complete.
-        """
+        """Create rows and file records in one transaction; raise WriteRejected for rows without a usable vector."""
         check_dimension(vectors.values(), self._dimension)
         rejected = {row.id: why for row in rows if (why := unusable(vectors.get(row.vector_key)))}
         accepted = [row for row in rows if row.id not in rejected]
+        # The record of a file that lacks a row would mark the file as complete.
         incomplete = {(row.timeline, row.born, row.chunk.path) for row in rows if row.id in rejected}
         complete = [file for file in files if (file.timeline, file.born, file.path) not in incomplete]
         batch = prepare_batch(accepted)
@@ -101,12 +99,12 @@ class EmbeddedStore:
             raise WriteRejected(rejected)
 
     def retire(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> int:
-        """Set ``died`` to ``number`` where rule 3 allows it, and return on how many rows and records."""
+        """Set ``died`` to ``number`` in the rows and records that rule 3 allows, and return how many these are."""
         with self._changing() as connection:
             return lifetimes.retire(connection, timeline, number, paths, aborted)
 
     def undo(self, timeline: int, number: int) -> None:
-        """Delete what ``number`` wrote and let live again what it retired."""
+        """Delete what ``number`` wrote and revive what it retired."""
         with self._changing() as connection:
             lifetimes.undo(connection, timeline, number)
         clean_lists(self._database.writing, _MAX_DELETED_SHARE)
@@ -120,30 +118,26 @@ class EmbeddedStore:
             return lifetimes.tally(connection, timeline, number, paths, aborted)
 
     def collect(self, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
-        """Delete what nobody may ask for any more, and return how many rows and records that was (rule 16)."""
+        """Delete the rows and records that no reader may ask for (rule 16), and return their number."""
         collected = 0
         found = 1
         while found:
             with self._changing() as connection:
                 found = deletion.collect_some(connection, timeline, after, until, aborted)
             collected += found
-        # A second vector file was left by a process that was killed when it had deleted the rows.
-        if collected or self._vectors.has_others():
+        # A second vector file is left by a process that was killed after it had deleted rows.
+        if collected or self._vectors.has_old_files():
             self._free_room(_MAX_DELETED_SHARE)
         return collected
 
     def purge(self, timelines: Collection[int]) -> None:
-        """Delete all of ``timelines`` and every word of theirs, and give the room back.
-
-        The rows go in one transaction. The rest can be done again by another purge, and is done in short ones, so
-        that other writers get their turn.
-        """
+        """Delete all rows of ``timelines`` in one transaction, then all their traces in short transactions."""
         with self._changing() as connection:
             deletion.purge(connection, timelines)
         self._free_room(0)
 
     def erase_deleted(self) -> bool:
-        """Write everything anew that deleted rows left a trace in: lists, vectors, pages, the log."""
+        """Rewrite lists, vectors and pages without traces of deleted rows; return False if readers hold the log."""
         with self._changing() as connection:
             deletion.compact(connection, self._columns, self._vectors)
         clean_lists(self._database.writing, 0)
@@ -152,7 +146,7 @@ class EmbeddedStore:
         return self._database.erase_unused()
 
     def _free_room(self, share: float) -> None:
-        """Give back what was deleted: of vectors if it is much, of lists from more than ``share`` on, of the file."""
+        """Free deleted space: in the vectors if it is large, in lists if it is more than ``share``, and in the file."""
         with self._changing() as connection:
             deletion.compact_if_worthwhile(connection, self._columns, self._vectors)
         clean_lists(self._database.writing, share)
@@ -166,7 +160,7 @@ class EmbeddedStore:
             return inventory.newest_number(connection)
 
     def history(self, timeline: int, after: int = -1) -> Iterator[StoredRow | StoredFile]:
-        """Yield every row and record of a timeline by ``born``, or what has changed since ``after``."""
+        """Yield every row and record of a timeline by ``born``, or only what has changed since ``after``."""
         return inventory.history(self._database.reading, timeline, after)
 
     def row_counts(self, snapshot: Snapshot) -> Mapping[tuple[str, str], int]:
@@ -176,7 +170,7 @@ class EmbeddedStore:
             return inventory.row_counts(connection, view.columns, view.live)
 
     def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
-        """Return the live file records by path, as they are at this moment."""
+        """Return the live file records by path, as of now."""
         with self._database.reading() as connection:
             return reader.live_files(connection, snapshot, paths)
 
@@ -191,7 +185,7 @@ class EmbeddedStore:
             return reader.chunks_of(connection, snapshot, path, repo)
 
     def recall(self, query: RecallQuery) -> Recall:
-        """Return the candidates of every channel; exact k-NN over all that fits the filters."""
+        """Return the candidates of every channel, with exact k-NN over all rows that fit the filters."""
         check_filters(query.filters)
         check_query_vector(query.vector, self._dimension)
         return self._read(lambda connection: self._recall(connection, query))
@@ -215,17 +209,16 @@ class EmbeddedStore:
             return int(np.count_nonzero(self._fitting(connection, snapshot, filters)))
 
     def _fitting(self, connection: apsw.Connection, snapshot: Snapshot, filters: Filters) -> Bools:
-        """Return which rows stand for a live chunk that fits."""
         view = self._view(connection, snapshot)
         return self._selector.mask(connection, view.columns, filters, view.live) & view.columns.first
 
     def cached_vectors(self, keys: Iterable[str]) -> dict[str, Vector]:
-        """Return the vectors known for ``keys``."""
+        """Return the cached vectors of ``keys``."""
         wanted = list(dict.fromkeys(keys))
         return self._read(lambda connection: vectors_of(connection, wanted, self._vectors))
 
     def cache_vectors(self, vectors: Mapping[str, Vector]) -> None:
-        """Keep vectors before any row uses them; WriteRejected names those that can't be."""
+        """Cache vectors before any row uses them; raise WriteRejected for unusable vectors."""
         check_dimension(vectors.values(), self._dimension)
         rejected = {key: why for key, vector in vectors.items() if (why := unusable(vector))}
         with self._database.writing() as connection:
@@ -235,17 +228,17 @@ class EmbeddedStore:
             raise WriteRejected(rejected)
 
     def inspect(self, *, thoroughly: bool) -> list[Damage]:
-        """Return what is damaged; a damaged page that keeps the rest from being read is all that is said."""
+        """Return what is damaged; a damaged page that stops the inspection is the last entry."""
         return inspect(self._database.reading, self._vectors, thoroughly=thoroughly)
 
     def lost_vectors(self) -> dict[str, Chunk]:
-        """Return a chunk row of each damaged vector."""
+        """Return a chunk of each damaged vector that rows use, by the key of the vector."""
         with self._database.reading() as connection:
             slots = vector_repair.damaged_slots(connection, self._vectors)
             return vector_repair.chunks_of_slots(connection, slots)
 
     def replace_vectors(self, vectors: Mapping[str, Vector]) -> None:
-        """Write the vectors to a new file, damaged ones replaced or forgotten."""
+        """Write the vectors to a new file, with damaged vectors replaced or dropped."""
         check_dimension(vectors.values(), self._dimension)
         with self._changing() as connection:
             vector_repair.replace_vectors(connection, self._vectors, vectors)
@@ -253,11 +246,11 @@ class EmbeddedStore:
             self._vectors.remove_old(connection)
 
     def close(self) -> None:
-        """Close the database; the store is not used afterwards."""
+        """Close the database; the store must not be used afterwards."""
         self._database.close()
 
     def _view(self, connection: apsw.Connection, snapshot: Snapshot) -> LiveRows:
-        """Return what ``snapshot`` sees; the first thing that a transaction does."""
+        """Return what ``snapshot`` sees; must be the first query of a transaction."""
         return self._views.view(connection, self._columns.refreshed(connection), snapshot)
 
     def _read(self, read: Callable[[apsw.Connection], Result]) -> Result:
@@ -271,7 +264,7 @@ class EmbeddedStore:
 
     @contextmanager
     def _changing(self) -> Iterator[apsw.Connection]:
-        """Give a write transaction that changes rows, and keep the log of changes short."""
+        """Provide a write transaction that changes rows, and keep the change log short."""
         with self._database.writing() as connection:
             yield connection
             fold_if_long(connection, self._columns)

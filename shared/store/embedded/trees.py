@@ -1,8 +1,7 @@
-"""SQLite's trees of records, read page by page (https://www.sqlite.org/fileformat2.html#b_tree_pages).
+"""Reads SQLite's trees of records page by page (https://www.sqlite.org/fileformat2.html#b_tree_pages).
 
-A tree is found from its root downwards as far as its inner pages can be read, and beyond them from every page upwards,
-by the map of pages: so a damaged page loses what it holds itself and nothing else. A page that is free is in no tree:
-what was deleted does not come back.
+A tree is found from its root downwards as far as its inner pages are readable, and elsewhere from every page upwards by
+the map of pages. So a damaged page loses only what it holds. Free pages are in no tree: deleted records stay deleted.
 """
 
 import struct
@@ -28,19 +27,19 @@ _INT_SIZES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
 @dataclass(frozen=True, slots=True)
-class CachedTree:
-    """A record of a tree; ``row`` is the row's number in a table's tree, 0 in an index."""
+class TreeRecord:
+    """A record of a tree; ``row`` is its row number in a table, 0 in an index."""
 
     row: int
     values: Record
 
 
-class NotReadable(Exception):
-    """A record lies partly on a damaged page."""
+class RecordUnreadable(Exception):
+    """A part of a record is on a damaged page."""
 
 
 class Trees:
-    """All trees of a file by the number of their root, with the ``names`` that the first page gives them."""
+    """All trees of a file by the page of their root; ``names`` come from the first page."""
 
     def __init__(self, pages: PageFile) -> None:
         self._pages = pages
@@ -73,7 +72,7 @@ class Trees:
                     self._free.add(at + 1 + place)
 
     def _read_inner_pages(self) -> None:
-        """Take the children of pages that the map leaves out: it may be damaged itself."""
+        """Add the children of inner pages that the map lacks, since the map may be damaged."""
         self.names = dict(self._named_roots())
         self._roots.update(self.names)
         waiting = [*self._roots, *self._parents]
@@ -85,7 +84,7 @@ class Trees:
                     waiting.append(child)
 
     def _named_roots(self) -> Iterator[tuple[int, str]]:
-        """Yield the roots in the table of tables, which begins on the first page, with the names of their trees."""
+        """Yield the root and the name of each tree in the table of tables, which begins on the first page."""
         waiting, seen = [1], set()
         while waiting:
             number = waiting.pop()
@@ -99,11 +98,11 @@ class Trees:
                     yield int(str(root)), str(name)
 
     def holds_nothing(self, number: int) -> bool:
-        """Return whether a page is known to hold no records: it is free, or belongs to the map."""
+        """Return whether a page is known to hold no records, because it is free or part of the map."""
         return number in self._free or (number >= _FIRST_OF_MAP and (number - _FIRST_OF_MAP) % (_IN_MAP + 1) == 0)
 
     def tree_of(self, number: int) -> int | None:
-        """Return the root of the tree whose records lie on a page, wholly or in part; None if that can't be told."""
+        """Return the root of the tree whose records, or parts of them, are on a page; None if it is unknown."""
         seen = set()
         while number in self._further and number not in seen:
             seen.add(number)
@@ -111,7 +110,7 @@ class Trees:
         return self._root_of(number)
 
     def _root_of(self, number: int) -> int | None:
-        """Return the root above a page; None if that can't be told, or it is the table of tables."""
+        """Return the root above a page; None if it is unknown or is that of the table of tables."""
         seen = set()
         while number not in self._roots:
             seen.add(number)
@@ -129,12 +128,12 @@ class Trees:
         (last,) = struct.unpack_from(">I", content, start + 8)
         return [last, *(struct.unpack_from(">I", content, cell)[0] for cell in _cells(content, start, 12))]
 
-    def entries(self, root: int) -> Iterator[CachedTree]:
-        """Yield the records of a tree that can be read, in no order."""
+    def entries(self, root: int) -> Iterator[TreeRecord]:
+        """Yield the readable records of a tree, in no order."""
         for number in self.pages_of[root]:
             yield from self._records(number)
 
-    def _records(self, number: int) -> Iterator[CachedTree]:
+    def _records(self, number: int) -> Iterator[TreeRecord]:
         content = self._pages.read(number)
         start = _FILE_HEADER if number == 1 else 0
         if content is None or content[start] not in (_INDEX_INNER, _INDEX_LEAF, _TABLE_LEAF):
@@ -143,18 +142,17 @@ class Trees:
         for cell in _cells(content, start, 12 if kind == _INDEX_INNER else 8):
             try:
                 yield self._entry(content, cell + 4 * (kind == _INDEX_INNER), is_table=kind == _TABLE_LEAF)
-            except NotReadable:
+            except RecordUnreadable:
                 continue
 
-    def _entry(self, content: bytes, at: int, *, is_table: bool) -> CachedTree:
+    def _entry(self, content: bytes, at: int, *, is_table: bool) -> TreeRecord:
         size, at = _varint(content, at)
         row = 0
         if is_table:
             row, at = _varint(content, at)
-        return CachedTree(row, decoded(self._payload(content, at, size, is_table=is_table)))
+        return TreeRecord(row, decoded(self._payload(content, at, size, is_table=is_table)))
 
     def _payload(self, content: bytes, at: int, size: int, *, is_table: bool) -> bytes:
-        """Put a record together that may go on over further pages."""
         most = USABLE_BYTES - 35 if is_table else (USABLE_BYTES - 12) * 64 // 255 - 23
         if size <= most:
             return content[at : at + size]
@@ -166,7 +164,7 @@ class Trees:
         while left > 0:
             further = self._pages.read(following)
             if further is None:
-                raise NotReadable
+                raise RecordUnreadable
             (following,) = struct.unpack_from(">I", further)
             parts.append(further[4 : 4 + left])
             left -= len(parts[-1])
@@ -205,7 +203,7 @@ def _value(payload: bytes, at: int, kind: int) -> tuple[Value, int]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number of up to nine bytes, the first seven bits of each, and where it ends."""
+    """Return a number of up to nine bytes, seven bits from each of the first eight, and the place after it."""
     number = 0
     for step in range(9):
         byte = data[at + step]

@@ -1,4 +1,4 @@
-"""Damaged vectors and what takes their place."""
+"""Finds damaged vectors and replaces them."""
 
 from collections.abc import Mapping
 
@@ -14,9 +14,9 @@ from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch, fetch_f
 from codequarry.shared.store.embedded.vectors import VectorFile
 from codequarry.shared.store.vectors import usable_rows
 
-# Vectors looked at at a time.
+# Vectors checked at a time.
 _PAGE = 8_192
-# One row is enough to embed a text again, whatever the number of branches that share it.
+# One row is enough to embed a text again, however many branches share the text.
 _CHUNKS = (
     "SELECT vector.key, payload.body FROM vector"
     " JOIN payload ON payload.row = (SELECT min(row) FROM chunk WHERE chunk.slot = vector.slot)"
@@ -26,30 +26,27 @@ _UNUSED = f"DELETE FROM vector WHERE slot IN {LISTED} AND slot NOT IN (SELECT sl
 
 
 def damaged_slots(connection: apsw.Connection, vector_file: VectorFile) -> Ints:
-    """Return the slots in use that are not what was written, or that hold zeros or what is no number."""
+    """Return the slots that are damaged, and the slots in use that hold zeros or are not finite."""
     slots = read_meta(connection, "slots")
     wrong = np.zeros(slots, np.bool_)
     wrong[vector_file.damaged_slots(connection)] = True
     used = np.array(fetch_first(connection, "SELECT slot FROM vector"), np.int64)
     readable = vector_file.readable(connection)
-    there = used[used < len(readable)]
-    for at in range(0, len(there), _PAGE):
-        some = there[at : at + _PAGE]
-        wrong[some[~usable_rows(readable[some])]] = True
+    present = used[used < len(readable)]
+    for at in range(0, len(present), _PAGE):
+        part = present[at : at + _PAGE]
+        wrong[part[~usable_rows(readable[part])]] = True
     return np.flatnonzero(wrong).astype(np.int32)
 
 
 def chunks_of_slots(connection: apsw.Connection, slots: Ints) -> dict[str, Chunk]:
-    """Return for the key of each slot a chunk that is embedded there; not for what only the cache knows."""
+    """Return a chunk for the key of each slot that rows use; slots of the cache only are left out."""
     found = fetch(connection, _CHUNKS, (as_json(slots.tolist()),))
     return {key: decode(body)[0] for key, body in found}
 
 
 def replace_vectors(connection: apsw.Connection, vector_file: VectorFile, vectors: Mapping[str, Vector]) -> None:
-    """Write all slots anew, with ``vectors`` by key; part of a write transaction.
-
-    A damaged vector that no chunk uses is forgotten: its text is embedded again when it comes again.
-    """
+    """Rewrite all slots with ``vectors`` by key, and drop damaged vectors of no chunk; part of a write transaction."""
     damaged = damaged_slots(connection, vector_file)
     connection.execute(_UNUSED, (as_json(damaged.tolist()),))
     query = f"SELECT key, slot FROM vector WHERE key IN {LISTED}"

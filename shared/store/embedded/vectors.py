@@ -1,13 +1,13 @@
-"""The embedding cache and the chunks' vectors: float32, L2-normalised, one after the other in a file that is mapped.
+"""The embedding cache and the chunks' vectors: float32, L2-normalised, one after another in a memory-mapped file.
 
-A vector's place in the file is its slot. Slots are only ever appended, always within SQLite's write transaction: a
-transaction that fails leaves bytes behind the last slot, which the next append overwrites. A purge that leaves many
-unused slots writes the remaining ones to a new file instead (the next generation), and the transaction that moves the
-rows there names it. A reader that began before goes on with the old file, which the system keeps while it is mapped.
+A vector's place in the file is its slot. Slots are only appended, always within SQLite's write transaction. A failed
+transaction leaves bytes behind the last slot, which the next append overwrites. A purge that leaves many unused slots
+writes the used slots to a new file (the next generation), which the same transaction makes current. Earlier readers
+continue with the old file, which the system keeps while it is mapped.
 
-What is read is checked (``checksums.py``): every block when a process maps it, then one block with each further use,
-and each time that the file is the one that was mapped and has not become shorter. If the file is cut off at the very
-moment in which a process computes with it, the system ends that process (SIGBUS): a mapping can't be protected.
+Reads are verified (``checksums.py``): every block when a process maps it, then one block with each further use. Each
+use also checks that the file was neither replaced nor truncated. If the file is truncated while a process computes with
+it, the system ends that process (SIGBUS), because a mapping cannot be protected.
 """
 
 import os
@@ -35,16 +35,16 @@ from codequarry.shared.store.embedded.schema import read_meta, write_meta
 
 # Slots copied at a time into a new generation.
 _COPIED_AT_ONCE = 65_536
-MEND = "codequarry fsck --repair makes its vectors anew"
+REPAIR_VECTORS = "run codequarry fsck --repair to replace its vectors"
 
 
 class GenerationGone(Exception):
-    """The vector file was replaced after the transaction began; begin again."""
+    """The vector file was replaced after the transaction began; the transaction must begin again."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Mapping:
-    """A file in memory: its generation and inode, its slots, and up to which slot their checksums were right."""
+    """A mapped file: its generation and inode, its slots, and the number of slots whose checksums were verified."""
 
     generation: int
     inode: int
@@ -63,10 +63,7 @@ class VectorFile:
         self._lock = Lock()
 
     def matrix(self, connection: apsw.Connection) -> Matrix:
-        """Return the slots, one a row, as the transaction sees them.
-
-        GenerationGone if the transaction began too long ago, StoreDamaged if the file is not what was written.
-        """
+        """Return the slots, one per row; raise GenerationGone if the file was replaced, StoreDamaged if damaged."""
         generation, slots = read_meta(connection, "generation"), read_meta(connection, "slots")
         if not slots:
             return np.empty((0, self._dimension), np.float32)
@@ -81,14 +78,14 @@ class VectorFile:
             return self._mapped.matrix[:slots]
 
     def _inode(self, generation: int, slots: int) -> int:
-        """Return which file is there now; a mapping of one that was cut off would end the process."""
+        """Return the inode of the file after checking its length, since a truncated mapping would end the process."""
         path = self.path(generation)
         try:
             status = path.stat()
         except FileNotFoundError as error:
-            raise GenerationGone(f"{path.name} of the index is missing; {MEND}") from error
+            raise GenerationGone(f"{path.name} of the index is missing; {REPAIR_VECTORS}") from error
         if status.st_size < slots * self._dimension * 4:
-            raise StoreDamaged(f"{path.name} of the index is damaged: it is too short; {MEND}")
+            raise StoreDamaged(f"{path.name} of the index is damaged: it is too short; {REPAIR_VECTORS}")
         return status.st_ino
 
     def _map(self, generation: int, slots: int) -> Matrix:
@@ -96,12 +93,12 @@ class VectorFile:
         try:
             return np.asarray(np.memmap(path, np.float32, "r", shape=(slots, self._dimension)))
         except FileNotFoundError as error:
-            raise GenerationGone(f"{path.name} of the index is missing; {MEND}") from error
+            raise GenerationGone(f"{path.name} of the index is missing; {REPAIR_VECTORS}") from error
         except ValueError as error:
-            raise StoreDamaged(f"{path.name} of the index is damaged: it is too short; {MEND}") from error
+            raise StoreDamaged(f"{path.name} of the index is damaged: it is too short; {REPAIR_VECTORS}") from error
 
     def _checked(self, connection: apsw.Connection, known: _Mapping, slots: int) -> _Mapping:
-        """Check the blocks that are new to this process, or one of the others in turn."""
+        """Verify the blocks that are new to this process, or else the next block in turn."""
         if known.checked < slots:
             blocks = range(known.checked // BLOCK_SLOTS, -(-slots // BLOCK_SLOTS))
         else:
@@ -110,33 +107,29 @@ class VectorFile:
         if wrong := damaged_blocks(connection, known.matrix[:slots], blocks):
             self._mapped = replace(known, checked=0)
             raise StoreDamaged(
-                f"{self.path(known.generation).name} of the index is damaged in {len(wrong)} places; {MEND}"
+                f"{self.path(known.generation).name} of the index is damaged in {len(wrong)} places; {REPAIR_VECTORS}"
             )
         return replace(known, checked=max(known.checked, slots))
 
     def damaged_slots(self, connection: apsw.Connection, most_blocks: int | None = None) -> Ints:
-        """Return the slots that are not known to be what was written: those of damaged blocks and of missing parts.
-
-        At most ``most_blocks`` blocks are looked at, spread evenly over the file.
-        """
+        """Return the slots of damaged blocks and missing parts; check at most ``most_blocks`` blocks, evenly spaced."""
         generation, slots = read_meta(connection, "generation"), read_meta(connection, "slots")
         readable = self._readable(generation, slots)
         count = -(-readable // BLOCK_SLOTS)
         step = 1 if most_blocks is None else max(1, -(-count // most_blocks))
         blocks = range(0, count, step)
         wrong = damaged_blocks(connection, self._map(generation, readable), blocks, slots) if readable else []
-        damaged = [np.arange(one * BLOCK_SLOTS, min((one + 1) * BLOCK_SLOTS, slots)) for one in wrong]
+        damaged = [np.arange(block * BLOCK_SLOTS, min((block + 1) * BLOCK_SLOTS, slots)) for block in wrong]
         return np.unique(np.concatenate([*damaged, np.arange(readable, slots)])).astype(np.int32)
 
     def _readable(self, generation: int, slots: int) -> int:
-        """Return how many slots the file has."""
         try:
             return min(slots, self.path(generation).stat().st_size // (self._dimension * 4))
         except FileNotFoundError:
             return 0
 
     def append(self, connection: apsw.Connection, vectors: Matrix) -> range:
-        """Write vectors behind the last slot and return their slots; part of a write transaction."""
+        """Write vectors after the last slot and return their slots; part of a write transaction."""
         first = read_meta(connection, "slots")
         self._write(self.path(read_meta(connection, "generation")), first, vectors)
         add_checksums(connection, first, vectors)
@@ -157,7 +150,7 @@ class VectorFile:
             self._sync_folder()
 
     def _sync_folder(self) -> None:
-        """Make the name of a new file as durable as its content."""
+        """Make the name of a new file durable."""
         folder = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(folder)
@@ -169,7 +162,7 @@ class VectorFile:
         self._rewrite(connection, self.matrix(connection), kept, {})
 
     def readable(self, connection: apsw.Connection) -> Matrix:
-        """Return the slots that the file has, unchecked."""
+        """Return the slots that the file has, without verifying them."""
         generation, slots = read_meta(connection, "generation"), read_meta(connection, "slots")
         count = self._readable(generation, slots)
         return self._map(generation, count) if count else np.empty((0, self._dimension), np.float32)
@@ -199,12 +192,12 @@ class VectorFile:
         write_meta(connection, "generation", generation)
         write_meta(connection, "slots", len(kept))
 
-    def has_others(self) -> bool:
-        """Return whether there is another file than that of one generation; another process may be writing it now."""
+    def has_old_files(self) -> bool:
+        """Return whether there are several vector files; another process may be writing one of them now."""
         return len(list(self._folder.glob(VECTORS))) > 1
 
     def remove_old(self, connection: apsw.Connection) -> None:
-        """Delete the files of generations before the one in use; part of a write transaction of its own."""
+        """Delete the files of all generations that are not in use, in a separate write transaction."""
         current = self.path(read_meta(connection, "generation"))
         for path in self._folder.glob(VECTORS):
             if path != current:

@@ -1,6 +1,6 @@
-"""A logical copy of an index in OpenSearch: one compressed file of JSON lines for each kind of index.
+"""Logical backup of an index in OpenSearch: a compressed file of JSON lines for each kind of index.
 
-It needs no snapshot repository of the cluster. What is derived is left out: the graph's vectors, which rows hold twice.
+It needs no snapshot repository of the cluster. The vectors of the graph are omitted, since rows store them twice.
 """
 
 import gzip
@@ -21,10 +21,9 @@ from codequarry.shared.store.backups import (
     Step,
     check_files,
     check_store,
-    described_files,
+    file_digests,
     ignore,
     new_backup,
-    now,
     read_manifest,
     write_manifest,
 )
@@ -36,18 +35,19 @@ from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.inventory import FILE_ORDER, ROW_ORDER, ROWS_PER_PAGE
 from codequarry.shared.store.opensearch.mapping_version import SCHEMA
 from codequarry.shared.store.opensearch.store import OpenSearchStore
+from codequarry.shared.timestamps import this_second
 
-# Half as large as without, and as fast as OpenSearch gives pages; the best compression takes four times as long.
+# Halves the size and keeps up with OpenSearch's pages; the best compression takes four times as long.
 _COMPRESSION = 3
 _EVERYTHING: EngineClause = {"match_all": {}}
 _FLOAT_BYTES = 4
-# A line of the file is a document: its id, its routing (None for most) and its source.
+# A line of a file is a document with its id, routing (None for most) and source.
 BackupLine = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class BackupPart:
-    """How one kind of index is read and written."""
+    """How one kind of index is backed up."""
 
     kind: str
     sort: Sequence[str]
@@ -61,12 +61,12 @@ class BackupPart:
         return f"{self.kind}.jsonl.gz"
 
     def index(self, indices: Indices) -> str:
-        """Return the alias of its index."""
+        """Return the alias of the index."""
         name: str = getattr(indices, self.kind)
         return name
 
 
-# In the order in which they are restored: an edition without a catalog counts for nothing.
+# In the order of a restore: an edition without a catalog is ignored, so the catalog comes last.
 PARTS = (
     BackupPart(CHUNKS, ROW_ORDER, ROWS_PER_PAGE, ("embedding",), is_versioned=True),
     BackupPart(FILES, FILE_ORDER, 5_000, is_versioned=True),
@@ -76,24 +76,24 @@ PARTS = (
 
 
 def write_backup(settings: OpenSearchSettings, target: Path, observe: ObserveBackup = ignore) -> Manifest:
-    """Copy the index to the new folder ``target`` while others write to it; NotIndexed if there is none."""
+    """Copy the index to the new folder ``target`` while it may be in use; NotIndexed if there is no index."""
     with closing(OpenSearchEditions(settings)) as editions:
         edition = editions.active()
         dimension = editions.dimension(edition)
         if dimension is None or edition not in editions.present():
-            raise NotIndexed(f"there is no index '{settings.index}'; codequarry index makes one")
+            raise NotIndexed(f"there is no index '{settings.index}'; create it with codequarry index")
         with new_backup(target) as beside, closing(OpenSearchStore(settings, dimension, edition)) as store:
-            # An index that a crash left out is made now: a point in time needs all four.
+            # Create any index that is missing after a crash: the points in time need all four.
             store.indices.ensure()
             documents = _copy(store, beside, observe)
-            files = described_files(beside)
-            manifest = Manifest(OPENSEARCH, dimension, files, documents, SCHEMA, now())
+            files = file_digests(beside)
+            manifest = Manifest(OPENSEARCH, dimension, files, documents, SCHEMA, this_second())
             write_manifest(beside, manifest)
     return manifest
 
 
 def _copy(store: OpenSearchStore, folder: Path, observe: ObserveBackup) -> dict[str, int]:
-    """Write a file for each kind of index and return how many documents it holds."""
+    """Write a file for each kind of index, and return the number of documents in each file."""
     with frozen(store) as state:
         total = sum(state.points.count(part.index(store.indices), _query(part, state)) for part in PARTS)
         written: dict[str, int] = {}
@@ -126,7 +126,7 @@ def _line(part: BackupPart, state: Frozen, hit: Mapping[str, Any]) -> BackupLine
 
 
 def verify_backup(target: Path, observe: ObserveBackup = ignore) -> Manifest:
-    """Compare every file with the manifest, read every line, and count them."""
+    """Check the size and hash of every file, and the form and number of its lines; StoreDamaged if one is wrong."""
     manifest = read_manifest(target)
     check_store(target, manifest, OPENSEARCH)
     if manifest.schema > SCHEMA:
@@ -141,19 +141,19 @@ def verify_backup(target: Path, observe: ObserveBackup = ignore) -> Manifest:
             if not count % part.page:
                 observe(Step(f"reading {part.kind}", done + count, total, "documents"))
         if count != manifest.documents.get(part.file):
-            raise StoreDamaged(f"{target / part.file} does not hold what {target} counts; take another backup")
+            raise StoreDamaged(f"{target / part.file} has a wrong number of documents; use another backup")
         done += count
     return manifest
 
 
 def read_lines(target: Path, part: BackupPart) -> Iterator[BackupLine]:
-    """Yield the documents of a file; StoreDamaged where it can't be read."""
+    """Yield the documents of a file; StoreDamaged if it can't be read."""
     try:
         with gzip.open(target / part.file, "rt", encoding="ascii") as file:
             for line in file:
                 yield json.loads(line)
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise StoreDamaged(f"{target / part.file} can't be read ({error}); take another backup") from None
+        raise StoreDamaged(f"{target / part.file} can't be read ({error}); use another backup") from None
 
 
 def _check_line(target: Path, part: BackupPart, line: BackupLine, dimension: int) -> None:
@@ -166,4 +166,4 @@ def _check_line(target: Path, part: BackupPart, line: BackupLine, dimension: int
     except (KeyError, TypeError):
         is_whole = False
     if not is_whole:
-        raise StoreDamaged(f"{target / part.file} holds something else than {part.kind}; take another backup")
+        raise StoreDamaged(f"{target / part.file} has a line that is not a document of {part.kind}; use another backup")

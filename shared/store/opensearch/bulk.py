@@ -1,4 +1,4 @@
-"""Bulk writes: every item's answer is read, only what failed for a passing reason is sent again, the rest is told."""
+"""Bulk writes: only items with a temporary failure are sent again, and every other failure is reported."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from codequarry.shared.errors import StoreFull, WriteRejected
 from codequarry.shared.store.opensearch.connection import PASSING_STATUSES, ClusterConnection, is_disk_full, reason_of
 from codequarry.shared.store.opensearch.rows import document_id
 
-# Documents in one request; its bytes are bounded by the settings.
+# Documents in one request; the settings limit its bytes.
 BULK_ACTIONS = 500
-# "It is there already" (rule 2): a row is never written over, and a task that is delivered twice finds its work done.
+# The document exists (rule 2): rows are never overwritten, and a task that is delivered twice finds its work done.
 EXISTS = 409
 
 
 @dataclass(frozen=True, slots=True)
 class BulkItem:
-    """One document to be created; ``name`` is what it is called in errors, and its id unless that is too long."""
+    """A document to create; ``name`` identifies it in errors, and is its id unless it is too long."""
 
     index: str
     name: str
@@ -29,7 +29,7 @@ class BulkItem:
     routing: str | None = None
 
     def action(self) -> dict[str, Any]:
-        """Return the item as the client takes it."""
+        """Return the item in the client's form."""
         routing = {} if self.routing is None else {"_routing": self.routing}
         return {
             "_op_type": "create",
@@ -42,7 +42,7 @@ class BulkItem:
 
 @dataclass(frozen=True, slots=True)
 class BulkFailure:
-    """Why one item was not written this time."""
+    """Why an item was not written in one attempt."""
 
     item: BulkItem
     status: int | str
@@ -51,25 +51,25 @@ class BulkFailure:
 
     @property
     def is_passing(self) -> bool:
-        """Tell whether sending it again may help."""
+        """Whether a retry may succeed."""
         return self.status in PASSING_STATUSES or isinstance(self.exception, NoConnection)
 
 
-class _SomeLeft(Exception):
-    """Some items failed for a reason that may pass."""
+class _ItemsFailed(Exception):
+    """Some items failed for a temporary reason."""
 
 
 def create_all(connection: ClusterConnection, items: Sequence[BulkItem]) -> dict[str, str]:
-    """Create documents, and return why for each name that the server refuses for good.
+    """Create documents, and return the reason for each name that was refused.
 
-    StoreUnavailable where it does not answer after all retries, StoreFull where its disk is full.
+    StoreUnavailable if the server does not answer after all retries, StoreFull if its disk is full.
     """
     retries = connection.retries
     rejected: dict[str, str] = {}
     pending, left = list(items), [BulkFailure(item, "N/A", "not sent", None) for item in items]
     try:
         for attempt in stamina.retry_context(
-            on=_SomeLeft,
+            on=_ItemsFailed,
             attempts=retries.most + 1,
             timeout=None,
             wait_initial=retries.first_wait,
@@ -77,27 +77,27 @@ def create_all(connection: ClusterConnection, items: Sequence[BulkItem]) -> dict
         ):
             with attempt:
                 failures = list(_send(connection, pending))
-                rejected |= {one.item.name: one.reason for one in failures if not one.is_passing}
-                left = [one for one in failures if one.is_passing]
-                pending = [one.item for one in left]
+                rejected |= {failure.item.name: failure.reason for failure in failures if not failure.is_passing}
+                left = [failure for failure in failures if failure.is_passing]
+                pending = [failure.item for failure in left]
                 if pending:
-                    raise _SomeLeft
-    except _SomeLeft:
+                    raise _ItemsFailed
+    except _ItemsFailed:
         for failure in left:
             if failure.exception is not None:
                 raise connection.error(failure.exception) from failure.exception
-        rejected |= {one.item.name: f"{one.reason} (after {retries.most} retries)" for one in left}
+        rejected |= {failure.item.name: f"{failure.reason} (after {retries.most} retries)" for failure in left}
     return rejected
 
 
 def raise_if_rejected(rejected: dict[str, str]) -> None:
-    """Raise WriteRejected if anything was given up."""
+    """Raise WriteRejected unless ``rejected`` is empty."""
     if rejected:
         raise WriteRejected(rejected)
 
 
 def _send(connection: ClusterConnection, items: Iterable[BulkItem]) -> Iterator[BulkFailure]:
-    """Send items once and yield those that failed, in order."""
+    """Send items once, and yield the failures in order."""
     sent = list(items)
     answers = streaming_bulk(
         connection.client,
@@ -106,7 +106,7 @@ def _send(connection: ClusterConnection, items: Iterable[BulkItem]) -> Iterator[
         max_chunk_bytes=connection.settings.bulk_bytes,
         raise_on_error=False,
         raise_on_exception=False,
-        # Without it a lost alias would be made anew as an index with guessed fields.
+        # Otherwise a lost alias would be created as an index with guessed fields.
         params={"require_alias": "true"},
     )
     for item, (succeeded, answer) in zip(sent, answers, strict=True):
@@ -120,5 +120,5 @@ def _failure(item: BulkItem, result: dict[str, Any]) -> BulkFailure:
     body = exception.info if exception is not None and not isinstance(exception, NoConnection) else result.get("error")
     reason = reason_of(body) or str(result.get("error"))
     if is_disk_full(reason):
-        raise StoreFull(f"OpenSearch has no room left on its disk; make room, nothing was published ({reason})")
+        raise StoreFull(f"OpenSearch has no room left on its disk, so nothing was published; make room ({reason})")
     return BulkFailure(item, result["status"], reason, exception)

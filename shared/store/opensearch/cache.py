@@ -13,7 +13,7 @@ from codequarry.shared.store.opensearch.rows import decode_vector, document_id, 
 from codequarry.shared.store.opensearch.sweeps import Sweeper
 
 KEYS_PER_REQUEST = 1_000
-# Keys known to be written, so that rows do not send again what the run cached before: 64 bytes each, some 10 MB.
+# Keys known to be written, so that vectors that the run cached are not sent again with the rows. Takes some 10 MB.
 REMEMBERED_KEYS = 100_000
 
 
@@ -26,7 +26,7 @@ class OpenSearchVectorCache:
     written: dict[str, None] = field(default_factory=dict)
 
     def read(self, keys: Iterable[str]) -> dict[str, Vector]:
-        """Return the vectors that are known."""
+        """Return the cached vectors among ``keys``."""
         found: dict[str, Vector] = {}
         for part in _parts(dict.fromkeys(keys)):
             with self.indices.connection.translated():
@@ -44,7 +44,7 @@ class OpenSearchVectorCache:
         return found
 
     def write(self, vectors: Mapping[str, Vector]) -> dict[str, str]:
-        """Keep vectors, and return why for each key that was refused; one that is there already stays."""
+        """Store vectors, and return the reason for each key that was refused; existing vectors stay."""
         new = [key for key in vectors if key not in self.written]
         if not new:
             return {}
@@ -58,7 +58,7 @@ class OpenSearchVectorCache:
         return rejected
 
     def drop_unused(self) -> None:
-        """Delete the vectors that no chunk row uses; the rows' own deletions must have been refreshed."""
+        """Delete the vectors that no chunk row uses; deletions of rows must have been refreshed."""
         self.sweeper.refresh(self.indices.vectors)
         body = {"query": {"match_all": {}}, "sort": ["key"], "_source": ["key"]}
         hits = every_hit(self.indices, self.indices.vectors, body, page=KEYS_PER_REQUEST)
@@ -71,9 +71,9 @@ class OpenSearchVectorCache:
         self.written.clear()
 
     def drop_of(self, doomed: EngineClause) -> None:
-        """Delete the vectors that only rows in ``doomed`` use, before these are deleted.
+        """Delete the vectors that only rows matching ``doomed`` use, before those rows are deleted.
 
-        So a run that dies on the way finds the rows again; a row that uses such a vector meanwhile carries its own.
+        In this order, a run that dies in between finds the rows again. Rows created meanwhile have their own copies.
         """
         self.sweeper.refresh(self.indices.chunks)
         keys = (key for (key,), _ in every_bucket(self.indices, self.indices.chunks, doomed, ["vector_key"]))
@@ -86,7 +86,7 @@ class OpenSearchVectorCache:
                 self.written.pop(key, None)
 
     def _used(self, keys: Sequence[str], doomed: EngineClause = NOTHING) -> set[str]:
-        """Return those of ``keys`` that some row uses, those in ``doomed`` left out."""
+        """Return those of ``keys`` that rows use, ignoring the rows that match ``doomed``."""
         body = {
             "size": 0,
             "query": all_of([any_value("vector_key", keys)], [doomed]),

@@ -1,4 +1,4 @@
-"""What `codequarry doctor` looks at in a cluster: whether it keeps the promises that the index is built on."""
+"""Checks of a cluster for `codequarry doctor`: whether it gives the guarantees that the index relies on."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from codequarry.shared.store.opensearch.store import OpenSearchStore
 
 IndexCheckState = Literal["ok", "warn", "fail"]
 
-# The first version whose lucene engine takes `ef_search` by query and filters inside of it, and the tested one.
+# The first version whose lucene engine accepts `ef_search` per query and filters during the search; the tested version.
 OLDEST_VERSION = (2, 19)
 REPLICATION = "index.replication.type"
 DURABILITY = "index.translog.durability"
@@ -20,7 +20,7 @@ BLOCKS = ("index.blocks.read_only_allow_delete", "index.blocks.read_only", "inde
 
 @dataclass(frozen=True, slots=True)
 class IndexCheck:
-    """One finding; ``remedy`` says what to do where ``state`` is not ok."""
+    """The result of a check; ``remedy`` says what to do if ``state`` is not ok."""
 
     name: str
     state: IndexCheckState
@@ -29,11 +29,11 @@ class IndexCheck:
 
 
 def check_cluster(store: OpenSearchStore) -> list[IndexCheck]:
-    """Look at version, indices, replication, durability, blocks, health, vectors and shards."""
+    """Check version, indices, replication, durability, blocks, health, vectors and shards."""
     try:
         return list(_checks(store))
     except StoreError as error:
-        return [IndexCheck("cluster", "fail", str(error), "see that the server runs and that [opensearch] is right")]
+        return [IndexCheck("cluster", "fail", str(error), "check that the server runs, and the [opensearch] settings")]
 
 
 def _checks(store: OpenSearchStore) -> Iterator[IndexCheck]:
@@ -50,7 +50,7 @@ def _checks(store: OpenSearchStore) -> Iterator[IndexCheck]:
 
 
 def check_version(cluster: Cluster) -> IndexCheck:
-    """Check that the server is OpenSearch, and new enough."""
+    """Check that the server is OpenSearch of a supported version."""
     wanted = ".".join(map(str, OLDEST_VERSION))
     message = f"{cluster.distribution} {cluster.version}, cluster {cluster.name}"
     if cluster.distribution == "opensearch" and cluster.numbers >= OLDEST_VERSION:
@@ -59,51 +59,51 @@ def check_version(cluster: Cluster) -> IndexCheck:
 
 
 def check_indices(found: Sequence[IndexFacts], index: str) -> IndexCheck:
-    """Check that each alias stands for one index."""
+    """Check that each alias points to one index."""
     aliases = [facts.alias for facts in found]
     doubled = sorted({alias for alias in aliases if aliases.count(alias) > 1})
     if doubled:
         return IndexCheck(
-            "indices", "fail", f"{', '.join(doubled)} stand for several indices", "remove the alias from all but one"
+            "indices", "fail", f"{', '.join(doubled)} point to several indices", "remove the alias from all but one"
         )
     if not found:
-        return IndexCheck("indices", "ok", f"'{index}' is made with the first write")
+        return IndexCheck("indices", "ok", f"the first write creates '{index}'")
     return IndexCheck("indices", "ok", f"{sum(facts.documents for facts in found):,} documents in {len(found)} indices")
 
 
 def check_replication(found: Sequence[IndexFacts]) -> IndexCheck:
-    """Check that a refresh reaches every copy: with segment replication, replicas show old rows after it."""
+    """Check that a refresh reaches every copy; with segment replication, replicas still show old rows after it."""
     wrong = [facts.name for facts in found if str(facts.settings.get(REPLICATION, "DOCUMENT")).upper() != "DOCUMENT"]
     return _verdict("replication", wrong, "by document", f"index into a new index with {REPLICATION}: DOCUMENT")
 
 
 def check_durability(found: Sequence[IndexFacts]) -> IndexCheck:
-    """Check that a write that returned is on the disk."""
+    """Check that writes are on disk when they return."""
     wrong = [facts.name for facts in found if str(facts.settings.get(DURABILITY, "request")).lower() != "request"]
     return _verdict("durability", wrong, "every request is synced", f"set {DURABILITY} to request")
 
 
 def check_blocks(found: Sequence[IndexFacts]) -> IndexCheck:
-    """Check that writing is allowed; a nearly full disk forbids it."""
+    """Check that writes are allowed; OpenSearch blocks them when the disk is nearly full."""
     wrong = [facts.name for facts in found if any(str(facts.settings.get(name)) == "true" for name in BLOCKS)]
-    return _verdict("writing", wrong, "allowed", "make room on the server's disk, then remove the block")
+    return _verdict("writing", wrong, "allowed", "free disk space on the server, then remove the block")
 
 
 def check_health(found: Sequence[IndexFacts]) -> IndexCheck:
-    """Check that every shard has its copies."""
+    """Check that every shard has all its copies."""
     red = [facts.name for facts in found if facts.health == "red"]
     if red:
-        return _verdict("health", red, "", "see the cluster's log: data of these indices cannot be read")
+        return _verdict("health", red, "", "see the cluster's log; data of these indices cannot be read")
     yellow = [facts.name for facts in found if facts.health == "yellow"]
     if yellow:
-        return IndexCheck("health", "warn", f"copies missing: {', '.join(yellow)}", "add nodes, or have fewer replicas")
+        return IndexCheck("health", "warn", f"copies missing: {', '.join(yellow)}", "add nodes, or use fewer replicas")
     return IndexCheck("health", "ok", "green")
 
 
 def check_dimension(indices: Indices) -> IndexCheck:
-    """Check that the vectors are as long as the model's."""
+    """Check that the index and the model have vectors of the same length."""
     wrong = [name for name, dimension in indices.dimensions().items() if dimension != indices.dimension]
-    return _verdict("vectors", wrong, f"{indices.dimension} numbers", "set the embedding model that it was made with")
+    return _verdict("vectors", wrong, f"{indices.dimension} numbers", "set the embedding model that made the index")
 
 
 def _check_shards(store: OpenSearchStore) -> IndexCheck:
@@ -113,10 +113,10 @@ def _check_shards(store: OpenSearchStore) -> IndexCheck:
         return IndexCheck(
             "shards", "fail", str(error), "see the cluster's log; nothing is published while a shard fails"
         )
-    return IndexCheck("shards", "ok", "all answer")
+    return IndexCheck("shards", "ok", "all shards answer")
 
 
 def _verdict(name: str, wrong: Sequence[str], fine: str, remedy: str) -> IndexCheck:
     if not wrong:
         return IndexCheck(name, "ok", fine)
-    return IndexCheck(name, "fail", f"not so in {', '.join(wrong)}", remedy)
+    return IndexCheck(name, "fail", f"wrong in {', '.join(wrong)}", remedy)

@@ -1,4 +1,4 @@
-"""Snapshots and field filters as OpenSearch query clauses. Pure functions; ``snapshots.is_live`` is the definition."""
+"""Translates snapshots and field filters to query clauses. Pure functions; ``snapshots.is_live`` is the definition."""
 
 from collections.abc import Collection, Iterator
 from itertools import islice
@@ -12,9 +12,9 @@ EngineClause = dict[str, Any]
 
 # OpenSearch's own limit (index.max_terms_count) is 65,536 terms in one clause.
 MAX_TERMS = 65_536
-# Paths in one request: OpenSearch takes more, but a request that is lost is asked again whole.
+# Paths in one request. OpenSearch accepts more, but a lost request is sent again as a whole.
 PATHS_PER_REQUEST = 1_000
-# What the automaton of a glob may cost; the server's default, said aloud because globs come from callers.
+# Limit for the automaton of a glob. It is the server's default, set explicitly because globs come from clients.
 MAX_AUTOMATON_STATES = 10_000
 
 NUMBERS = frozenset({"timeline", "born", "died"})
@@ -23,7 +23,7 @@ NOTHING: EngineClause = {"match_none": {}}
 
 
 def snapshot_clause(snapshot: Snapshot) -> EngineClause:
-    """Return the clause that holds for what is live in any layer (rules 10 to 12)."""
+    """Return the clause for what is live in any layer (rules 10 to 12)."""
     layers = [layer_clause(layer) for layer in snapshot.layers if layer.timelines]
     if not layers:
         return NOTHING
@@ -31,7 +31,7 @@ def snapshot_clause(snapshot: Snapshot) -> EngineClause:
 
 
 def layer_clause(layer: Layer) -> EngineClause:
-    """Return the clause that holds for what is live in ``layer``."""
+    """Return the clause for what is live in ``layer``."""
     hidden = sorted(layer.hidden)
     dead_later: EngineClause = {"range": {"died": {"gt": layer.at}}}
     required = [
@@ -48,7 +48,7 @@ def layer_clause(layer: Layer) -> EngineClause:
 
 
 def filter_clauses(filters: Filters) -> tuple[list[EngineClause], list[EngineClause]]:
-    """Return what must and what must not hold for ``filters``; UnknownName and UsageError as ``check_filters``."""
+    """Return the clauses that must and that must not hold for ``filters``; raise as ``check_filters``."""
     check_filters(filters)
     required = [any_value(name, accepted_values(name, values)) for name, values in filters.terms]
     refused = [any_value(name, accepted_values(name, values)) for name, values in filters.excluded]
@@ -67,7 +67,7 @@ def _globs_clause(globs: PathGlobs) -> EngineClause:
 
 
 def _glob_clause(glob: str) -> EngineClause:
-    # Without flags, OpenSearch reads only what every regular expression has, and `glob_to_regex` writes only that.
+    # Without flags, OpenSearch has only the common regex operators, which are all that `glob_to_regex` uses.
     return {
         "regexp": {
             "path": {"value": glob_to_regex(glob), "flags": "NONE", "max_determinized_states": MAX_AUTOMATON_STATES}
@@ -76,26 +76,23 @@ def _glob_clause(glob: str) -> EngineClause:
 
 
 def search_clause(snapshot: Snapshot, filters: Filters, *more: EngineClause) -> EngineClause:
-    """Return the clause that holds for live rows that fit ``filters`` and every clause in ``more``."""
+    """Return the clause for live rows that match ``filters`` and every clause in ``more``."""
     required, refused = filter_clauses(filters)
     return all_of([snapshot_clause(snapshot), *required, *more], refused)
 
 
 def written_clause(timeline: int, number: int) -> EngineClause:
-    """Return the clause that holds for what a transaction wrote."""
+    """Return the clause for what a transaction wrote."""
     return all_of([{"term": {"timeline": timeline}}, {"term": {"born": number}}])
 
 
 def retired_clause(timeline: int, number: int) -> EngineClause:
-    """Return the clause that holds for what a transaction retired."""
+    """Return the clause for what a transaction retired."""
     return all_of([{"term": {"timeline": timeline}}, {"term": {"died": number}}])
 
 
 def retirable_clause(timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> EngineClause:
-    """Return the clause that holds for what is still to be retired on ``paths`` (rule 3).
-
-    What ``number`` itself retired is done, even where a caller counts it among the aborted.
-    """
+    """Return the clause for what remains to be retired on ``paths`` (rule 3), without what ``number`` retired."""
     return all_of(
         [
             {"term": {"timeline": timeline}},
@@ -107,7 +104,7 @@ def retirable_clause(timeline: int, number: int, paths: Collection[str], aborted
 
 
 def collectable_clause(timeline: int, after: int, until: int, aborted: Collection[int]) -> EngineClause:
-    """Return the clause that holds for what ``Store.collect`` deletes."""
+    """Return the clause for what ``Store.collect`` deletes."""
     required: list[EngineClause] = [
         {"term": {"timeline": timeline}},
         {"range": {"born": {"gt": after}}},
@@ -117,30 +114,30 @@ def collectable_clause(timeline: int, after: int, until: int, aborted: Collectio
 
 
 def all_of(required: list[EngineClause], refused: list[EngineClause] | None = None) -> EngineClause:
-    """Return the clause that holds where all of ``required`` and none of ``refused`` do; it gives no score."""
+    """Return a clause, without scores, for documents that match all of ``required`` and none of ``refused``."""
     return {"bool": {"filter": required, **({"must_not": refused} if refused else {})}}
 
 
 def any_of(clauses: list[EngineClause]) -> EngineClause:
-    """Return the clause that holds where any of ``clauses`` does."""
+    """Return a clause for documents that match any of ``clauses``."""
     return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
 
 def count_clauses(clause: EngineClause) -> int:
-    """Return how many clauses an engine counts in one, at most: lists and ranges of numbers and patterns count twice.
+    """Return an upper bound of the clauses that the engine counts in a clause.
 
-    Of these it makes two, and chooses the one that is cheaper; a range that all rows or none are in counts less.
+    The engine makes two clauses of patterns, and of lists and ranges of numbers; fewer of a range of all or no rows.
     """
     inside = clause.get("bool")
     if inside is None:
         named = clause.get("terms", {}).keys() | clause.get("range", {}).keys()
         return 2 if "regexp" in clause or NUMBERS & named else 1
     parts = (part for name, part in inside.items() if name != "minimum_should_match")
-    return sum(count_clauses(one) for part in parts for one in part)
+    return sum(count_clauses(inner) for part in parts for inner in part)
 
 
 def any_value(field: str, values: Collection[Any]) -> EngineClause:
-    """Return the clause that holds where ``field`` has any of ``values``, however many these are."""
+    """Return a clause for documents whose ``field`` has any of ``values``, of which there may be any number."""
     parts = list(_split(list(values)))
     clauses: list[EngineClause] = [{"terms": {field: part}} for part in parts]
     return clauses[0] if len(clauses) == 1 else any_of(clauses) if clauses else NOTHING
@@ -152,7 +149,7 @@ def _split(values: list[Any]) -> Iterator[list[Any]]:
 
 
 def paths_per_request(paths: Collection[str]) -> Iterator[list[str]]:
-    """Yield the paths in order, as many at a time as one request takes."""
+    """Yield the paths in order, in parts for one request each."""
     rest = iter(sorted(set(paths)))
     while part := list(islice(rest, PATHS_PER_REQUEST)):
         yield part

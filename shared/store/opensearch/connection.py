@@ -1,4 +1,4 @@
-"""The way to the cluster: clients from the settings, and their exceptions as ours."""
+"""Connections to the cluster: clients from the settings, retries, and translation of exceptions."""
 
 import json
 import logging
@@ -23,12 +23,12 @@ from codequarry.shared.errors import (
 )
 from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.opensearch.prompt import LateAnswer, Nodes, PromptTransport
+from codequarry.shared.store.opensearch.interactive_transport import InteractiveTransport, LateAnswer, Nodes
 from codequarry.shared.telemetry.metrics import count_store_error
 
-# Statuses of a cluster that is busy or starting, not of a request that is wrong.
+# Statuses of a cluster that is busy or starting, not of an invalid request.
 PASSING_STATUSES = frozenset({429, 502, 503, 504})
-# How OpenSearch says that a disk is full: before it is (it then allows no more writes), and when it is.
+# How OpenSearch reports a full disk: nearly full, when it blocks writes, and completely full.
 DISK_FULL = ("flood-stage", "read-only-allow-delete", "No space left on device")
 # Connections kept open; gunicorn's threads share one store.
 CONNECTIONS = 16
@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """The pauses, in seconds, before a request is sent again to a busy cluster, and how often that is at most."""
+    """The maximum number of retries on a busy cluster, and the waits between them in seconds."""
 
     most: int
     first_wait: float
@@ -47,53 +47,53 @@ class Retries:
 
 
 def patient_retries(settings: OpenSearchSettings) -> Retries:
-    """Return the retries of a run, for which nobody waits."""
+    """Return the retries for a run, for which no client waits."""
     return Retries(settings.max_retries, 0.5, 15.0, 1.0)
 
 
-def prompt_retries(settings: OpenSearchSettings) -> Retries:
-    """Return the retries of a request: its client is told that the cluster is busy rather than kept."""
+def interactive_retries(settings: OpenSearchSettings) -> Retries:
+    """Return the retries for a client's request, which should fail soon if the cluster is busy."""
     return Retries(min(1, settings.max_retries), 0.1, 0.1, 0.1)
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterConnection:
-    """The way to one cluster: patient as runs are, or, if it was made by ``within``, for one deadline."""
+    """A connection to one cluster: patient for runs, or interactive, with one deadline (see ``within``)."""
 
     settings: OpenSearchSettings
     patient: OpenSearch
     nodes: Nodes
-    prompt: OpenSearch | None = None
+    interactive: OpenSearch | None = None
 
     @property
     def client(self) -> OpenSearch:
-        """What sends the requests."""
-        return self.prompt or self.patient
+        """The client that sends the requests."""
+        return self.interactive or self.patient
 
     @property
     def retries(self) -> Retries:
-        """How often a request is sent again."""
-        return prompt_retries(self.settings) if self.prompt else patient_retries(self.settings)
+        """The retries of a request."""
+        return interactive_retries(self.settings) if self.interactive else patient_retries(self.settings)
 
     def within(self, deadline: Deadline | None) -> "ClusterConnection":
-        """Return the way for requests that all end by ``deadline``; None for a patient one."""
+        """Return a connection for requests that end by ``deadline``, or a patient connection if it is None."""
         if deadline is None:
-            return replace(self, prompt=None)
-        transport = PromptTransport(self.nodes, deadline)
-        # The library asks for a class and calls it once; that and its own objects take some 20 µs.
+            return replace(self, interactive=None)
+        transport = InteractiveTransport(self.nodes, deadline)
+        # The library takes a class and calls it once; together with its own objects this takes some 20 µs.
         make_transport: Any = lambda _hosts, **_: transport  # noqa: E731
-        return replace(self, prompt=OpenSearch(transport_class=make_transport))
+        return replace(self, interactive=OpenSearch(transport_class=make_transport))
 
     @contextmanager
     def translated(self) -> Iterator[None]:
-        """Raise what the client raises as one of our errors."""
+        """Translate the client's exceptions to ours."""
         try:
             yield
         except TransportError as exc:
             raise self.error(exc) from exc
 
     def patiently(self, send: Callable[[], Result]) -> Result:
-        """Send a request again, with backoff, while the cluster is busy; raise one of our errors."""
+        """Send a request, retry with backoff while the cluster is busy, and translate exceptions to ours."""
         retries = self.retries
         with self.translated():
             for attempt in stamina.retry_context(
@@ -109,13 +109,13 @@ class ClusterConnection:
         return answer
 
     def error(self, exc: TransportError) -> CodequarryError:
-        """Return our error for one of the client's, and count it; it says what to do and names no password."""
+        """Count a client's exception in the metrics, and return our error for it, which contains no password."""
         error = _explained(exc, self.settings)
         count_store_error(error)
         return error
 
     def check_answer(self, answer: Mapping[str, Any]) -> None:
-        """Raise what one answer of a multi-search says went wrong: a part of an answer is none."""
+        """Raise an error if a search of a multi-search failed, even if only in part."""
         if "error" in answer:
             kind = str(answer["error"].get("type")) if isinstance(answer["error"], Mapping) else "error"
             raise self.error(TransportError(answer.get("status", 500), kind, answer))
@@ -123,13 +123,13 @@ class ClusterConnection:
             raise StoreUnavailable(f"a shard of OpenSearch at {shown_urls(self.settings)} did not answer; try again")
 
     def close(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         self.patient.close()
         self.nodes.close()
 
 
 class Serializer(JSONSerializer):
-    """JSON as short as it gets; lone surrogates, which some files hold, as escapes that OpenSearch gives back."""
+    """Compact JSON; lone surrogates, which some files contain, become escapes that OpenSearch returns unchanged."""
 
     def dumps(self, data: Any) -> Any:  # noqa: ANN401 - the base class's signature
         """Return ``data`` as JSON that can be encoded as UTF-8."""
@@ -144,9 +144,9 @@ class Serializer(JSONSerializer):
 
 
 def connect(settings: OpenSearchSettings) -> ClusterConnection:
-    """Return the way to the cluster of the settings; nothing is sent yet."""
-    # Another node, or the same one once more after a connection that was cut. Every write may be sent twice: rows by
-    # create, documents with their writer's mark.
+    """Return a connection to the cluster of the settings, without sending anything yet."""
+    # A retry goes to another node, or to the same node after a broken connection. Every write may be sent twice: rows
+    # use create, documents have their writer's mark.
     patient = _client(settings, settings.urls, CONNECTIONS, max_retries=max(1, len(settings.urls) - 1))
 
     def one_node(url: str, connections: int) -> OpenSearch:
@@ -156,8 +156,8 @@ def connect(settings: OpenSearchSettings) -> ClusterConnection:
 
 
 def _client(settings: OpenSearchSettings, urls: Sequence[str], connections: int, **options: Any) -> OpenSearch:  # noqa: ANN401
-    # The client logs each failed request as a warning with a traceback; the exception that follows says it better, and
-    # once. A silent node would have two a second. By the level, so that none is made for a handler that wants all.
+    # The client logs each failed request with a traceback, two a second for a silent node. The exception that follows
+    # says it better. The level, not a filter, also stops handlers that want all records.
     logging.getLogger("opensearch").setLevel(logging.CRITICAL)
     tls: dict[str, Any] = {}
     if any(url.startswith("https:") for url in urls):
@@ -178,7 +178,7 @@ def _client(settings: OpenSearchSettings, urls: Sequence[str], connections: int,
 
 
 def _account(settings: OpenSearchSettings) -> tuple[str, str] | None:
-    """Return user and password: those of the settings, else those in the first URL that has some."""
+    """Return the user and password of the settings, or else those of the first URL with an account."""
     if settings.user is not None:
         return settings.user, settings.password.get_secret_value() if settings.password else ""
     for parts in map(urlsplit, settings.urls):
@@ -188,7 +188,7 @@ def _account(settings: OpenSearchSettings) -> tuple[str, str] | None:
 
 
 def shown_urls(settings: OpenSearchSettings) -> str:
-    """Return the URLs as they may be shown: without an account."""
+    """Return the URLs without accounts, for messages."""
     return ", ".join(_without_account(url) for url in settings.urls)
 
 
@@ -209,10 +209,10 @@ def _explained(exc: TransportError, settings: OpenSearchSettings) -> CodequarryE
     place = f"OpenSearch at {shown_urls(settings)}"
     if isinstance(exc, SSLError):
         return StoreUnavailable(
-            f"{place} has a certificate that is not trusted; set opensearch.ca_file to its CA's PEM file"
+            f"{place} has an untrusted certificate; set opensearch.ca_file to the PEM file of its CA"
         )
     if isinstance(exc, LateAnswer):
-        return StoreUnavailable(f"{place} did not answer in time; ask again later")
+        return StoreUnavailable(f"{place} did not answer in time; try again later")
     if isinstance(exc, ConnectionTimeout):
         return StoreUnavailable(
             f"{place} did not answer within {settings.timeout_seconds:g} s; try again or raise "
@@ -228,19 +228,19 @@ def _explained(exc: TransportError, settings: OpenSearchSettings) -> CodequarryE
 def _refusal(exc: TransportError, place: str) -> CodequarryError:
     status, reason = exc.status_code, reason_of(exc.info) or str(exc.error)
     if "determiniz" in reason.lower():
-        return UsageError("a path glob is too complex to search with; use fewer ? and * in one name")
+        return UsageError("a path glob is too complex; use fewer ? and * in one name")
     if "maxclausecount" in reason.lower():
-        return UsageError("this is more than OpenSearch takes at once; name fewer repositories, versions, paths, words")
+        return UsageError("the query is too large for OpenSearch; name fewer repositories, versions, paths or words")
     if is_disk_full(reason):
-        return StoreFull(f"{place} has no room left on its disk; make room, nothing was published ({reason})")
+        return StoreFull(f"{place} has no room left on its disk, so nothing was published; make room ({reason})")
     if status == 401:
-        return StoreError(f"{place} does not accept the account; set opensearch.user and opensearch.password")
+        return StoreError(f"{place} rejects the account; set opensearch.user and opensearch.password")
     if status == 403:
-        return StoreError(f"{place} does not allow this to the account: {reason}")
+        return StoreError(f"{place} does not permit this request for the account: {reason}")
     if status in PASSING_STATUSES:
         return StoreUnavailable(f"{place} is overloaded or not ready ({reason}); try again")
     if "dimension" in reason:
-        return ModelMismatch(f"{place} holds vectors of another length than the model gives: {reason}")
+        return ModelMismatch(f"{place} has vectors of another length than the model: {reason}")
     return StoreError(f"{place} refused a request: {reason}")
 
 
@@ -257,5 +257,5 @@ def reason_of(answer: Any) -> str:  # noqa: ANN401 - whatever the server said
 
 
 def is_disk_full(reason: str) -> bool:
-    """Tell whether a refusal is about room on the disk."""
+    """Return whether a request was refused because the disk is full or nearly full."""
     return any(sign in reason for sign in DISK_FULL)

@@ -1,4 +1,4 @@
-"""The catalog: documents read in real time and changed by compare-and-set."""
+"""The documents of the catalog: real-time reads, and writes by compare-and-set."""
 
 import uuid
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from opensearchpy.exceptions import ConflictError
 
 from codequarry.shared.errors import Conflict
-from codequarry.shared.store.document_cache import RememberedDocuments
+from codequarry.shared.store.document_cache import DocumentCache
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import every_hit
 from codequarry.shared.store.opensearch.rows import document_id
@@ -22,21 +22,21 @@ class CatalogDocuments:
 
     indices: Indices
     sweeper: Sweeper
-    remembered: RememberedDocuments = field(default_factory=RememberedDocuments)
+    remembered: DocumentCache = field(default_factory=DocumentCache)
 
     def read(self, key: str) -> Document | None:
-        """Return the newest version: a get by id sees writes that no search sees yet."""
+        """Return the newest version; a get by id sees writes that no search sees yet."""
         index, known = self.remembered.take(key) or ("", None)
         if known is not None:
             found = self._get(key, source=False)
-            # Behind an alias that was moved, another document may have the same version.
+            # If the alias has moved, another document may have the same version.
             if found and (found["_index"], _version(found)) == (index, known.version):
                 return known
         found = self._get(key)
         return self.remembered.keep(_document(found), found["_index"]) if found else None
 
     def write(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:
-        """Write if the document is still at ``version``; Conflict if not."""
+        """Write a document if it is still at ``version``, or else raise Conflict."""
         self.indices.ensure()
         writer = uuid.uuid4().hex
         params: dict[str, Any] = {"require_alias": "true"}
@@ -52,7 +52,7 @@ class CatalogDocuments:
                 return client.index(index=name, id=document_id(key), body=source, params=params)
             except ConflictError as exc:
                 found = self._get(key)
-                # An answer that got lost on its way makes the client send a write again, which then meets itself.
+                # If an answer was lost, the client sends the write again, and the retry conflicts with itself.
                 if found is None or found["_source"]["writer"] != writer:
                     raise Conflict(f"document '{key}' changed since it was read") from exc
                 return found
@@ -62,7 +62,7 @@ class CatalogDocuments:
         return document
 
     def delete(self, key: str, version: str | None = None) -> None:
-        """Delete a document if it exists; with a ``version`` only one that is still at it, Conflict if not."""
+        """Delete a document if it exists; raise Conflict if it is no longer at a given ``version``."""
         client, name = self.indices.client, self.indices.catalog
         params: dict[str, Any] = {"ignore": 404}
         if version is not None:
@@ -72,14 +72,14 @@ class CatalogDocuments:
             try:
                 client.delete(index=name, id=document_id(key), params=params)
             except ConflictError as exc:
-                # What does not exist has no version that could fit.
+                # A missing document also conflicts with a version.
                 if self._get(key, source=False) is not None:
                     raise Conflict(f"document '{key}' changed since it was read") from exc
 
         self.indices.connection.patiently(send)
 
     def list(self, prefix: str) -> Iterator[Document]:
-        """Yield the documents whose key begins with ``prefix``, by key, every write that returned among them."""
+        """Yield the documents whose key begins with ``prefix``, by key, including every write that returned before."""
         self.sweeper.refresh(self.indices.catalog)
         query = {"prefix": {"key": prefix}} if prefix else {"match_all": {}}
         body = {"query": query, "sort": ["key"], "seq_no_primary_term": True}

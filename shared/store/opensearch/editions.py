@@ -1,4 +1,4 @@
-"""Editions of an OpenSearch index: four indices each, and the aliases that stand on those of the active one."""
+"""Editions of an OpenSearch index: four indices each, and aliases that point to those of the active edition."""
 
 import re
 from typing import Any
@@ -27,16 +27,13 @@ class OpenSearchEditions:
         self._deadline: Deadline | None = None
 
     def within(self, deadline: Deadline | None) -> "OpenSearchEditions":
-        """Return the editions for requests that must be answered by ``deadline``; so are the stores that they open."""
+        """Return the editions for requests that end by ``deadline``; the stores that they open have it too."""
         bound = OpenSearchEditions(self._settings, self._connection.within(deadline))
         bound._deadline = deadline
         return bound
 
     def active(self) -> int:
-        """Return the number of the index that the catalog's alias stands on; without one, the first.
-
-        An index from before there were editions gets the aliases of the first one.
-        """
+        """Return the edition that the catalog's alias points to, or the first; add missing edition aliases."""
         behind = self._behind(alias_of(CATALOG, self._settings))
         if not behind:
             return FIRST
@@ -60,19 +57,19 @@ class OpenSearchEditions:
         return next(iter(found.values()), None)
 
     def open(self, edition: int, dimension: int) -> Store:
-        """Return a store over the indices of an edition; StoreUnavailable if this release can't read them."""
+        """Return a store for an edition; StoreUnavailable if this release can't read its indices."""
         check_versions(self._connection, edition)
         return OpenSearchStore(self._settings, dimension, edition).within(self._deadline)
 
     def upgrade(self) -> tuple[int, int]:
-        """Bring the mappings of the active edition up to date, and return their version before and after."""
+        """Upgrade the mappings of the active edition, and return their version before and after."""
         edition = self.active()
         if edition not in self.present():
-            raise NotIndexed(f"there is no index '{self._settings.index}'; codequarry index makes one")
+            raise NotIndexed(f"there is no index '{self._settings.index}'; create it with codequarry index")
         return upgrade(self._connection, edition)
 
     def activate(self, edition: int) -> None:
-        """Let the aliases stand on another edition, all of them at once."""
+        """Move all aliases to another edition in one step."""
         actions: list[dict[str, Any]] = []
         for kind in KINDS:
             alias = alias_of(kind, self._settings)
@@ -81,7 +78,7 @@ class OpenSearchEditions:
         self._update(actions)
 
     def remove(self, edition: int) -> None:
-        """Delete the four indices of an edition; the catalog last, so that what a crash leaves is still found."""
+        """Delete the four indices of an edition, the catalog last, so that the rest is still found after a crash."""
         for kind in (*(kind for kind in KINDS if kind != CATALOG), CATALOG):
             name = index_of(kind, self._settings, edition)
             self._connection.patiently(lambda: self._connection.client.indices.delete(index=name, params=_IF_THERE))  # noqa: B023
@@ -91,7 +88,7 @@ class OpenSearchEditions:
         self._connection.close()
 
     def _behind(self, name: str) -> dict[str, Any]:
-        """Return the indices of that name or alias, with all their aliases."""
+        """Return the indices with a name or alias, and all their aliases."""
         with self._connection.translated():
             answer: dict[str, Any] = self._connection.client.indices.get_alias(
                 index=name, params={**_IF_THERE, "ignore": 404}
@@ -99,7 +96,7 @@ class OpenSearchEditions:
         return {index: body for index, body in answer.items() if isinstance(body, dict) and "aliases" in body}
 
     def _adopt(self, edition: int) -> None:
-        """Give the indices behind the aliases those of their edition as well."""
+        """Add the aliases of the edition to the active indices."""
         self._update(
             [
                 {"add": {"index": name, "alias": edition_alias_of(kind, self._settings, edition)}}

@@ -1,10 +1,10 @@
-"""One whole state of an index while others write to it: the catalog as it was, and the rows that it shows.
+"""A consistent state of an index while other processes write to it: the catalog, and the rows that it shows.
 
-The catalog comes first. Rows are written and made visible before the head document says so (rule 6). So the rows of a
-later moment include all that the catalog shows. They may include more: what is newer than the counter, or belongs to a
-number that nobody sees, is left out. They lack something only if it was deleted in between. The rows of a timeline are
-deleted after it has left the head document, and rows are collected after a floor was raised or a pin given up in it.
-So the head document is read once more at the end; if it has done any of this, everything is read again.
+The point in time of the catalog is taken first. Rows are visible before the head document publishes them (rule 6), so
+the later points in time include all rows that the catalog shows. They may include more: rows newer than the counter,
+or of a hidden number, are left out. Rows can be missing only if they were deleted in between. That happens only after
+the head document has dropped a timeline, raised a floor or dropped a pin. So the head document is read again at the
+end; if it has done any of this, everything is read again.
 """
 
 import time
@@ -22,16 +22,16 @@ from codequarry.shared.store.opensearch.sweeps import Sweeper
 from codequarry.shared.versions.head import HEAD_KEY, Head, Place
 from codequarry.shared.versions.snapshots import OPEN
 
-# An attempt takes a tenth of a second or so; a catalog of several shards must not change for a part of that.
+# An attempt takes about 0.1 s. A catalog of several shards must not change for a part of that time.
 ATTEMPTS = 50
-# What a killed process leaves keeps segments in the cluster for so long.
+# How long the points in time of a killed process keep segments in the cluster.
 KEEP_ALIVE = "10m"
-# A point in time that waits while another one is read is kept alive by a search that asks for nothing.
+# Empty searches at this interval keep points in time alive while another is read.
 RENEWED_EVERY_SECONDS = 60.0
 
 
 class PointsInTime:
-    """One point in time for each index that is named; they are given back at the end."""
+    """A point in time for each index; all are deleted at the end."""
 
     def __init__(self, indices: Indices) -> None:
         self._indices = indices
@@ -39,29 +39,29 @@ class PointsInTime:
         self._renewed = time.monotonic()
 
     def __enter__(self) -> Self:
-        """Give the object itself."""
+        """Return the object itself."""
         return self
 
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
-        """Give the points in time back."""
+        """Delete the points in time."""
         if self._ids:
             with self._indices.connection.translated():
                 self._indices.client.delete_pit(body={"pit_id": list(self._ids.values())}, params={"ignore": 404})
 
     def take(self, name: str) -> None:
-        """Take a point in time of an index; what was not refreshed is not in it."""
+        """Take a point in time of an index; it lacks writes that were not refreshed."""
         params = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
         with self._indices.connection.translated():
             self._ids[name] = self._indices.client.create_pit(index=name, params=params)["pit_id"]
 
     def count(self, name: str, query: EngineClause) -> int:
-        """Return how many documents fit a query."""
+        """Return the number of documents that match a query."""
         return int(self._search(name, {"query": query, "size": 0, "track_total_hits": True})["total"]["value"])
 
     def hits(
         self, name: str, query: EngineClause, sort: Sequence[str], page: int, without: Sequence[str] = ()
     ) -> Iterator[Any]:
-        """Yield every hit of a query; ``sort`` must have no ties, ``without`` are fields that are not wanted."""
+        """Yield every hit of a query; ``sort`` must have no ties, ``without`` names fields to leave out."""
         body = {"query": query, "sort": list(sort), "size": page, "_source": {"excludes": list(without)}}
         after: dict[str, Any] = {}
         while True:
@@ -73,7 +73,7 @@ class PointsInTime:
             self._renew(name)
 
     def _renew(self, reading: str) -> None:
-        """Keep those alive that are not being read."""
+        """Keep the other points in time alive."""
         if time.monotonic() - self._renewed > RENEWED_EVERY_SECONDS:
             self._renewed = time.monotonic()
             for name in self._ids:
@@ -90,18 +90,18 @@ class PointsInTime:
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """The points in time of an index, and the head document of the catalog's."""
+    """The points in time of an index, and the head document in that of the catalog."""
 
     points: PointsInTime
     head: Head
 
     @property
     def visible(self) -> EngineClause:
-        """The query for rows that are no newer than the head document."""
+        """The query for rows that are not newer than the head document."""
         return {"range": {"born": {"lte": self.head.counter}}}
 
     def row(self, source: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return a row or record as the head document shows it; None if it shows none."""
+        """Return a row or record as the head document shows it, None if it is hidden."""
         if source["born"] in self.head.hidden:
             return None
         died = source["died"]
@@ -111,7 +111,7 @@ class Frozen:
 
 @contextmanager
 def frozen(store: OpenSearchStore) -> Iterator[Frozen]:
-    """Give one state of a store's index; StoreUnavailable if it changes too often or moves to another edition."""
+    """Yield a consistent state; StoreUnavailable if the index changes too often or moves to another edition."""
     for _ in range(ATTEMPTS):
         with ExitStack() as opened:
             points = opened.enter_context(PointsInTime(store.indices))
@@ -119,19 +119,19 @@ def frozen(store: OpenSearchStore) -> Iterator[Frozen]:
             if head is not None:
                 yield Frozen(points, head)
                 return
-    raise StoreUnavailable("the catalog changed each time that it was copied; try again when less is being written")
+    raise StoreUnavailable("the catalog changed during every attempt to copy it; try again when fewer runs write")
 
 
 def _attempt(store: OpenSearchStore, points: PointsInTime) -> Head | None:
-    """Take the points in time and return their head document; None if they may not be one state."""
+    """Take the points in time and return their head document, None if they may be inconsistent."""
     indices, sweeper = store.indices, Sweeper(store.connection)
-    # Most of the refreshing is done here, so that little can happen between the points in time.
+    # Refresh everything first, so that the later refreshes, between the points in time, are short.
     sweeper.refresh(indices.chunks, indices.files, indices.vectors, indices.catalog)
     before = _writes(indices)
     sweeper.refresh(indices.catalog)
     points.take(indices.catalog)
     if len(before) > 1 and _writes(indices) != before:
-        return None  # the shards of the catalog may be of different moments
+        return None  # the shards of the catalog may have different states
     head = _head(points, indices)
     for name in (indices.files, indices.chunks, indices.vectors):
         sweeper.refresh(name)
@@ -139,12 +139,12 @@ def _attempt(store: OpenSearchStore, points: PointsInTime) -> Head | None:
     document = store.read_document(HEAD_KEY)
     newest = Head.from_json(document.body) if document else Head()
     if newest.move is not None and newest.move.done:
-        raise StoreUnavailable("the index has moved to another model meanwhile; try again")
+        raise StoreUnavailable("the index moved to another model during the copy; try again")
     return head if keeps_all(head, newest) else None
 
 
 def keeps_all(head: Head, newest: Head) -> bool:
-    """Return whether nothing that ``head`` shows can have been deleted by the time of ``newest``."""
+    """Return whether nothing that ``head`` shows can have been deleted before ``newest``."""
     kept = all(
         key in newest.timelines and newest.timelines[key].floor == state.floor for key, state in head.timelines.items()
     )
@@ -161,7 +161,7 @@ def _head(points: PointsInTime, indices: Indices) -> Head:
 
 
 def _writes(indices: Indices) -> list[tuple[str, int]]:
-    """Return how many writes each shard of the catalog has seen."""
+    """Return the sequence number of the last write to each shard of the catalog."""
     with indices.connection.translated():
         stats = indices.client.indices.stats(index=indices.catalog, params={"level": "shards"})
     return sorted(

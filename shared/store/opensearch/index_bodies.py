@@ -1,4 +1,4 @@
-"""The bodies of the four indices: the JSON files beside this one, with what the settings say put in."""
+"""The bodies of the four indices: JSON files of the ``opensearch`` part, completed from the settings."""
 
 import json
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from codequarry.shared.settings.config import OpenSearchSettings
 
 IndexBody = Mapping[str, Any]
 
-# Keys of the index names: an index is an alias over editions of it, so that another edition can take its place.
+# The kinds of index. Each is an alias over its editions, so that another edition can take its place.
 CHUNKS, CATALOG, FILES, VECTORS = KINDS = ("chunks", "catalog", "files", "vectors")
 FIRST_EDITION = 1
 
 
 def alias_of(kind: str, settings: OpenSearchSettings) -> str:
-    """Return the name of the active index; the other three are named after that of the chunks."""
+    """Return the alias of the active index of a kind; three aliases are derived from that of the chunks."""
     return settings.index if kind == CHUNKS else f"{settings.index}-{kind}"
 
 
@@ -25,18 +25,12 @@ def index_of(kind: str, settings: OpenSearchSettings, edition: int = FIRST_EDITI
 
 
 def edition_alias_of(kind: str, settings: OpenSearchSettings, edition: int = FIRST_EDITION) -> str:
-    """Return the alias by which a store reads and writes its edition, whichever is active.
-
-    An alias, because a write that requires one never makes an index with guessed fields.
-    """
+    """Return an edition's own alias; with an alias, writes can't create an index with guessed fields."""
     return f"{alias_of(kind, settings)}-edition-{edition}"
 
 
 def index_body(kind: str, settings: OpenSearchSettings, dimension: int, edition: int = FIRST_EDITION) -> dict[str, Any]:
-    """Return what creates one index, its aliases included; ``dimension`` is the length of a vector.
-
-    The first edition is active from the start, every other one once it is complete.
-    """
+    """Return the body to create an index for vectors of ``dimension``; the first edition is active from the start."""
     text = (resources.files("codequarry.opensearch") / f"{kind}.json").read_text("utf-8")
     body: dict[str, Any] = json.loads(text)
     active: dict[str, Any] = {alias_of(kind, settings): {}} if edition == FIRST_EDITION else {}
@@ -51,5 +45,5 @@ def index_body(kind: str, settings: OpenSearchSettings, dimension: int, edition:
 
 
 def index_bodies(settings: OpenSearchSettings, dimension: int) -> dict[str, dict[str, Any]]:
-    """Return the body of each index by the name it gets."""
+    """Return the body of each index of the first edition by its name."""
     return {index_of(kind, settings): index_body(kind, settings, dimension) for kind in KINDS}

@@ -1,4 +1,4 @@
-"""The four indices behind their aliases: made on the first write, looked for where that is enough."""
+"""The four indices of an edition and their aliases, created by the first write."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +29,7 @@ EXPUNGE_SECONDS = 3600
 
 @dataclass(slots=True)
 class Indices:
-    """The names of one edition's indices, and whether they are known to exist."""
+    """The names of an edition's indices, and whether they are known to exist."""
 
     connection: ClusterConnection
     dimension: int
@@ -38,7 +38,7 @@ class Indices:
 
     @property
     def client(self) -> OpenSearch:
-        """What sends the requests."""
+        """The client that sends the requests."""
         return self.connection.client
 
     @property
@@ -67,7 +67,7 @@ class Indices:
         return edition_alias_of(VECTORS, self.settings, self.edition)
 
     def ensure(self) -> list[str]:
-        """Make what does not exist yet, bring old mappings up to date, and return the names of what was made.
+        """Create missing indices, upgrade old mappings, and return the names of the created indices.
 
         ModelMismatch if the vectors have another length, StoreUnavailable if a newer release wrote the index.
         """
@@ -86,34 +86,34 @@ class Indices:
         body = index_body(kind, self.settings, self.dimension, self.edition)
         active = alias_of(kind, self.settings)
         if active in body["aliases"] and self.client.indices.exists_alias(name=active):
-            # Another edition is active: a process that comes late must not put this one beside it.
+            # Another edition is active: a late process must not point the alias to this edition too.
             del body["aliases"][active]
         try:
             self.client.indices.create(index=index_of(kind, self.settings, self.edition), body=body)
         except RequestError as exc:
-            # Another process was faster.
+            # Another process created it first.
             if exc.error != "resource_already_exists_exception":
                 raise
             return False
         return True
 
     def _check_dimension(self) -> None:
-        """Raise ModelMismatch for vectors of another length; an index that holds nothing any more is made anew."""
+        """Raise ModelMismatch if vectors have another length; an empty index is created again instead."""
         for name, dimension in self.dimensions().items():
             if dimension == self.dimension:
                 continue
             self.client.indices.refresh(index=name)
             if self.client.count(index=name)["count"]:
                 raise ModelMismatch(
-                    f"index {name} holds vectors of {dimension} dimensions and the model gives {self.dimension}; set "
-                    "embedding.model to the model it was made with, or opensearch.index to another name and index the "
-                    "repositories again"
+                    f"index {name} has vectors of {dimension} dimensions, but the model has {self.dimension}; set "
+                    "embedding.model to the model that made the index, or set opensearch.index to another name and "
+                    "index the repositories again"
                 )
             self.client.indices.delete(index=name)
             self._make(CHUNKS)
 
     def expunge(self) -> None:
-        """Write the segments anew that hold something deleted, however little it is; the default leaves a tenth."""
+        """Rewrite all segments with deleted documents; by default OpenSearch keeps segments with up to 10 % of them."""
         names, there = f"{self.chunks},{self.files},{self.vectors}", {"ignore_unavailable": "true"}
         setting = "index.merge.policy.expunge_deletes_allowed"
         with self.connection.translated():

@@ -1,4 +1,4 @@
-"""What checks and copies of an index read: the newest number, rows by file version, all that a timeline ever had."""
+"""Reads for checks and copies of an index: the newest number, rows per file version, the history of a timeline."""
 
 from collections.abc import Iterator
 from heapq import merge
@@ -13,7 +13,7 @@ from codequarry.shared.versions.snapshots import OPEN
 
 # Rows with text, tokens and vector are some 5 kB each.
 ROWS_PER_PAGE = 500
-# The rows of a file lie together; no two rows have all of these in common.
+# Keeps the rows of a file together; no two rows agree in all fields.
 ROW_ORDER = ["born", "path", "ordinal", "id", "stride_info.stride_index"]
 FILE_ORDER = ["born", "path"]
 
@@ -21,7 +21,7 @@ Ordered = tuple[int, int, StoredRow | StoredFile]
 
 
 def newest_number(indices: Indices) -> int:
-    """Return the highest ``born`` or ``died`` of any row or record that is visible."""
+    """Return the highest ``born`` or ``died`` of any visible row or record."""
     dead: EngineClause = {"range": {"died": {"lt": OPEN}}}
     body = {
         "size": 0,
@@ -40,7 +40,7 @@ def newest_number(indices: Indices) -> int:
 
 
 def row_counts(indices: Indices, snapshot: Snapshot) -> dict[tuple[str, str], int]:
-    """Count the live rows of each (path, blob)."""
+    """Return the number of live rows of each (path, blob)."""
     buckets = every_bucket(indices, indices.chunks, snapshot_clause(snapshot), ["path", "blob"])
     return {(path, blob): count for (path, blob), count in buckets}
 
@@ -52,7 +52,7 @@ def history(indices: Indices, timeline: int, after: int) -> Iterator[StoredRow |
     both = merge(
         _rows(indices, all_of([{"term": {"timeline": timeline}}, born])),
         _files(indices, all_of([{"term": {"timeline": timeline}}, any_of([born, died])])),
-        key=lambda one: one[:2],
+        key=lambda ordered: ordered[:2],
     )
     return (stored for _, _, stored in both)
 

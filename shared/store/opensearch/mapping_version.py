@@ -1,7 +1,7 @@
-"""The version of the mappings: checked when an edition is opened, and brought up to date in place.
+"""The version of the mappings: checked when an edition is opened, and upgraded in place.
 
-Releases before version 1 wrote none: their indices count as version 0 and have the fields of version 1. Version 2
-leaves out fields that nothing wrote or read, among them `acl`; rows of an older index keep theirs, unread.
+Early releases wrote no version: their indices count as version 0 and have the fields of version 1. Version 2 dropped
+fields that nothing used, among them `acl`; rows of an older index keep them, unread.
 """
 
 from typing import Any
@@ -13,17 +13,17 @@ from codequarry.shared.store.opensearch.connection import ClusterConnection, rea
 from codequarry.shared.store.opensearch.index_bodies import CHUNKS, KINDS, edition_alias_of, index_body
 
 VERSION = "schema_version"
-# The version of this release's mappings, which is the one in each of the JSON files.
+# The version of this release's mappings, as in each of the JSON files.
 SCHEMA = 2
-# From this version on, the mappings have only gained fields, and put_mapping is all that an index needs. When a release
-# changes the type of a field, raise this number to its version, and let `upgrade` copy older indices to a new edition.
+# Since this version the mappings have only gained fields, so put_mapping can upgrade an index. When a release changes
+# the type of a field, raise this number to its version, and make `upgrade` copy older indices to a new edition.
 ADDITIVE_SINCE = 0
-# Any length: the field of the vectors is left out of what is sent.
+# Any length will do: the vector field is not sent.
 _ANY_DIMENSION = 1
 
 
 def read_versions(connection: ClusterConnection, edition: int) -> dict[str, int]:
-    """Return the version of each kind of index that exists; 0 for an index of a release that wrote none."""
+    """Return the version of each kind of index that exists, 0 if its release wrote no version."""
     aliases = {edition_alias_of(kind, connection.settings, edition): kind for kind in KINDS}
     found: dict[str, int] = {}
     with connection.translated():
@@ -37,10 +37,10 @@ def read_versions(connection: ClusterConnection, edition: int) -> dict[str, int]
 
 
 def check_versions(connection: ClusterConnection, edition: int) -> dict[str, int]:
-    """Return the versions of an edition that this release can read.
+    """Return the versions of an edition, and check that this release can read them.
 
-    StoreUnavailable if a newer release wrote one of its indices, OldFormat if one can't be brought up to date in place.
-    An index that only lacks fields or its version is fine: the first write adds them (``upgrade``).
+    StoreUnavailable if a newer release wrote an index, OldFormat if an index can't be upgraded in place. If an index
+    only lacks fields or its version, the first write adds them (``upgrade``).
     """
     versions = read_versions(connection, edition)
     for kind, version in versions.items():
@@ -48,21 +48,18 @@ def check_versions(connection: ClusterConnection, edition: int) -> dict[str, int
         if version > SCHEMA:
             raise StoreUnavailable(
                 f"a newer release of Codequarry wrote the index {name} (mapping {version}, this release reads up to "
-                f"{SCHEMA}); use that release, or set opensearch.index to another name and index again"
+                f"{SCHEMA}); use that release, or set opensearch.index to another name and index the repositories again"
             )
         if version < ADDITIVE_SINCE:
             raise OldFormat(
-                f"an older release wrote the index {name} (mapping {version}, this release reads {SCHEMA}); stop what "
-                "uses it and run codequarry migrate --schema"
+                f"an older release wrote the index {name} (mapping {version}, this release reads {SCHEMA}); stop all "
+                "processes that use it and run codequarry migrate --schema"
             )
     return versions
 
 
 def upgrade(connection: ClusterConnection, edition: int) -> tuple[int, int]:
-    """Bring the mappings of an edition up to date, and return the lowest version before and after.
-
-    Several processes may do this at once: each sends the same fields, and the server applies a mapping in one step.
-    """
+    """Upgrade an edition's mappings, safely in several processes; return the lowest version before and after."""
     before = check_versions(connection, edition)
     for kind, version in before.items():
         if version < SCHEMA:
@@ -74,7 +71,7 @@ def upgrade(connection: ClusterConnection, edition: int) -> tuple[int, int]:
 def _put(connection: ClusterConnection, kind: str, edition: int) -> None:
     mappings = index_body(kind, connection.settings, _ANY_DIMENSION, edition)["mappings"]
     if kind == CHUNKS:
-        # Its length and its graph are those that the index was made with, whatever the settings say today.
+        # Dimension and graph parameters stay those of the index, whatever the settings say now.
         del mappings["properties"]["embedding"]
     name = edition_alias_of(kind, connection.settings, edition)
     with connection.translated():
@@ -82,6 +79,6 @@ def _put(connection: ClusterConnection, kind: str, edition: int) -> None:
             connection.client.indices.put_mapping(index=name, body=mappings)
         except RequestError as error:
             raise StoreError(
-                f"the index {name} has fields of other types than any release gave them ({reason_of(error.info)}); set "
-                "opensearch.index to another name and index again"
+                f"the index {name} has field types that no release used ({reason_of(error.info)}); set "
+                "opensearch.index to another name and index the repositories again"
             ) from error

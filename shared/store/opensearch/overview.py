@@ -1,4 +1,4 @@
-"""What there is in the cluster: its version, and our indices with their sizes."""
+"""An overview of the cluster: its version, and our indices with their sizes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,12 +6,10 @@ from typing import Any
 from codequarry.shared.store.opensearch.index_bodies import KINDS, alias_of
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 
-FLAT_WITH_DEFAULTS = {"include_defaults": "true", "flat_settings": "true"}
-
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Which server answers."""
+    """The name, version and distribution of the server."""
 
     name: str
     version: str
@@ -19,13 +17,13 @@ class Cluster:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The version as numbers, to be compared."""
+        """The version as numbers, for comparison."""
         return tuple(int(part) for part in self.version.split("-")[0].split(".") if part.isdigit())
 
 
 @dataclass(frozen=True, slots=True)
 class IndexFacts:
-    """One of our indices; ``documents`` are those that are visible, ``settings`` the flat ones, defaults included."""
+    """One of our indices; ``documents`` counts visible documents, ``settings`` are flat and include defaults."""
 
     name: str
     alias: str
@@ -36,7 +34,7 @@ class IndexFacts:
 
 
 def read_cluster(store: OpenSearchStore) -> Cluster:
-    """Ask the server who it is."""
+    """Read the server's name and version."""
     with store.connection.translated():
         answer = store.connection.client.info()
     version = answer["version"]
@@ -44,7 +42,7 @@ def read_cluster(store: OpenSearchStore) -> Cluster:
 
 
 def read_indices(store: OpenSearchStore) -> list[IndexFacts]:
-    """Return our indices, by name; none where nothing was written yet."""
+    """Return our indices by name, none if nothing was written yet."""
     found = [facts for kind in KINDS for facts in _behind(store, alias_of(kind, store.settings))]
     return sorted(found, key=lambda facts: facts.name)
 
@@ -55,7 +53,7 @@ def _behind(store: OpenSearchStore, alias: str) -> list[IndexFacts]:
     with store.connection.translated():
         if not client.indices.exists_alias(name=alias):
             return []
-        # Counts are of what is visible, and some indices become so only every half minute.
+        # Only visible documents are counted, and some indices refresh only every half minute.
         client.indices.refresh(index=alias)
         settings = client.indices.get_settings(
             index=alias, params={"include_defaults": "true", "flat_settings": "true"}

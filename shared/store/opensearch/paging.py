@@ -1,4 +1,4 @@
-"""Searches that return all there is, page by page, and counts: whole answers or an error, never a part."""
+"""Paged searches for all hits or buckets, and counts. They give a complete answer or an error."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from codequarry.shared.store.opensearch.clauses import EngineClause
 from codequarry.shared.store.opensearch.indices import Indices
 
-# OpenSearch returns at most 10,000 hits a page.
+# OpenSearch returns at most 10,000 hits per page.
 PAGE_HITS = 5_000
-# Beyond 65,536 buckets (search.max_buckets) an aggregation is refused.
+# OpenSearch refuses aggregations of more than 65,536 buckets (search.max_buckets).
 PAGE_BUCKETS = 5_000
-# An index that is not there yet is empty; a shard that failed is an error.
+# An index that does not exist yet is empty; a failed shard is an error.
 WHOLE_ANSWERS = {
     "ignore_unavailable": "true",
     "allow_no_indices": "true",
@@ -36,7 +36,7 @@ def every_hit(
 def every_bucket(
     indices: Indices, name: str, query: EngineClause, fields: Sequence[str], *, page: int = PAGE_BUCKETS
 ) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield each combination of the values that ``fields`` have in a query's hits, and how many hits have it."""
+    """Yield each combination of values that ``fields`` have in a query's hits, with its number of hits."""
     params = {**WHOLE_ANSWERS, "allow_partial_search_results": "false"}
     sources = [{field: {"terms": {"field": field}}} for field in fields]
     after: dict[str, Any] | None = None
@@ -55,7 +55,7 @@ def every_bucket(
 
 
 def count_hits(indices: Indices, name: str, query: EngineClause) -> int:
-    """Return how many documents fit a query."""
+    """Return the number of documents that match a query."""
     body = {"query": query, "size": 0, "track_total_hits": True}
     params = {**WHOLE_ANSWERS, "allow_partial_search_results": "false"}
     with indices.connection.translated():

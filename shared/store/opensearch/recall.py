@@ -1,4 +1,4 @@
-"""One search as one multi-search request: what is asked, and how the answers become candidates. Pure functions."""
+"""Builds the multi-search request of a search, and makes candidates of the answers. Pure functions."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,17 +23,17 @@ from codequarry.shared.store.records import Recall, RecallQuery
 EngineSearch = dict[str, Any]
 EngineHit = Mapping[str, Any]
 
-# OpenSearch refuses more than 1,024 clauses in one query, those of filters included; a word is one.
+# OpenSearch refuses more than 1,024 clauses in one query, including those of filters; each word is a clause.
 MAX_QUERY_CLAUSES = 1000
 MAX_QUERY_TERMS = 500
 VECTOR, TERMS, SYMBOL, PATH, LENGTHS, FREQUENCIES = "vector", "terms", "symbol", "path", "lengths", "frequencies"
-# OpenSearch returns no more hits to one search.
+# OpenSearch returns at most this many hits for one search.
 MAX_HITS = 10_000
 HITS = {"_source": {"excludes": list(ENGINE_FIELDS)}, "track_total_hits": False}
 
 
 def searches(query: RecallQuery, ef_search: int) -> dict[str, EngineSearch]:
-    """Return the searches that answer ``query``, by channel; only what it asks for."""
+    """Return the searches that ``query`` needs, by channel."""
     live_fit = search_clause(query.snapshot, query.filters)
     live_first = search_clause(query.snapshot, query.filters, FIRST_STRIDE)
     asked = {LENGTHS: _lengths(query), VECTOR: None, TERMS: None, SYMBOL: None, PATH: None, FREQUENCIES: None}
@@ -51,7 +51,7 @@ def searches(query: RecallQuery, ef_search: int) -> dict[str, EngineSearch]:
 
 
 def nearest(query: RecallQuery, limit: int, ef_search: int) -> EngineSearch:
-    """Return the k-NN search; the filter is inside, so that it returns ``limit`` rows where so many fit."""
+    """Return the k-NN search; it filters during the search, and so returns ``limit`` rows if that many match."""
     assert query.vector is not None
     knn = {
         "vector": query.vector.tolist(),
@@ -63,7 +63,7 @@ def nearest(query: RecallQuery, limit: int, ef_search: int) -> EngineSearch:
 
 
 def _lexical(terms: Sequence[str], limit: int, clause: EngineClause) -> EngineSearch:
-    # One field holds the tokens of all, each as often as its field weighs: its BM25 is that of the weighted counts.
+    # This field has the tokens of all fields, each repeated by its field's weight, so its BM25 uses weighted counts.
     words = {"match": {"lookup.words": {"query": " ".join(terms)}}}
     return {**HITS, "size": limit, "query": {"bool": {"must": [words], "filter": [clause]}}}
 
@@ -83,7 +83,7 @@ def _by_path(paths: Sequence[str], limit: int, clause: EngineClause) -> EngineSe
 
 
 def _lengths(query: RecallQuery) -> EngineSearch:
-    """Return what does not depend on the query's words: OpenSearch caches it until the index changes."""
+    """Return the part that does not depend on the query's words; OpenSearch caches it until the index changes."""
     averages = {name: {"avg": {"field": f"lengths.{name}"}} for name in TOKEN_FIELDS}
     return {"size": 0, "track_total_hits": True, "query": _live_chunks(query), "aggs": averages}
 
@@ -116,17 +116,17 @@ class Answers:
         return hits
 
     def rows(self) -> dict[str, EngineHit]:
-        """Return every row that was found, once."""
+        """Return every row that was found, by id."""
         channels = (VECTOR, TERMS, SYMBOL, PATH)
         return {hit["_id"]: hit["_source"] for channel in channels for hit in self.hits(channel)}
 
     def may_lack_chunks(self, rows: int, chunks: int) -> bool:
-        """Tell whether the ``rows`` nearest rows are fewer than ``chunks`` chunks although there may be more."""
+        """Return whether the ``rows`` nearest rows have fewer than ``chunks`` chunks although there may be more."""
         found = len(self.hits(VECTOR))
         return len(self.chunk_ids(VECTOR)) < chunks and rows <= found < MAX_HITS
 
     def strided_chunks(self) -> list[str]:
-        """Return the ids of the chunks that were found and have several strides."""
+        """Return the ids of the found chunks that have several strides."""
         sources = self.rows().values()
         return sorted(
             {source["id"] for source in sources if (source.get("stride_info") or {}).get("total_strides", 1) > 1}
@@ -138,18 +138,18 @@ class Answers:
 
 
 def recall_of(query: RecallQuery, answers: Answers, strides: Iterable[EngineHit]) -> Recall:
-    """Return what was found; ``strides`` are all rows of the strided chunks among it."""
+    """Return the result of a search; ``strides`` are all rows of the strided chunks that were found."""
     rows = answers.rows() | {hit["_id"]: hit["_source"] for hit in strides}
     candidates = {candidate.chunk.id: candidate for candidate in _candidates(list(rows.values()), query.vector)}
     lengths = answers.by_channel[LENGTHS]
     found = lengths.get("aggregations", {})
     averages = {name: float(found.get(name, {}).get("value") or 0) for name in TOKEN_FIELDS}
     counts = LiveCounts(_read_frequencies(query, answers), int(lengths["hits"]["total"]["value"]), averages)
-    lexical = [candidates[one] for one in answers.chunk_ids(TERMS)]
+    lexical = [candidates[chunk_id] for chunk_id in answers.chunk_ids(TERMS)]
     return Recall(
         candidates=candidates,
         by_vector=answers.chunk_ids(VECTOR)[: query.vector_limit],
-        by_terms=tuple(one.chunk.id for one in best_first(lexical, counts)),
+        by_terms=tuple(candidate.chunk.id for candidate in best_first(lexical, counts)),
         by_symbol=answers.chunk_ids(SYMBOL),
         by_path=answers.chunk_ids(PATH),
         document_frequencies=counts.frequencies,
@@ -167,7 +167,7 @@ def _read_frequencies(query: RecallQuery, answers: Answers) -> dict[str, int]:
 
 
 def _candidates(sources: Sequence[EngineHit], vector: Vector | None) -> Iterator[Candidate]:
-    """Yield one candidate a chunk: its best stride, or the first one where nothing is compared, with its tokens."""
+    """Yield a candidate per chunk: its best stride, or its first if there is no vector, with the chunk's tokens."""
     scores: list[float | None] = [None] * len(sources)
     if vector is not None:
         scores = list(similarities([source["vector"] for source in sources], vector))
@@ -185,14 +185,14 @@ def _stride(source: EngineHit) -> int:
     return int((source.get("stride_info") or {}).get("stride_index", 0))
 
 
-# BM25 as Lucene has it: how soon more of the same term stops counting, and how much long chunks are held against.
+# Lucene's BM25 parameters: k1 (how soon repeated terms stop counting) and b (how much length counts against a chunk).
 SATURATION = 1.2
 LENGTH_SHARE = 0.75
 
 
 @dataclass(frozen=True, slots=True)
 class LiveCounts:
-    """Live chunks with each term, live chunks, and their average tokens a field."""
+    """Document frequencies of terms, the number of live chunks, and their average tokens per field."""
 
     frequencies: Mapping[str, int]
     chunks: int
@@ -205,7 +205,7 @@ class LiveCounts:
 
 
 def best_first(candidates: Sequence[Candidate], counts: LiveCounts) -> list[Candidate]:
-    """Return candidates by their BM25 over the fields' weighted counts, the engine's order where equal."""
+    """Return candidates by BM25 over the weighted counts of all fields; ties keep the engine's order."""
     rarities = {term: counts.rarity(term) for term, frequency in counts.frequencies.items() if frequency}
     average = sum(RECALL_WEIGHTS[name] * counts.averages[name] for name in TOKEN_FIELDS) or 1.0
     return sorted(candidates, key=lambda candidate: -_score(candidate.tokens, rarities, average))

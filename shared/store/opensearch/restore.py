@@ -1,7 +1,7 @@
-"""A backup becomes the index: written to a new edition, counted, and then made the active one in one step.
+"""Restores a backup to a new edition, counts the documents, and then makes the edition active in one step.
 
-A crash before that step leaves the index that was there, and an edition without a head document, which the next restore
-or ``codequarry migrate`` deletes; a crash after it leaves the old edition, which they delete as well.
+After a crash before that step the index is unchanged, and the new edition has no head document. After a later crash
+the old edition remains. The next restore or ``codequarry migrate`` deletes either edition.
 """
 
 from contextlib import closing, suppress
@@ -29,22 +29,22 @@ from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.rows import decode_vector
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 
-# Documents that are held in memory at a time: rows of some 10 kB with their vectors as numbers.
+# Documents held in memory at a time; rows take some 10 kB with their vectors as numbers.
 _AT_ONCE = 1_000
 
 
 def restore_backup(
     target: Path, settings: OpenSearchSettings, *, replace: bool = False, observe: ObserveBackup = ignore
 ) -> Manifest:
-    """Make the backup the active edition; UsageError if there is an index and ``replace`` is not set."""
+    """Make a backup the active edition; UsageError if there is an index and ``replace`` is not set."""
     with closing(OpenSearchEditions(settings)) as editions:
         check_store(target, read_manifest(target), OPENSEARCH)
         active = editions.active()
         if _documents(editions, settings, active) and not replace:
-            raise UsageError(f"the index '{settings.index}' holds something; --replace puts the backup in its place")
+            raise UsageError(f"the index '{settings.index}' is not empty; use --replace to replace it by the backup")
         manifest = verify_backup(target, observe)
-        _remove_left(editions, settings, active)
-        # Never the first one, which would be active from its start.
+        _remove_leftovers(editions, settings, active)
+        # Never the first edition, which would be active from the start.
         number = max(editions.present(), default=FIRST) + 1
         try:
             _fill(OpenSearchStore(settings, manifest.dimension, number), target, manifest, observe)
@@ -60,7 +60,7 @@ def restore_backup(
 
 
 def _documents(editions: OpenSearchEditions, settings: OpenSearchSettings, edition: int) -> int:
-    """Return how many documents the catalog of an edition holds."""
+    """Return the number of documents in an edition's catalog."""
     dimension = editions.dimension(edition)
     if dimension is None:
         return 0
@@ -68,8 +68,8 @@ def _documents(editions: OpenSearchEditions, settings: OpenSearchSettings, editi
         return _count(store.indices, store.indices.catalog)
 
 
-def _remove_left(editions: OpenSearchEditions, settings: OpenSearchSettings, active: int) -> None:
-    """Delete what a restore that was killed has left: newer editions without any document in their catalog."""
+def _remove_leftovers(editions: OpenSearchEditions, settings: OpenSearchSettings, active: int) -> None:
+    """Delete editions that a killed restore has left, which are newer than the active edition and have no documents."""
     for edition in editions.present():
         if edition > active and not _documents(editions, settings, edition):
             editions.remove(edition)
@@ -88,7 +88,7 @@ def _fill(store: OpenSearchStore, target: Path, manifest: Manifest, observe: Obs
         for name, part in ((part.index(store.indices), part) for part in PARTS):
             found = _count(store.indices, name)
             if found != manifest.documents[part.file]:
-                raise StoreError(f"{name} has {found} documents of {manifest.documents[part.file]}; restore once more")
+                raise StoreError(f"{name} has {found} of {manifest.documents[part.file]} documents; restore again")
 
 
 def _item(part: BackupPart, indices: Indices, line: BackupLine) -> BulkItem:

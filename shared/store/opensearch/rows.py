@@ -1,4 +1,4 @@
-"""Chunk rows, file records and vectors as OpenSearch documents, and back. Pure functions."""
+"""Converts chunk rows, file records and vectors to OpenSearch documents and back. Pure functions."""
 
 import base64
 import hashlib
@@ -17,11 +17,11 @@ StoredSource = Mapping[str, Any]
 
 # OpenSearch refuses longer ids.
 MAX_ID_BYTES = 512
-# Where each rank of `symbol_keys` is kept.
+# The field for each rank of `symbol_keys`.
 LOOKUP_OF_RANK = {3: "symbol", 2: "qualified", 1: "defined"}
-# What a row holds for its engine alone; nobody above the port sees it.
+# Fields for the engine only, which no caller of the port sees.
 ENGINE_FIELDS = ("embedding", "lookup", "lengths", "vector_key", "born", "died")
-# Filters ask for these by value and sorts go by them, so that they are written even where they are the default.
+# Filters and sorts use these fields, so they are written even with their default values.
 ALWAYS_WRITTEN = frozenset({"masked", "kind_of_file", "ordinal"})
 
 _CHUNK_DEFAULTS: dict[str, Any] = {
@@ -33,13 +33,13 @@ _RECORD_FIELDS = tuple(field.name for field in fields(FileRecord))
 
 
 def document_id(name: str) -> str:
-    """Return ``name`` as an id: itself, or its hash where OpenSearch would refuse its length."""
+    """Return ``name`` as an id: itself, or its SHA-256 if it is too long or has unprintable characters."""
     encoded = name.encode("utf-8", "surrogatepass")
     return name if len(encoded) <= MAX_ID_BYTES and name.isprintable() else hashlib.sha256(encoded).hexdigest()
 
 
 def row_document(row: ChunkRow, vector: Vector) -> dict[str, Any]:
-    """Return the document of a row; fields that hold their default are left out."""
+    """Return the document of a row; fields with their default value are left out."""
     document = _chunk_document(row.chunk)
     stride = row.chunk.stride_info
     if stride is not None:
@@ -114,17 +114,17 @@ def record_of(source: StoredSource) -> FileRecord:
 
 
 def encode_vector(vector: Vector) -> str:
-    """Return a vector as OpenSearch's binary fields take it."""
+    """Return a vector as base64 of little-endian float32, for a binary field."""
     return base64.b64encode(np.ascontiguousarray(vector, "<f4").tobytes()).decode("ascii")
 
 
 def decode_vector(text: str) -> Vector:
-    """Return what ``encode_vector`` was given."""
+    """Return the vector of a text from ``encode_vector``."""
     return np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32)
 
 
 def similarities(encoded: Sequence[str], query: Vector) -> list[float]:
-    """Return the cosine (-1 to 1) of each vector with the query; both are normalised."""
+    """Return the cosine (-1 to 1) of each vector and the query; both are normalised."""
     if not encoded:
         return []
     matrix = np.frombuffer(b"".join(map(base64.b64decode, encoded)), "<f4").reshape(len(encoded), len(query))

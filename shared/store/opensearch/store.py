@@ -1,4 +1,4 @@
-"""The OpenSearch store: the port's methods, each one or a few requests."""
+"""The store port over OpenSearch; each method takes one or a few requests."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -39,7 +39,7 @@ from codequarry.shared.store.vectors import check_dimension, check_query_vector,
 
 # Rows with text and tokens are some 5 kB each.
 CHUNKS_PER_PAGE = 500
-# Where a chunk lies in its file; no two rows of a file have all of these in common.
+# The position of a chunk in its file; no two rows of a file agree in all fields.
 IN_FILE = ["ordinal", "start_char", "id", "timeline", "born"]
 
 
@@ -49,7 +49,7 @@ class OpenSearchStore:
     name = "opensearch"
 
     def __init__(self, settings: OpenSearchSettings, dimension: int, edition: int = FIRST) -> None:
-        """Prepare to talk to the cluster; nothing is sent and nothing made before it is needed."""
+        """Prepare the store; nothing is sent or created before it is needed."""
         self.settings = settings
         self.connection = connect(settings)
         self.indices = Indices(self.connection, dimension, edition)
@@ -58,7 +58,7 @@ class OpenSearchStore:
         self._cache = OpenSearchVectorCache(self.indices, self._sweeper)
 
     def within(self, deadline: Deadline | None) -> "OpenSearchStore":
-        """Return the same store for a request that must be answered by ``deadline``; None waits as a run does."""
+        """Return the same store for requests that end by ``deadline``; with None they wait as long as a run may."""
         bound = copy(self)
         bound.connection = self.connection.within(deadline)
         bound.indices = replace(self.indices, connection=bound.connection)
@@ -69,12 +69,12 @@ class OpenSearchStore:
 
     @property
     def client(self) -> OpenSearch:
-        """What sends the requests."""
+        """The client that sends the requests."""
         return self.connection.client
 
     @property
     def _versioned(self) -> tuple[str, str]:
-        """The indices whose documents are born and die."""
+        """The indices whose documents have ``born`` and ``died``."""
         return self.indices.chunks, self.indices.files
 
     # Documents
@@ -84,11 +84,11 @@ class OpenSearchStore:
         return self._catalog.read(key)
 
     def write_document(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:
-        """Write if the document is still at ``version`` (None: if it does not exist); raise Conflict if not."""
+        """Write a document if it is still at ``version`` (None: if it does not exist), or else raise Conflict."""
         return self._catalog.write(key, body, version)
 
     def delete_document(self, key: str, version: str | None = None) -> None:
-        """Delete a document if it exists; with a ``version`` only one that is still at it, Conflict if not."""
+        """Delete a document if it exists; raise Conflict if it is no longer at a given ``version``."""
         self._catalog.delete(key, version)
 
     def list_documents(self, prefix: str) -> list[Document]:
@@ -98,7 +98,7 @@ class OpenSearchStore:
     # Rows
 
     def create(self, rows: Sequence[ChunkRow], files: Sequence[FileRecord], vectors: Mapping[str, Vector]) -> None:
-        """Create vectors, rows, and then the records of the files whose rows all got in."""
+        """Create vectors, then rows, then the records of the files whose rows were all created."""
         check_dimension(vectors.values(), self.indices.dimension)
         self.indices.ensure()
         rejected = {row.id: why for row in rows if (why := unusable(vectors.get(row.vector_key)))}
@@ -120,14 +120,14 @@ class OpenSearchStore:
         return create_all(self.connection, list(items))
 
     def retire(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> int:
-        """Set ``died = number`` on the rows and records of ``paths``, and return how many (rule 3)."""
+        """Set ``died = number`` on the rows and records of ``paths``, and return how many changed (rule 3)."""
         return sum(
             self._sweeper.retire(self._versioned, retirable_clause(timeline, number, part, aborted), number, aborted)
             for part in paths_per_request(paths)
         )
 
     def undo(self, timeline: int, number: int) -> None:
-        """Delete what ``number`` wrote and revive what it retired, until nothing of it is left (rule 9)."""
+        """Delete what ``number`` wrote and revive what it retired, until no trace of it is left (rule 9)."""
         while True:
             deleted = self._sweeper.delete(self._versioned, written_clause(timeline, number))
             revived = self._sweeper.revive(self._versioned, retired_clause(timeline, number), number)
@@ -135,11 +135,11 @@ class OpenSearchStore:
                 return
 
     def refresh(self) -> None:
-        """Make all that was written visible to searches; raise StoreUnavailable if a shard failed."""
+        """Make all writes visible to searches; raise StoreUnavailable if a shard failed."""
         self._sweeper.refresh(*self._versioned)
 
     def tally(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> Tally:
-        """Count what ``number`` wrote and what is left to retire on ``paths``."""
+        """Count what ``number`` wrote and what remains to be retired on ``paths``."""
         written = written_clause(timeline, number)
         retirable = sum(
             count_hits(self.indices, name, retirable_clause(timeline, number, part, aborted))
@@ -150,18 +150,18 @@ class OpenSearchStore:
         return Tally(rows, files, retirable)
 
     def collect(self, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
-        """Delete what nobody may ask for any more, and return how many rows and records that was (rule 16)."""
+        """Delete the rows and records that no reader may request any longer, and return how many (rule 16)."""
         doomed = collectable_clause(timeline, after, until, aborted)
         self._cache.drop_of(doomed)
         return self._sweeper.delete(self._versioned, doomed)
 
     def purge(self, timelines: Collection[int]) -> None:
-        """Delete every row and file record of ``timelines``, and vectors that nothing refers to any more."""
+        """Delete all rows and file records of ``timelines``, and vectors that nothing refers to any longer."""
         self._sweeper.delete(self._versioned, any_value("timeline", sorted(timelines)))
         self._cache.drop_unused()
 
     def erase_deleted(self) -> bool:
-        """Merge the segments that hold something deleted."""
+        """Rewrite the segments that have deleted documents."""
         self.indices.expunge()
         return True
 
@@ -171,18 +171,18 @@ class OpenSearchStore:
         return inventory.newest_number(self.indices)
 
     def history(self, timeline: int, after: int = -1) -> Iterator[StoredRow | StoredFile]:
-        """Yield every row and record of a timeline by ``born``, or what has changed since ``after``."""
+        """Yield every row and record of a timeline by ``born``, or only the changes since ``after``."""
         self.refresh()
         return inventory.history(self.indices, timeline, after)
 
     # Reading
 
     def row_counts(self, snapshot: Snapshot) -> Mapping[tuple[str, str], int]:
-        """Count the live rows of each (path, blob)."""
+        """Return the number of live rows of each (path, blob)."""
         return inventory.row_counts(self.indices, snapshot)
 
     def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
-        """Yield the file records that are live in ``snapshot``, by path; only of ``paths`` where given."""
+        """Yield the file records that are live in ``snapshot``, by path; only those of ``paths`` if given."""
         live = snapshot_clause(snapshot)
         if paths is None:
             return self._records(live)
@@ -203,11 +203,11 @@ class OpenSearchStore:
         query = all_of([snapshot_clause(snapshot), {"term": {"path": path}}, {"term": {"repo": repo}}, FIRST_STRIDE])
         body = {"query": query, "sort": IN_FILE, "_source": HITS["_source"]}
         hits = every_hit(self.indices, self.indices.chunks, body, page=CHUNKS_PER_PAGE, routing=repo)
-        # Two versions may hold the same chunk.
+        # Several timelines may have the same chunk.
         return list({hit["_source"]["id"]: chunk_of(hit["_source"]) for hit in hits}.values())
 
     def find(self, snapshot: Snapshot, filters: Filters, limit: int) -> list[Chunk]:
-        """Return the live chunks that fit the filters, by path and place in the file."""
+        """Return the first ``limit`` live chunks that match the filters, by path and position in the file."""
         query = search_clause(snapshot, filters, FIRST_STRIDE)
         body = {"query": query, "sort": ["path", *IN_FILE], "_source": HITS["_source"]}
         found: dict[str, Chunk] = {}
@@ -221,7 +221,7 @@ class OpenSearchStore:
         """Return the candidates of every channel under the snapshot filter and the field filters."""
         check_query_vector(query.vector, self.indices.dimension)
         answers = Answers(self._search_all(searches(query, self.settings.ef_search)))
-        # One round trip is enough unless chunks have strides: then many rows may be few chunks.
+        # One round trip is enough unless chunks have strides, as then many rows may belong to few chunks.
         wanted = query.vector_limit
         while query.vector is not None and answers.may_lack_chunks(wanted, query.vector_limit):
             wanted = min(2 * wanted, MAX_HITS)
@@ -231,7 +231,7 @@ class OpenSearchStore:
         return recall_of(query, answers, self._strides(query, strided) if strided else ())
 
     def _search_all(self, asked: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Send the searches as one request and return their answers by name."""
+        """Send the searches in one request, and return the answers by name."""
         header = {"index": self.indices.chunks, "ignore_unavailable": True, "allow_no_indices": True}
         lines = [line for search in asked.values() for line in (header, search)]
         with self.connection.translated():
@@ -241,7 +241,7 @@ class OpenSearchStore:
         return dict(zip(asked, responses, strict=True))
 
     def _strides(self, query: RecallQuery, chunk_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Yield the live rows of strided chunks: a chunk counts by its best stride, whichever channel found it."""
+        """Yield the live rows of strided chunks, since a chunk counts by its best stride in every channel."""
         clause = search_clause(query.snapshot, query.filters, any_value("id", chunk_ids))
         body = {
             "query": clause,
@@ -251,17 +251,17 @@ class OpenSearchStore:
         return every_hit(self.indices, self.indices.chunks, body, page=CHUNKS_PER_PAGE)
 
     def count(self, snapshot: Snapshot, filters: Filters) -> int:
-        """Count the live chunks (strides once) that fit the filters."""
+        """Return the number of live chunks that match the filters; a strided chunk counts once."""
         return count_hits(self.indices, self.indices.chunks, search_clause(snapshot, filters, FIRST_STRIDE))
 
     # The embedding cache
 
     def cached_vectors(self, keys: Iterable[str]) -> dict[str, Vector]:
-        """Return the vectors known for ``keys``."""
+        """Return the cached vectors among ``keys``."""
         return self._cache.read(keys)
 
     def cache_vectors(self, vectors: Mapping[str, Vector]) -> None:
-        """Keep vectors before any row uses them; WriteRejected names those that can't be."""
+        """Store vectors before any row uses them; WriteRejected names those that can't be stored."""
         check_dimension(vectors.values(), self.indices.dimension)
         self.indices.ensure()
         rejected = {key: why for key, vector in vectors.items() if (why := unusable(vector))}
@@ -269,9 +269,9 @@ class OpenSearchStore:
         raise_if_rejected(rejected)
 
     def inspect(self, *, thoroughly: bool) -> list[Damage]:
-        """Return nothing: Lucene checks its files by itself, and `codequarry doctor` says which shards it gave up."""
+        """Return nothing: Lucene checks its own files, and `codequarry doctor` reports failed shards."""
         return []
 
     def close(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         self.connection.close()

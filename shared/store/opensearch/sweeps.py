@@ -1,4 +1,4 @@
-"""Changes of many rows at once: update-by-query and delete-by-query, in bounded steps, until nothing is left to do."""
+"""Changes of many rows: update-by-query and delete-by-query in bounded steps, repeated until nothing is left."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from codequarry.shared.store.opensearch.clauses import EngineClause
 from codequarry.shared.store.opensearch.connection import ClusterConnection, is_disk_full, reason_of
 from codequarry.shared.versions.snapshots import OPEN
 
-# A row takes about a millisecond, since it is written anew: a step stays far below any time limit.
+# A row takes about a millisecond, since it is rewritten, so a step stays far below any time limit.
 ROWS_PER_STEP = 2_000
-# A step that changes nothing although it finds rows loses to others each time; so many in a row mean a fault.
+# A step that finds rows but changes none has lost to other writers. This many such steps in succession are a fault.
 MAX_FRUITLESS_STEPS = 100
 STEP_SECONDS = 300.0
-# An index that is not there yet is empty.
+# An index that does not exist yet is empty.
 IF_THERE = {"ignore_unavailable": "true", "allow_no_indices": "true"}
 
-# The check is inside the script: the query saw the row as it was at the last refresh (rule 3).
+# The script checks again, because the query sees rows as of the last refresh (rule 3).
 RETIRE = (
     "if (ctx._source.born < params.number && (ctx._source.died == params.open"
     " || params.aborted.contains(ctx._source.died))) { ctx._source.died = params.number }"
@@ -28,12 +28,12 @@ REVIVE = "if (ctx._source.died == params.number) { ctx._source.died = params.ope
 
 @dataclass(frozen=True, slots=True)
 class Sweeper:
-    """Sweeps over some indices."""
+    """Refreshes indices, and updates or deletes rows by query."""
 
     connection: ClusterConnection
 
     def refresh(self, *names: str) -> None:
-        """Make what was written to the indices visible; StoreUnavailable if a shard failed."""
+        """Make all writes to the indices visible; StoreUnavailable if a shard failed."""
         answer = self.connection.patiently(
             lambda: self.connection.client.indices.refresh(index=",".join(names), params=IF_THERE)
         )
@@ -45,21 +45,21 @@ class Sweeper:
             )
 
     def retire(self, names: Sequence[str], query: EngineClause, number: int, aborted: Collection[int]) -> int:
-        """Set ``died`` where the script agrees, and return how often."""
+        """Set ``died`` on rows that match the query and the script's check, and return how many changed."""
         script = {"source": RETIRE, "params": {"number": number, "open": OPEN, "aborted": sorted(aborted)}}
         return self._until_done(names, {"query": query, "script": {"lang": "painless", **script}}, deleting=False)
 
     def revive(self, names: Sequence[str], query: EngineClause, number: int) -> int:
-        """Set ``died`` back to OPEN where ``number`` had set it, and return how often."""
+        """Set ``died`` back to OPEN on rows that ``number`` retired, and return how many changed."""
         script = {"source": REVIVE, "params": {"number": number, "open": OPEN}}
         return self._until_done(names, {"query": query, "script": {"lang": "painless", **script}}, deleting=False)
 
     def delete(self, names: Sequence[str], query: EngineClause) -> int:
-        """Delete what the query finds, and return how many."""
+        """Delete the documents that match the query, and return how many."""
         return self._until_done(names, {"query": query}, deleting=True)
 
     def _until_done(self, names: Sequence[str], body: dict[str, Any], *, deleting: bool) -> int:
-        """Refresh and take a step until one finds nothing: conflicts are tried again, new rows are found (rule 3)."""
+        """Refresh and take a step until a step finds nothing, so that conflicts and new rows are covered (rule 3)."""
         changed, fruitless = 0, 0
         while fruitless < MAX_FRUITLESS_STEPS:
             self.refresh(*names)
@@ -69,7 +69,7 @@ class Sweeper:
             done = int(answer["deleted" if deleting else "updated"])
             changed += done
             fruitless = 0 if done else fruitless + 1
-        raise StoreUnavailable(f"others kept changing the same rows of {', '.join(names)}; run the command again")
+        raise StoreUnavailable(f"other writers kept changing rows of {', '.join(names)}; run the command again")
 
     def _step(self, names: Sequence[str], body: dict[str, Any], *, deleting: bool) -> dict[str, Any]:
         client = self.connection.client
@@ -86,7 +86,7 @@ class Sweeper:
         if answer["failures"] or answer["timed_out"]:
             reason = next(iter(map(_reason, answer["failures"])), "it took too long")
             kind = StoreFull if is_disk_full(reason) else StoreUnavailable
-            raise kind(f"a change of {', '.join(names)} failed and can be repeated: {reason}")
+            raise kind(f"an update of {', '.join(names)} failed ({reason}); run the command again")
         return answer
 
 

@@ -130,7 +130,7 @@ def test_searches_go_on_by_words_and_say_so_until_the_model_is_back(client, embe
 
 
 def test_a_service_that_is_started_without_its_model_finds_it_when_it_comes(client, embeddings, monkeypatch):
-    monkeypatch.setattr(engine, "MODEL_LEFT_ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(engine, "MODEL_RETRY_SECONDS", 0.0)
     embeddings.stop()
     assert search(client)["degraded"] == ["embedding"]
     embeddings.start()

@@ -162,7 +162,7 @@ def test_an_origin_that_can_not_be_fetched_is_listed_until_it_is_removed(service
 def test_what_is_not_there_can_not_be_removed(service):
     response = service.delete("/repos/nothing")
     assert response.status_code == 404
-    assert "there is" in response.get_json()["detail"]
+    assert "indexed repositories" in response.get_json()["detail"]
 
 
 def test_without_a_worker_nothing_is_taken(client, place, indexed):

@@ -99,7 +99,7 @@ def test_a_job_whose_worker_is_killed_is_finished_by_another(make_crew, make_rep
         os.kill(holder, signal.SIGKILL)
     [done] = crew.ended([job])
     assert (done.state, done.attempts) == ("done", 2)
-    assert done.failures == ("whoever ran it ended without a word",)
+    assert done.failures == ("the process that ran the job was lost",)
     check_clean(crew, "core")
 
 

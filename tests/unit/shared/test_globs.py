@@ -64,7 +64,7 @@ def test_an_ignore_file_beyond_the_limits_is_refused_with_the_limit():
 
 
 def test_an_invalid_pattern_of_the_settings_is_named():
-    with pytest.raises(UsageError, match=r"\[scan\] exclude: 'a\[' is no pattern"):
+    with pytest.raises(UsageError, match=r"\[scan\] exclude: 'a\[' is not a valid"):
         globs_of_setting("[scan] exclude", ["ok", "a["])
     with pytest.raises(NotAPattern):
         parse_pattern("a\\")

@@ -27,7 +27,7 @@ def test_an_invalid_queue_address_is_refused_without_being_shown(url, capsys, mo
     monkeypatch.setenv("CODEQUARRY_QUEUE__URL", url)
     assert run(["worker"]) == 2
     error = capsys.readouterr().err
-    assert "it begins with redis:// or rediss://" in error
+    assert "it must begin with redis:// or rediss://" in error
     assert "secret" not in error
 
 

@@ -49,7 +49,7 @@ def test_the_data_folder_is_created_and_left_empty(tmp_path: Path) -> None:
 def test_a_data_folder_that_is_a_file_fails(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("")
     check = doctor_checks.check_home(tmp_path / "home")
-    assert (check.state, check.remedy) == ("fail", "set CODEQUARRY_HOME to a folder you may write to")
+    assert (check.state, check.remedy) == ("fail", "set CODEQUARRY_HOME to a folder you can write to")
 
 
 def test_free_space_is_measured_for_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_a_part_of_a_split_symbol_is_numbered(hit) -> None:
 
 def test_an_explanation_names_channels_and_signals_above_zero(hit) -> None:
     explanation = Explanation({"semantic": 0.512, "path": 0.0}, 0.6, 1.0, {"vector": 3})
-    assert hits.explained(replace(hit, explain=explanation)) == (
+    assert hits.score_line(replace(hit, explain=explanation)) == (
         "semantic 0.51, kind of file × 0.60; recalled by vector #3"
     )
 

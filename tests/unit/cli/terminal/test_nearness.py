@@ -86,7 +86,7 @@ def test_a_long_document_is_as_near_as_its_nearest_part():
     body = compared("retry", "file file file retry again again undo", cuts=True)
     assert (body["similarity"], body["windows"], body["window"], body["query_cut"]) == (1.0, 3, 1, False)
     assert list(nearness.remarks(body)) == [
-        "note: the document is longer than the model reads; the figures are of its nearest part, part 2 of 3"
+        "note: the document is longer than the model's window; the figures are for its nearest part, part 2 of 3"
     ]
     assert compared("retry again undo file", "file", cuts=True)["query_cut"]
 
@@ -95,7 +95,7 @@ def test_a_text_without_known_tokens_is_noted(capsys):
     body = compared("retry", "{}")
     assert body["similarity"] == pytest.approx(0.5**0.5), "an unknown text lies halfway between the axes"
     (note,) = nearness.remarks(body)
-    assert note == "note: the document has no token that the model knows, and the direction of all such texts"
+    assert note == "note: the model knows no token of the document; all such texts have the same vector"
     nearness.show_comparison(body)
     assert "similarity                 +0.7071" in capsys.readouterr().out
 
@@ -105,4 +105,4 @@ def test_a_model_without_token_sums_shows_only_the_similarity(capsys):
     assert (body["explains"], body["explanation"]) == (False, None)
     nearness.show_comparison(body)
     assert len(capsys.readouterr().out.splitlines()) == 4
-    assert list(nearness.remarks(body)) == ["note: model a-table can't tell which tokens make texts near"]
+    assert list(nearness.remarks(body)) == ["note: model a-table cannot tell what each token contributes"]

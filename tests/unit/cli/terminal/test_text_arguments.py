@@ -72,13 +72,13 @@ def test_a_pipe_of_a_process_substitution_is_read():
 @pytest.mark.parametrize(
     ("argument", "reading", "message"),
     [
-        ("@retri.py", "either", "there is no file 'retri.py'; --text takes"),
-        ("retri.py", "file", "there is no file 'retri.py'; --text takes"),
-        ("@tests", "either", "'tests' is a folder: give a file"),
+        ("@retri.py", "either", "there is no file 'retri.py'; use --text"),
+        ("retri.py", "file", "there is no file 'retri.py'; use --text"),
+        ("@tests", "either", "'tests' is a folder; name a file"),
         (" \n", "either", "the query is empty"),
         ("", "text", "the query is empty"),
         ("empty.py", "either", "empty.py is empty"),
-        ("image.png", "either", "'image.png' is no text that could be embedded: binary"),
+        ("image.png", "either", "'image.png' is not text that can be embedded: binary"),
         ("large.py", "either", "'large.py' has more than 1,000 bytes (scan.max_file_bytes)"),
     ],
 )

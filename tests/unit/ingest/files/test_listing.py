@@ -52,7 +52,7 @@ def test_a_working_tree_supplies_its_own_entries(order):
 @pytest.mark.parametrize("processes", [0, None])
 def test_too_many_files_are_refused(order, processes):
     few = ListingOrder(order.folder, order.environment, order.commit, order.rules, 3)
-    with pytest.raises(LimitExceeded, match=r"more than 3 files; raise \[indexing\] max_paths"):
+    with pytest.raises(LimitExceeded, match=r"more than 3 files; to index it anyway, raise \[indexing\] max_paths"):
         list_files(few, IndexingSettings(processes=processes))
 
 

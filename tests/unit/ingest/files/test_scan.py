@@ -83,7 +83,7 @@ def test_the_ignore_file_of_the_repository_excludes_and_includes_files():
 
 
 def test_an_invalid_pattern_in_the_settings_is_named():
-    with pytest.raises(UsageError, match=r"\[scan\] exclude: 'a\\' is no pattern"):
+    with pytest.raises(UsageError, match=r"\[scan\] exclude: 'a\\' is not a valid"):
         decide("a", scan=ScanSettings(exclude=("ok", "a\\")))
 
 

@@ -62,7 +62,7 @@ def test_a_git_that_cannot_pin_addresses_is_not_used(tmp_path, monkeypatch):
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     origin = parse_origin("https://git.example/a")
-    with pytest.raises(NotAtOrigin, match=r"takes git 2\.37, not git version 2\.34\.1"):
+    with pytest.raises(NotAtOrigin, match=r"needs git 2\.37 or newer; this is git version 2\.34\.1"):
         guarded_configuration(origin, settings(), lambda *_: ("93.184.216.34",))
 
 

@@ -61,7 +61,7 @@ def test_a_default_branch_with_a_name_outside_utf8_is_fetched_by_its_escaped_nam
     fetched = fetch(repository.origin)
     assert (fetched.branch, fetched.commit) == (r"caf\xe9", point(repository, "refs/heads/other"))
     assert fetch(repository.origin, r"caf\xe9").commit == fetched.commit
-    with pytest.raises(GitError, match=r"has no branch x; there is caf\\xe9, other$"):
+    with pytest.raises(GitError, match=r"has no branch x; it has caf\\xe9, other$"):
         fetch(repository.origin, "x")
 
 
@@ -76,7 +76,7 @@ def test_names_outside_utf8_are_distinct_and_do_not_affect_others(fetch, reposit
     assert [fetch(repository.origin, name).commit for name in (r"\xe8", r"\xe9")] == [first, second]
     for name in ("main", "a\u2028b", "a\x85b", Ref("tag", r"\xff")):
         assert fetch(repository.origin, name).commit == second
-    with pytest.raises(GitError, match="there is " + re.escape("\\xe8, \\xe9, a\x85b, a\u2028b, main") + "$"):
+    with pytest.raises(GitError, match="it has " + re.escape("\\xe8, \\xe9, a\x85b, a\u2028b, main") + "$"):
         fetch(repository.origin, "x")
 
 
@@ -108,7 +108,7 @@ def test_an_origin_with_only_tags_is_not_called_empty(fetch, repository):
     point(repository, "refs/pull/1/head")
     repository.git("update-ref", "-d", "refs/heads/main")
     for ref in (None, Ref("branch", "main")):
-        with pytest.raises(GitError, match=r"has no branches, only other refs such as refs/tags/v1: .*git branch main"):
+        with pytest.raises(GitError, match=r"has no branches, only refs such as refs/tags/v1: .*git branch main"):
             fetch(repository.origin, ref)
 
 
@@ -123,7 +123,7 @@ def test_a_branch_that_looks_like_an_option_is_fetched(fetch, repository, name):
     assert fetch(repository.origin, name).commit == commit
     repository.git("symbolic-ref", "HEAD", f"refs/heads/{name}")
     assert fetch(repository.origin).branch == name
-    with pytest.raises(GitError, match=f"has no branch {name}y; there is {name}, main"):
+    with pytest.raises(GitError, match=f"has no branch {name}y; it has {name}, main"):
         fetch(repository.origin, f"{name}y")
 
 

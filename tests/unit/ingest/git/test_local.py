@@ -153,7 +153,7 @@ def test_an_unknown_repository_format_is_an_error(make_repository, environment):
     config = repository.folder / ".git" / "config"
     before = config.read_text()
     for more, why in (
-        ("[core]\n\trepositoryformatversion = 2\n", "has the format 2"),
+        ("[core]\n\trepositoryformatversion = 2\n", "has repository format 2"),
         ("[core]\n\trepositoryformatversion = 1\n[extensions]\n\tnew = 1\n", "extension new = 1"),
         ("[core\n", "can't be read"),
     ):

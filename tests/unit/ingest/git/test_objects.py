@@ -86,14 +86,14 @@ def test_a_missing_branch_is_reported_with_existing_branches(make_repository, fe
     repository = make_repository(files={"a.txt": "a"})
     for number in range(12):
         repository.git("branch", f"b{number:02}")
-    with pytest.raises(GitError, match=r"has no branch nope; there is b00, .* b09 and 3 more"):
+    with pytest.raises(GitError, match=r"has no branch nope; it has b00, .* b09 and 3 more"):
         fetch(repository.origin, "nope")
 
 
 def test_an_unborn_head_beside_real_branches_asks_for_a_branch(make_repository, fetch):
     repository = make_repository(files={"a.txt": "a"})
     repository.git("symbolic-ref", "HEAD", "refs/heads/gone")
-    with pytest.raises(GitError, match="name a branch with --branch; there is main"):
+    with pytest.raises(GitError, match="name a branch with --branch; it has main"):
         fetch(repository.origin)
 
 

@@ -69,7 +69,7 @@ def test_a_folder_without_a_repository_is_an_error(tmp_path):
 
 def test_a_folder_inside_a_repository_names_the_repository(make_repository):
     repository = make_repository(files={"src/a.txt": "a"})
-    with pytest.raises(GitError, match=f"it lies in the repository {repository.folder}, index that"):
+    with pytest.raises(GitError, match=f"it is inside the repository {repository.folder}: index that"):
         parse_origin(str(repository.folder / "src"))
 
 
@@ -81,13 +81,13 @@ def test_a_folder_inside_a_repository_names_the_repository(make_repository):
         ("/no/such/folder", "does not exist"),
         ("github.com/owner/project", "write https://github.com/owner/project"),
         ("ext::sh -c evil", "does not exist"),
-        ("ftp://host/a", "known: https"),
-        ("ext://host/a", "known: https"),
+        ("ftp://host/a", "use one of https"),
+        ("ext://host/a", "use one of https"),
         ("https://host/", "no repository"),
         ("https:///a/b", "names no host"),
         ("ssh://-oProxyCommand=evil/a", "names no host"),
-        ("-oProxyCommand=evil:a", "is no repository"),
-        ("git@-oProxyCommand=evil:a", "does not begin with '-'"),
+        ("-oProxyCommand=evil:a", "is not a repository"),
+        ("git@-oProxyCommand=evil:a", "must not begin with '-'"),
         ("https://host/a?private_token=secret", "CODEQUARRY_GIT__TOKEN"),
         ("https://user:sec:ret@host:port/a", "malformed"),
         ("https://[::1/a", "malformed"),

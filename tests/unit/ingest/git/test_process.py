@@ -121,7 +121,7 @@ def test_credentials_reach_the_server_and_no_file_or_message(fetch, guarded_serv
 
 def test_without_credentials_git_fails_at_once(fetch, guarded_server):
     port, seen = guarded_server
-    with pytest.raises(GitError, match="it wants an account: set CODEQUARRY_GIT__TOKEN"):
+    with pytest.raises(GitError, match="the server asks for an account: set CODEQUARRY_GIT__TOKEN"):
         fetch(f"http://127.0.0.1:{port}/a/b.git")
     assert seen == []
 
@@ -161,7 +161,7 @@ def test_the_attend_callback_runs_while_a_command_runs(tmp_path):
     script.chmod(0o755)
     looks = []
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
-    output = run_git(["x"], environment, 60, what="x", attend=lambda: looks.append(1))
+    output = run_git(["x"], environment, 60, what="x", on_tick=lambda: looks.append(1))
     assert int(output) == 0, "git must not have any input"
     assert len(looks) > 1
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from codequarry.ingest.repair.catalog import Anew, Lost, MendedCatalog, mend_catalog
+from codequarry.ingest.repair.catalog import Lost, MendedCatalog, VersionToReindex, mend_catalog
 from codequarry.ingest.repair.note import RepairNote, read_note, state_of, write_note
 from codequarry.ingest.run.mirror_entry import note_entry, noted_entries
 from codequarry.shared.catalog.ledger import read_head, record_transaction
@@ -88,13 +88,13 @@ def test_a_lost_repository_is_restored_from_the_record_beside_its_mirror(store: 
 @pytest.mark.parametrize(
     ("lost", "anew", "left", "kinds"),
     [
-        (key(2, 6), Anew("one", "", full=True), {2, 7}, ["history"]),
-        (key(7, 8), Anew("one", "refs/tags/v1"), {2}, []),
-        (key(2, 3), Anew("one", "refs/tags/v1"), {2}, ["commit"]),
+        (key(2, 6), VersionToReindex("one", "", full=True), {2, 7}, ["history"]),
+        (key(7, 8), VersionToReindex("one", "refs/tags/v1"), {2}, []),
+        (key(2, 3), VersionToReindex("one", "refs/tags/v1"), {2}, ["commit"]),
     ],
 )
 def test_a_version_without_its_transaction_record_is_indexed_again(
-    store: Store, lost: str, anew: Anew, left: set[int], kinds: list[str]
+    store: Store, lost: str, anew: VersionToReindex, left: set[int], kinds: list[str]
 ) -> None:
     mended = lose(store, lost)
     assert mended.anew == (anew,)
@@ -107,7 +107,11 @@ def test_without_a_head_document_known_versions_are_indexed_again(store: Store) 
     save_ref_head(store, RefHead("one", "refs/tags/v1", "d" * 40, "now"))
     lost = ("ref:one\nrefs/heads/b", "ref:two\nrefs/heads/b", "ref:one\n")
     mended = lose(store, HEAD_KEY, "repository:two", *lost)
-    assert mended.anew == (Anew("one", ""), Anew("one", "refs/heads/b"), Anew("one", "refs/tags/v1"))
+    assert mended.anew == (
+        VersionToReindex("one", ""),
+        VersionToReindex("one", "refs/heads/b"),
+        VersionToReindex("one", "refs/tags/v1"),
+    )
     assert [(document.kind, document.name) for document in mended.lost] == [("history", "one"), ("repository", "two")]
     head = read_head(store)
     assert (head.timelines, head.counter) == ({}, 8)
@@ -119,7 +123,7 @@ def test_lost_history_is_reported_even_without_transactions(store: Store) -> Non
         store.delete_document(document.key)
     store.delete_document(HEAD_KEY)
     mended = mend_catalog(store, [HEAD_KEY], [])
-    assert (mended.anew, [lost.kind for lost in mended.lost]) == ((Anew("one", ""),), ["history"])
+    assert (mended.anew, [lost.kind for lost in mended.lost]) == ((VersionToReindex("one", ""),), ["history"])
     assert mend_catalog(store, [], []).lost == (), "without earlier publications no history is lost"
 
 
@@ -137,7 +141,9 @@ def test_a_repair_note_survives_a_round_trip(tmp_path: Path) -> None:
     fields: dict[str, Any] = dict.fromkeys(("pages", "damaged_pages", "files", "rows", "vectors", "lost_vectors"), 3)
     flags = {"may_lack_rows": True, "may_lack_documents": False, "fits": None}
     found = Salvage(**fields, **flags, lost_documents=("head",), incomplete=((2, "a.py"),), written=((2, 3),))
-    mended = MendedCatalog((Anew("one", "", full=True),), (Lost("files", "one", "gone", ("a.py",)),), ((2, 3),))
+    mended = MendedCatalog(
+        (VersionToReindex("one", "", full=True),), (Lost("files", "one", "gone", ("a.py",)),), ((2, 3),)
+    )
     (tmp_path / "index.sqlite3").write_bytes(b"x")
     note = RepairNote(state_of(tmp_path), found, mended)
     assert read_note(tmp_path) is None

@@ -97,7 +97,7 @@ def test_an_unavailable_name_is_refused(workshop, make_repository):
     for name in ("other", "a b", "project"):
         with pytest.raises(UsageError):
             rename_repository("project", name, workshop)
-    with pytest.raises(NotIndexed, match="there is other, project"):
+    with pytest.raises(NotIndexed, match="indexed: other, project"):
         rename_repository("nothing", "better", workshop)
     assert names(workshop) == ["other", "project"]
 

@@ -124,7 +124,7 @@ def test_allowed_paths_are_matched_in_linear_time():
 
 
 def test_an_invalid_pattern_of_the_settings_is_refused():
-    with pytest.raises(UsageError, match=r"secrets.allow_paths: '\[' is no pattern"):
+    with pytest.raises(UsageError, match=r"secrets.allow_paths: '\[' is not a valid"):
         SecretRules.of(SecretSettings(allow_paths=("[",)))
 
 

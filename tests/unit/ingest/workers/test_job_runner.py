@@ -252,7 +252,7 @@ def test_a_repository_that_is_removed_during_a_job_is_not_indexed_again(do, repo
     monkeypatch.setattr(pipeline, "transact", remove_then_transact)
     job = do()
     assert (job.state, job.attempts) == ("failed", 1)
-    assert "'project' was removed or changed meanwhile" in job.error
+    assert "'project' was removed or changed during this run" in job.error
     assert read_repository(workshop.store, "project") is None
 
 

@@ -84,14 +84,14 @@ def test_a_damaged_file_in_mavens_folder_is_downloaded_again(serve, empty_maven_
 
 def test_a_file_with_another_checksum_is_refused_and_not_kept(serve, tmp_path: Path) -> None:
     url = serve(lambda method, path, body: (200, {}, b"something else") if path == PATH else (404, {}, b""))
-    with pytest.raises(StoreUnavailable, match=r"thing-1\.0\.jar was not what it should be"):
+    with pytest.raises(StoreUnavailable, match=r"thing-1\.0\.jar has the wrong SHA-256"):
         get(artifact(), tmp_path / "cache", url)
     assert not list((tmp_path / "cache").rglob("*.jar"))
 
 
 def test_a_broken_download_leaves_no_jar_behind(serve, tmp_path: Path) -> None:
     url = serve(lambda method, path, body: (200, {"Content-Length": "999"}, CONTENT))
-    with pytest.raises(ArtifactsUnreachable, match="can't download"):
+    with pytest.raises(ArtifactsUnreachable, match="cannot download"):
         get(artifact(), tmp_path / "cache", url)
     assert not list((tmp_path / "cache").rglob("*.jar"))
 
@@ -99,7 +99,7 @@ def test_a_broken_download_leaves_no_jar_behind(serve, tmp_path: Path) -> None:
 @pytest.mark.parametrize("status", [403, 404, 503])
 def test_a_refusal_by_the_mirror_is_a_clear_error(serve, tmp_path: Path, status: int) -> None:
     url = serve(lambda method, path, body: (status, {}, b"no"))
-    with pytest.raises(ArtifactsUnreachable, match=r"can't download thing-1\.0\.jar.*--repository"):
+    with pytest.raises(ArtifactsUnreachable, match=r"cannot download thing-1\.0\.jar.*--repository"):
         get(artifact(), tmp_path / "cache", url)
 
 

@@ -97,7 +97,7 @@ def test_the_home_folder_is_named_after_version_and_pins(tmp_path: Path) -> None
 
 
 def test_an_invalid_heap_size_is_refused_before_any_download(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="'lots' is no heap size"):
+    with pytest.raises(UsageError, match="'lots' is not a heap size"):
         start(NodePlan(tmp_path / "node", heap="lots"), lambda _: None)
     assert not (tmp_path / "node").exists()
 

@@ -9,7 +9,6 @@ import pytest
 from codequarry.search_api.ranking import second_stage as second
 from codequarry.search_api.ranking.score_fusion import key_of
 from codequarry.search_api.ranking.second_stage import (
-    LEFT_ALONE_SECONDS,
     RETRY_SECONDS,
     SecondStage,
     second_stage,
@@ -103,20 +102,20 @@ def test_a_silent_model_is_not_asked_for_a_while(stage, chunks, model, clock):
     assert "3 were not scored within 0.05 s" in silent.score("query", chunks, ORIGINS).warning
     assert "did not answer a moment ago" in silent.score("query", chunks, ORIGINS).warning
     assert len(model.asked) == 1
-    clock.now += LEFT_ALONE_SECONDS
+    clock.now += RETRY_SECONDS
     model.slow_from = None
     assert silent.score("query", chunks, ORIGINS).warning == ""
 
 
 def test_a_slow_model_leaves_at_most_three_runs_behind(stage, chunks, model, clock, monkeypatch):
     """The model answers the first candidate at once, so it is not silent, and then hangs."""
-    monkeypatch.setattr(second, "MOST_LEFT_BEHIND", 3)
+    monkeypatch.setattr(second, "MAX_ABANDONED_CALLS", 3)
     model.slow_from = 1
     slow = stage(seconds=0.01)
     warnings = []
     for _ in range(5):
         warnings.append(slow.score("query", chunks, ORIGINS).warning)
-        clock.now += LEFT_ALONE_SECONDS
+        clock.now += RETRY_SECONDS
     assert len(model.asked) == 3
     assert ["is still busy with earlier searches" in warning for warning in warnings] == [False] * 3 + [True] * 2
     model.slow_from = None

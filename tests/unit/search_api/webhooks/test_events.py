@@ -3,7 +3,7 @@
 import pytest
 from werkzeug.datastructures import Headers
 
-from codequarry.search_api.webhooks.events import Event, Unconcerned
+from codequarry.search_api.webhooks.events import Event, IgnoredEvent
 from codequarry.search_api.webhooks.generic import read_generic
 from codequarry.search_api.webhooks.gitlab import read_gitlab
 from codequarry.search_api.webhooks.hub_events import read_hub_event
@@ -92,15 +92,15 @@ def test_a_gitlab_system_hook_is_read_like_a_project_hook():
         (hub("repository", action="edited", changes={"description": {"from": "x"}}), "does not concern"),
         (hub("issues", action="opened"), "'issues' does not concern"),
         (hub("pull_request", action="labeled", pull_request={"number": 7}), "changes no code"),
-        (hub("push", ref="refs/notes/x", after=C1), "no branch and no tag"),
-        (hub("create", ref="core", ref_type="repository"), "no branch and no tag"),
+        (hub("push", ref="refs/notes/x", after=C1), "neither a branch nor a tag"),
+        (hub("create", ref="core", ref_type="repository"), "neither a branch nor a tag"),
         (lab("note"), "'note' does not concern"),
         (lab("merge_request", object_attributes={"iid": 7, "action": "update"}), "changes no code"),
         (lab("merge_request", object_attributes={"iid": 7, "action": "approved"}), "changes no code"),
     ],
 )
 def test_a_delivery_that_is_ignored_has_a_reason(parsed, reason):
-    assert isinstance(parsed, Unconcerned)
+    assert isinstance(parsed, IgnoredEvent)
     assert reason in parsed.reason
 
 

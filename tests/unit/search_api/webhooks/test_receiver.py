@@ -70,7 +70,7 @@ def test_a_chosen_default_branch_stays_whatever_the_host_names():
     chosen = replace(CORE, follows_head=False)
     assert "neither the default branch nor indexed" in decide(event, Known(chosen, HEAD, None), "")
     deleted = Event("delete", NamedRepository(default_branch="trunk"), branch("main"), "deleted")
-    assert "goes only with its repository" in decide(deleted, Known(chosen, HEAD, None), "")
+    assert "can be removed only with its repository" in decide(deleted, Known(chosen, HEAD, None), "")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_deleted_version_is_checked_and_a_closed_pull_request_is_removed():
 def test_versions_that_are_not_indexed_are_not_removed():
     assert decision(branch("feature"), "deleted", rules=RULES) == "branch feature is not indexed"
     assert decision(Ref("pull", "9"), "closed", rules=RULES) == "pull request 9 is not indexed"
-    assert "goes only with its repository" in decision(branch("main"), "deleted")
+    assert "can be removed only with its repository" in decision(branch("main"), "deleted")
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_a_changed_body_is_refused():
         lambda: gitlab(standard(b"new secret"), BODY + b" "),
         lambda: check_generic(generic("new secret"), BODY + b" ", SECRETS, NOW, 300),
     ):
-        with pytest.raises(Unauthorized, match="fits none"):
+        with pytest.raises(Unauthorized, match="matches none"):
             check()
 
 

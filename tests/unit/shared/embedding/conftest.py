@@ -155,10 +155,14 @@ def connect(server: EmbeddingServer) -> Iterator[Connect]:
     """Return a function that opens an embedder on the server with the given settings and short waits."""
     opened: list[OpenAICompatibleEmbedder] = []
 
-    def connect(patience: Patience | None = None, prompt: bool = False, **settings: Any) -> OpenAICompatibleEmbedder:
+    def connect(
+        patience: Patience | None = None, interactive: bool = False, **settings: Any
+    ) -> OpenAICompatibleEmbedder:
         given = EmbeddingSettings(**{"model": "some-model", "base_url": server.url, "api_key": "sk-secret"} | settings)
         quick = Patience(given.max_retries, given.timeout_seconds, first_wait=0.01, longest_wait=0.05, jitter=0.0)
-        opened.append(OpenAICompatibleEmbedder(given, find_model(given.model), patience or quick, prompt=prompt))
+        opened.append(
+            OpenAICompatibleEmbedder(given, find_model(given.model), patience or quick, interactive=interactive)
+        )
         return opened[-1]
 
     yield connect

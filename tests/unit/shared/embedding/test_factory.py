@@ -38,8 +38,8 @@ def test_a_built_in_model_of_an_earlier_release_names_its_replacement(
     with pytest.raises(UsageError) as caught:
         open_embedder(EmbeddingSettings(model=name, **settings), tmp_path)
     assert str(caught.value) == (
-        f"embedding model '{name}' is gone: set [embedding] model = \"codequarry-1\", the built-in one, and move "
-        f"an index that '{name}' made by `codequarry migrate --model codequarry-1`"
+        f"embedding model '{name}' was removed: set [embedding] model = \"codequarry-1\", the built-in model, and "
+        f"migrate an index made with '{name}' by `codequarry migrate --model codequarry-1`"
     )
 
 
@@ -82,13 +82,13 @@ def test_a_known_model_in_its_folder_has_its_known_shape(make_tiny_model: Callab
 
 def test_a_folder_without_model_files_names_the_missing_file(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").touch()
-    with pytest.raises(EmbeddingError, match=r"is no embedding model: it has no tokenizer.json"):
+    with pytest.raises(EmbeddingError, match=r"is not an embedding model: it has no tokenizer.json"):
         open_embedder(EmbeddingSettings(model=str(tmp_path)), tmp_path / "models")
 
 
 @pytest.mark.parametrize("model", ["text-embedding-3-small", "text-embedding-3-large", "voyage-code-3"])
 def test_an_api_model_needs_a_key_or_a_server(model: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"set CODEQUARRY_EMBEDDING__API_KEY, or .embedding. base_url"):
+    with pytest.raises(UsageError, match=r"set CODEQUARRY_EMBEDDING__API_KEY, or set .embedding. base_url"):
         open_embedder(EmbeddingSettings(model=model), tmp_path)
     embedder = open_embedder(EmbeddingSettings(model=model, api_key="sk-secret"), tmp_path)
     assert isinstance(embedder, OpenAICompatibleEmbedder)
@@ -192,7 +192,7 @@ def test_names_are_split_into_words(model: Embedder) -> None:
 
 def test_missing_files_ask_for_a_new_installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(factory, "FOLDER", tmp_path / "gone")
-    with pytest.raises(EmbeddingError, match=r"rows.npy is missing\); install codequarry again"):
+    with pytest.raises(EmbeddingError, match=r"rows.npy is missing\); reinstall codequarry"):
         open_embedder(EmbeddingSettings(), tmp_path).embed_query("x")
 
 

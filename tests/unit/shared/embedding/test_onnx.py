@@ -148,9 +148,9 @@ def test_a_smaller_context_window_is_accepted(make_tiny_model: MakeModel) -> Non
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ("{", "codequarry-model.json is wrong"),
-        ('{"pooling": "max"}', "is wrong at 'pooling'"),
-        ('{"max_token": 5}', "is wrong at 'max_token'"),
+        ("{", "codequarry-model.json is invalid"),
+        ('{"pooling": "max"}', "is invalid at 'pooling'"),
+        ('{"max_token": 5}', "is invalid at 'max_token'"),
     ],
 )
 def test_a_wrong_configuration_is_reported_with_its_key(make_tiny_model: MakeModel, config: str, message: str) -> None:
@@ -172,7 +172,7 @@ def test_a_broken_file_is_named(make_tiny_model: MakeModel, file: str, message: 
 
 
 def test_an_unsupported_input_is_named(make_tiny_model: MakeModel) -> None:
-    with pytest.raises(EmbeddingError, match="wants the input pixel_values"):
+    with pytest.raises(EmbeddingError, match="needs the input pixel_values"):
         opened(make_tiny_model(inputs=("input_ids", "pixel_values")).folder).embed_query("read")
 
 

@@ -18,7 +18,7 @@ from stamina.instrumentation import RetryDetails
 from codequarry.shared.embedding.openai_compatible import OpenAICompatibleEmbedder, batches
 from codequarry.shared.embedding.retries import Patience
 from codequarry.shared.embedding.tokens import count_tokens
-from codequarry.shared.errors import EmbedderUnavailable, EmbeddingError, TextsRefused, UsageError
+from codequarry.shared.errors import EmbedderUnavailable, EmbeddingError, TextsRejected, UsageError
 
 KEY = "sk-secret"
 
@@ -194,7 +194,7 @@ def test_a_refused_connection_names_the_url_without_retries(connect: Any, waits:
 
 def test_an_exhausted_quota_is_not_retried(server: Any, connect: Any) -> None:
     server.script.append(server.Reply(429, {"error": {"message": "no credit left", "code": "insufficient_quota"}}))
-    with pytest.raises(EmbeddingError, match="refuses: no credit left"):
+    with pytest.raises(EmbeddingError, match="refuses the request: no credit left"):
         connect().embed_documents(["one"])
     assert len(server.requests) == 1
 
@@ -221,7 +221,7 @@ def test_permanent_errors_are_reported_without_retries(server: Any, connect: Any
         ({"data": [{"index": 0, "embedding": [1.0] * 8}]}, "has 1 vectors for 2 texts"),
         ({"data": [{"index": 0, "embedding": [1.0] * 8}] * 2}, "has the indices"),
         ({"error": {"message": "overloaded"}}, "has no vectors: overloaded"),
-        ("<html>hello</html>", "answers no JSON"),
+        ("<html>hello</html>", "did not send JSON"),
     ],
 )
 def test_a_wrong_answer_is_never_used(server: Any, connect: Any, body: object, message: str) -> None:
@@ -234,7 +234,7 @@ def test_a_wrong_answer_is_never_used(server: Any, connect: Any, body: object, m
 def test_refused_texts_are_found_and_the_others_are_embedded(server: Any, connect: Any) -> None:
     texts = [f"text {number}" for number in range(50)]
     server.refused = {"text 17", "text 40"}
-    with pytest.raises(TextsRefused, match=r"refused 2 texts .text 17: this input is not allowed") as caught:
+    with pytest.raises(TextsRejected, match=r"refused 2 texts .text 17: this input is not allowed") as caught:
         connect(batch_size=25, concurrency=2).embed_documents(texts)
     assert set(caught.value.reasons) == {17, 40}
     assert set(caught.value.vectors) == set(range(50)) - {17, 40}
@@ -245,7 +245,7 @@ def test_a_request_with_wrong_parameters_is_not_split_further(server: Any, conne
     server.script.extend([server.Reply(400, {"error": {"message": "unknown field input_type"}})] * 9)
     with pytest.raises(EmbeddingError, match="refuses every text: unknown field input_type") as caught:
         connect(document_input_type="x").embed_documents([f"text {number}" for number in range(64)])
-    assert not isinstance(caught.value, TextsRefused)
+    assert not isinstance(caught.value, TextsRejected)
     assert len(server.requests) == 2
 
 

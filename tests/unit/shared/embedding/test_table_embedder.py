@@ -169,7 +169,9 @@ def test_a_missing_file_is_named_with_its_remedy(make: Make, folder: Path, name:
     assert is_table_folder(folder)
     (folder / name).unlink()
     assert not is_table_folder(folder)
-    with pytest.raises(EmbeddingError, match=rf"model 'small' can't be read \(.*{name} is missing\); copy them again$"):
+    with pytest.raises(
+        EmbeddingError, match=rf"model 'small' cannot be read \(.*{name} is missing\); copy them again$"
+    ):
         make().embed_query("x")
 
 
@@ -182,7 +184,7 @@ def test_a_missing_file_is_named_with_its_remedy(make: Make, folder: Path, name:
 def test_a_damaged_file_is_an_error(make: Make, folder: Path, name: str, damage: Callable[[bytes], bytes]) -> None:
     file = folder / name
     file.write_bytes(damage(file.read_bytes()))
-    with pytest.raises(EmbeddingError, match=r"model 'small' can't be read \(.*\); copy them again$") as caught:
+    with pytest.raises(EmbeddingError, match=r"model 'small' cannot be read \(.*\); copy them again$") as caught:
         make().dimension  # noqa: B018
     assert "\n" not in str(caught.value)
 

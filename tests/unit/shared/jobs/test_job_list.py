@@ -9,7 +9,7 @@ import pytest
 from codequarry.shared.catalog.deliveries import end_delivery, new_delivery
 from codequarry.shared.catalog.ledger import change_head
 from codequarry.shared.errors import IndexMoved, NotIndexed, StoreUnavailable, WrongState
-from codequarry.shared.jobs.housekeeping import forget_old, tidy
+from codequarry.shared.jobs.housekeeping import forget_old, requeue_lost
 from codequarry.shared.jobs.job import PRIORITIES, JobRequest
 from codequarry.shared.jobs.job_list import (
     change_job,
@@ -22,7 +22,7 @@ from codequarry.shared.jobs.job_list import (
     submit_within,
 )
 from codequarry.shared.jobs.lifecycle import beaten, cancelled, ended, failed_once, retried
-from codequarry.shared.versions.moves import hold_still, leave, let_go
+from codequarry.shared.versions.moves import hold_timelines, release_timelines, switch_edition
 
 
 @pytest.fixture
@@ -88,14 +88,14 @@ def test_a_job_with_a_new_heartbeat_is_not_lost(store):
         change_job(store, seen.id, lambda known: beaten(known, "me", {}))
         return True
 
-    assert tidy(store, beats_meanwhile) == []
+    assert requeue_lost(store, beats_meanwhile) == []
     assert read_job(store, job.id).state == "running"
 
 
 def test_queued_jobs_are_limited_but_requests_can_still_join(store):
     first, _ = submit_within(store, request(), 1)
     assert submit_within(store, request(), 1)[0].id == first.id
-    with pytest.raises(StoreUnavailable, match="1 jobs that are as urgent are waiting"):
+    with pytest.raises(StoreUnavailable, match="1 jobs that are as urgent are already waiting"):
         submit_within(store, request("site"), 1)
 
 
@@ -129,7 +129,7 @@ def test_jobs_of_dead_holders_are_queued_again_and_old_jobs_dropped(store):
         submit(store, request(repo))
     lost, alive, done = (claim(store, job.id, job.repo) for job in list_jobs(store))
     change_job(store, done.id, lambda job: ended(job, job.holder, "done"))
-    assert [job.id for job in tidy(store, lambda job: job.holder == lost.holder)] == [lost.id]
+    assert [job.id for job in requeue_lost(store, lambda job: job.holder == lost.holder)] == [lost.id]
     forget_old(store, 0, 0)
     states = {job.repo: job.state for job in list_jobs(store)}
     assert states == {lost.repo: "queued", alive.repo: "running"}
@@ -148,7 +148,7 @@ def test_the_pointer_to_a_job_is_deleted_with_it(store):
         submit(store, request(repo))
     ended_job = next(job for job in list_jobs(store) if job.repo == "ended")
     change_job(store, ended_job.id, cancelled)
-    tidy(store, lambda _: False)
+    requeue_lost(store, lambda _: False)
     [pointer] = store.list_documents("job-waiting:")
     assert "waits" in pointer.key
 
@@ -225,7 +225,7 @@ def test_a_job_retried_while_it_is_being_archived_is_not_lost(store, at):
                 tried.append(change_job(store, job.id, retried))
             return document
 
-    tidy(Meddled(), lambda _: False)
+    requeue_lost(Meddled(), lambda _: False)
     assert read_job(store, job.id).state == "queued"
     assert [known.state for known in list_jobs(store)] == ["queued"]
     assert claim_next(store, "me").id == job.id
@@ -237,7 +237,7 @@ def test_an_ended_job_left_by_a_crash_is_archived(store):
     body = store.read_document(f"job-ended:{job.id}").body
     store.write_document(f"job:{job.id}", body, None)
     assert [known.id for known in list_jobs(store)] == [job.id]
-    tidy(store, lambda _: False)
+    requeue_lost(store, lambda _: False)
     assert store.list_documents("job:") == []
     assert [known.id for known in list_jobs(store)] == [job.id]
     forget_old(store, 3600, 3600)
@@ -289,10 +289,14 @@ def test_a_request_does_not_join_a_job_before_its_opposite(store):
 def test_no_job_is_written_to_an_edition_that_the_index_has_left(store, is_done):
     """A migration freezes the head document while it copies the catalog."""
     job, _ = submit(store, request())
-    change_head(store, lambda head: (hold_still(head, "mover", 2, "minilm"), None))
+    change_head(store, lambda head: (hold_timelines(head, "mover", 2, "minilm"), None))
 
     def finish(head):
-        return (leave(head, "mover", replace(head, move=None), "now") if is_done else let_go(head, "mover")), None
+        return (
+            switch_edition(head, "mover", replace(head, move=None), "now")
+            if is_done
+            else release_timelines(head, "mover")
+        ), None
 
     with ThreadPoolExecutor(3) as pool:
         writers = [
@@ -320,6 +324,6 @@ def test_invalid_documents_and_fields_of_later_versions_are_ignored(store):
         with pytest.raises(NotIndexed):
             change_job(store, str(number), cancelled)
     assert [known.id for known in list_jobs(store)] == [job.id]
-    assert tidy(store, lambda _: True) == []
+    assert requeue_lost(store, lambda _: True) == []
     forget_old(store, 0, 0)
     assert claim_next(store, "me").id == job.id

@@ -39,10 +39,10 @@ def test_a_call_is_aborted_only_when_signs_of_life_stop(server):
     made, aborted = Pulse(server), threading.Event()
     with made.watched(aborted.set):
         wait_until(lambda: server.asked > 3)
-        assert not aborted.is_set() and made.lets_pass()
+        assert not aborted.is_set() and made.allows()
         server.lives = False
         assert aborted.wait(SOON)
-    assert not made.lets_pass()
+    assert not made.allows()
 
 
 def test_an_ended_call_is_not_aborted(server):
@@ -58,18 +58,18 @@ def test_an_ended_call_is_not_aborted(server):
 def test_a_silent_server_is_called_again_after_a_sign_or_a_pause(server, monkeypatch):
     made = Pulse(server)
     server.lives = False
-    made.is_gone()
-    wait_until(lambda: not made.lets_pass() and server.asked > 1)
+    made.record_failure()
+    wait_until(lambda: not made.allows() and server.asked > 1)
     server.lives = True
-    wait_until(made.lets_pass)
-    monkeypatch.setattr(pulse, "LEFT_ALONE_SECONDS", 0.2)
+    wait_until(made.allows)
+    monkeypatch.setattr(pulse, "RETRY_SECONDS", 0.2)
     deaf = Server()
     deaf.lives = False
     untrusted = Pulse(deaf)
     with untrusted.watched(lambda: None):
-        wait_until(lambda: not untrusted.lets_pass())
+        wait_until(lambda: not untrusted.allows())
         # It is asked for signs all the time.
-        wait_until(untrusted.lets_pass)
+        wait_until(untrusted.allows)
 
 
 def test_an_unused_server_is_not_watched(server, monkeypatch):

@@ -24,7 +24,7 @@ def test_origins_with_the_same_base_name_get_different_names_and_a_note(store):
     second, note = claim(store, parse_origin("https://host/two/project"), None, "main")
     third, _ = claim(store, parse_origin("https://other/two/project"), None, "main")
     assert (second.name, third.name) == ("two-project", "two-project-2")
-    assert note == "another origin is called 'project', so this one is 'two-project'"
+    assert note == "the name 'project' is taken by another origin; this one is 'two-project'"
 
 
 def test_a_requested_name_is_used(store):
@@ -34,7 +34,7 @@ def test_a_requested_name_is_used(store):
 
 @pytest.mark.parametrize("name", ["", "a b", "../up", "-x", ".hidden", "a/b", "x" * 101])
 def test_a_malformed_name_is_refused(store, name):
-    with pytest.raises(UsageError, match="is no name for a repository"):
+    with pytest.raises(UsageError, match="is not a valid repository name"):
         check_name(store, parse_origin("https://host/one/project"), name)
 
 

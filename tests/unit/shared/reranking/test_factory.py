@@ -13,11 +13,11 @@ from codequarry.shared.settings.reranking import RerankingSettings
     [
         ("minilm", EmbeddingError, "is not installed; run `codequarry models install minilm`"),
         ("bge-small-en-v1.5", EmbeddingError, "put model.onnx and tokenizer.json"),
-        ("bge-reranker-base", UsageError, "is a cross-encoder, which is not served yet; set one of minilm, "),
+        ("bge-reranker-base", UsageError, "is a cross-encoder, which is not supported yet; set one of minilm, "),
         ("Jina-Reranker-v1-turbo-en", UsageError, "is a cross-encoder"),
-        (DEFAULT, UsageError, "is no ONNX model of this machine; set one of minilm, "),
-        ("voyage-code-3", UsageError, "is no ONNX model of this machine"),
-        ("wordllama", UsageError, r"\[reranking\] model = 'wordllama' is gone; set one of minilm, "),
+        (DEFAULT, UsageError, "is not an ONNX model of this machine; set one of minilm, "),
+        ("voyage-code-3", UsageError, "is not an ONNX model of this machine"),
+        ("wordllama", UsageError, r"\[reranking\] model = 'wordllama' no longer exists; set one of minilm, "),
         ("no-such-model", UnknownName, "unknown embedding model 'no-such-model'"),
     ],
 )
@@ -33,5 +33,5 @@ def test_a_token_table_is_refused(tmp_path: Path) -> None:
     table.mkdir()
     for name in TABLE_FILES:
         (table / name).touch()
-    with pytest.raises(UsageError, match="is a token table, which knows words alone; set one of minilm, "):
+    with pytest.raises(UsageError, match="is a token table, which only knows words; set one of minilm, "):
         open_reranker(RerankingSettings(model=str(table)), tmp_path)

@@ -86,7 +86,7 @@ def test_an_unknown_variable_is_reported_with_similar_names(variable: str, messa
         ("[embedding]\nmodle = 1", "unknown setting 'embedding.modle' in {file}; did you mean embedding.model"),
         ("[embeding]\nmodel = 1", "unknown setting 'embeding' in {file}; did you mean embedding?"),
         ("[[path_rules]]\nglob = 'a'\ntag = 'b'", "unknown setting 'path_rules.0.tag' in {file}"),
-        ("embedding = 1", "'embedding' in {file} is a table: write [embedding] and its settings below"),
+        ("embedding = 1", "'embedding' in {file} is a table; write [embedding] and its settings below"),
         ("embedding = ", "{file} is not valid TOML: Invalid value"),
     ],
 )
@@ -102,7 +102,7 @@ def test_an_invalid_value_is_one_line_with_key_value_source_and_reason() -> None
     with pytest.raises(UsageError) as raised:
         load(EMBEDDING__BATCH_SIZE="many")
     assert str(raised.value).splitlines() == [
-        "setting embedding.batch_size = 'many' (CODEQUARRY_EMBEDDING__BATCH_SIZE) is wrong: "
+        "setting embedding.batch_size = 'many' (CODEQUARRY_EMBEDDING__BATCH_SIZE) is invalid: "
         "it should be a valid integer, unable to parse string as an integer"
     ]
 
@@ -126,7 +126,7 @@ def test_settings_of_the_second_stage_have_limits(assignment: str) -> None:
 
 
 def test_a_pair_without_an_equals_sign_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"'api\.port' is no setting; write KEY=VALUE"):
+    with pytest.raises(UsageError, match=r"'api\.port' is not a setting; write KEY=VALUE"):
         load("api.port")
 
 

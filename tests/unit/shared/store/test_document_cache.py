@@ -1,12 +1,12 @@
 """The cache of documents that a store has read."""
 
 from codequarry.shared.store import document_cache
-from codequarry.shared.store.document_cache import RememberedDocuments
+from codequarry.shared.store.document_cache import DocumentCache
 from codequarry.shared.store.records import Document
 
 
 def test_the_newest_document_of_each_key_is_cached_with_its_index():
-    memory = RememberedDocuments()
+    memory = DocumentCache()
     assert memory.take("head") is None
     memory.keep(Document("head", {"counter": 1}, "v1"), "index-1")
     newest = memory.keep(Document("head", {"counter": 2}, "v2"), "index-2")
@@ -18,7 +18,7 @@ def test_the_newest_document_of_each_key_is_cached_with_its_index():
 
 def test_the_least_recently_used_documents_are_dropped(monkeypatch):
     monkeypatch.setattr(document_cache, "_KEPT_DOCUMENTS", 3)
-    memory = RememberedDocuments()
+    memory = DocumentCache()
     for number in range(3):
         memory.keep(Document(str(number), {}, "v"))
     memory.take("0")

@@ -111,7 +111,7 @@ class TestIndices:
     def test_vectors_of_another_length_are_refused_with_a_remedy(self, open_new) -> None:
         put(open_new(), row("a"))
         other = open_new(dimension=8)
-        with pytest.raises(ModelMismatch, match=r"4 dimensions and the model gives 8.*opensearch\.index"):
+        with pytest.raises(ModelMismatch, match=r"4 dimensions, but the model has 8.*opensearch\.index"):
             other.cache_vectors({"k": np.ones(8, np.float32)})
         with pytest.raises(ModelMismatch):
             other.recall(RecallQuery(HEAD, vector=np.ones(8, np.float32)))
@@ -272,9 +272,9 @@ class TestRecall:
     def test_a_query_with_too_many_clauses_is_refused(self, store) -> None:
         put(store, row("a"))
         layers = [Layer((number,), 9, frozenset({7}), frozenset({"x"})) for number in range(300)]
-        with pytest.raises(UsageError, match="more than OpenSearch takes at once"):
+        with pytest.raises(UsageError, match="too large for OpenSearch"):
             store.recall(RecallQuery(Snapshot(tuple(layers)), vector=NORTH, vector_limit=10))
-        with pytest.raises(UsageError, match="more than OpenSearch takes at once"):
+        with pytest.raises(UsageError, match="too large for OpenSearch"):
             store.count(Snapshot(tuple(layers)), Filters())
 
     def test_a_glob_that_is_too_complex_is_refused(self, store) -> None:

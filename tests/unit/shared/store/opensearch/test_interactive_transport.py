@@ -13,7 +13,7 @@ from codequarry.shared.liveness import pulse
 from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.model import Filters, Layer, Snapshot
 from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.opensearch import connection, prompt
+from codequarry.shared.store.opensearch import connection, interactive_transport
 from codequarry.shared.store.opensearch.connection import Retries
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 
@@ -92,17 +92,17 @@ def stores():
 def _impatient(monkeypatch):
     monkeypatch.setattr(pulse, "PATIENCE_SECONDS", 0.05)
     monkeypatch.setattr(pulse, "AGAIN_SECONDS", 0.05)
-    monkeypatch.setattr(prompt, "SIGN_SECONDS", SOON)
+    monkeypatch.setattr(interactive_transport, "SIGN_SECONDS", SOON)
     monkeypatch.setattr(pulse, "_known", {})
     monkeypatch.setattr(pulse, "INTEREST_SECONDS", 0.2)
     # In these tests, only a missing sign of life ends a request.
-    monkeypatch.setattr(prompt, "QUICK_SECONDS", FOR_EVER)
-    monkeypatch.setattr(prompt, "SLOW_SECONDS", FOR_EVER)
+    monkeypatch.setattr(interactive_transport, "QUICK_SECONDS", FOR_EVER)
+    monkeypatch.setattr(interactive_transport, "SLOW_SECONDS", FOR_EVER)
 
 
 @pytest.fixture
 def _quick_signs(monkeypatch):
-    monkeypatch.setattr(prompt, "SIGN_SECONDS", 0.3)
+    monkeypatch.setattr(interactive_transport, "SIGN_SECONDS", 0.3)
 
 
 def waiting(store, seconds=FOR_EVER):
@@ -119,7 +119,7 @@ def wait_until(holds):
 
 @pytest.mark.usefixtures("_quick_signs")
 def test_a_hanging_node_times_out_once_then_fails_fast_until_it_recovers(nodes, stores, monkeypatch):
-    monkeypatch.setattr(pulse, "LEFT_ALONE_SECONDS", FOR_EVER)
+    monkeypatch.setattr(pulse, "RETRY_SECONDS", FOR_EVER)
     node = nodes()
     store = stores(node)
     node.talks.clear()
@@ -159,7 +159,7 @@ def test_a_search_ends_when_its_node_falls_silent(nodes, stores, tls, over_tls):
 
 
 def test_a_node_that_accepts_no_connections_times_out(monkeypatch):
-    monkeypatch.setattr(prompt, "CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(interactive_transport, "CONNECT_SECONDS", 0.2)
     with (
         socket.create_server(("127.0.0.1", 0), backlog=0) as full,
         socket.create_connection(full.getsockname()),
@@ -181,7 +181,7 @@ def test_a_hanging_node_is_skipped_if_there_are_others(nodes, stores):
 
 
 def test_a_slow_request_times_out_without_marking_its_node_silent(nodes, stores, monkeypatch):
-    monkeypatch.setattr(prompt, "SLOW_SECONDS", 0.3)
+    monkeypatch.setattr(interactive_transport, "SLOW_SECONDS", 0.3)
     node = nodes()
     store = stores(node)
     node.searches.clear()
@@ -192,8 +192,8 @@ def test_a_slow_request_times_out_without_marking_its_node_silent(nodes, stores,
 
 
 def test_a_node_that_just_refused_a_search_gets_a_short_time_limit(serve, monkeypatch):
-    monkeypatch.setattr(prompt, "UNREADY_ANSWER_SECONDS", 0.2)
-    monkeypatch.setattr(prompt, "QUICK_SECONDS", FOR_EVER)
+    monkeypatch.setattr(interactive_transport, "UNREADY_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(interactive_transport, "QUICK_SECONDS", FOR_EVER)
     slow, over = threading.Event(), threading.Event()
 
     def reply(method, _, __):
@@ -249,7 +249,7 @@ def test_a_busy_cluster_is_retried_once_for_a_client_and_often_otherwise(serve, 
 
     monkeypatch.setattr(pulse, "PATIENCE_SECONDS", FOR_EVER)
     monkeypatch.setattr(connection, "patient_retries", lambda settings: Retries(settings.max_retries, *[0.001] * 3))
-    monkeypatch.setattr(connection, "prompt_retries", lambda _: Retries(1, *[0.001] * 3))
+    monkeypatch.setattr(connection, "interactive_retries", lambda _: Retries(1, *[0.001] * 3))
     assert not stamina.is_testing()
     store = OpenSearchStore(OpenSearchSettings(urls=(serve(busy),), max_retries=5), 4)
     with pytest.raises(StoreUnavailable):
@@ -264,7 +264,7 @@ def test_a_busy_cluster_is_retried_once_for_a_client_and_often_otherwise(serve, 
 def test_indexing_runs_wait_for_a_node_that_requests_found_silent(nodes, stores):
     node = nodes()
     store = stores(node)
-    pulse.pulse_of(node.url, lambda _: True).is_gone()
+    pulse.pulse_of(node.url, lambda _: True).record_failure()
     with pytest.raises(StoreUnavailable):
         waiting(store).read_document("head")
     assert node.asked == []

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codequarry.shared.embedding import prompt, retries
+from codequarry.shared.embedding import interactive_requests, retries
 from codequarry.shared.embedding.retries import Patience
 from codequarry.shared.errors import EmbedderUnavailable
 from codequarry.shared.liveness import pulse
@@ -21,14 +21,16 @@ def _only_signs_end_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulse, "_known", {})
     monkeypatch.setattr(pulse, "PATIENCE_SECONDS", 0.02)
     monkeypatch.setattr(pulse, "AGAIN_SECONDS", 0.02)
-    monkeypatch.setattr(pulse, "LEFT_ALONE_SECONDS", FOR_EVER)
+    monkeypatch.setattr(pulse, "RETRY_SECONDS", FOR_EVER)
     monkeypatch.setattr(retries, "QUERY_TIMEOUT_SECONDS", SOON)
 
 
 @pytest.fixture
 def _quick_signs(monkeypatch: pytest.MonkeyPatch) -> None:
-    gives_sign = prompt._gives_sign
-    monkeypatch.setattr(prompt, "_gives_sign", lambda url, credentials, _: gives_sign(url, credentials, 0.3))
+    gives_sign = interactive_requests._gives_sign
+    monkeypatch.setattr(
+        interactive_requests, "_gives_sign", lambda url, credentials, _: gives_sign(url, credentials, 0.3)
+    )
 
 
 def until_it_answers(ask: Any) -> Any:
@@ -45,7 +47,7 @@ def until_it_answers(ask: Any) -> Any:
 def test_a_hanging_server_is_asked_again_only_after_a_sign_of_life(server: Any, connect: Any) -> None:
     embedder = connect(max_retries=6, timeout_seconds=FOR_EVER)
     server.talks.clear()
-    with pytest.raises(EmbedderUnavailable, match="shows no sign of life"):
+    with pytest.raises(EmbedderUnavailable, match="does not respond"):
         embedder.embed_query("one")
     with pytest.raises(EmbedderUnavailable, match="did not answer a moment ago"):
         connect(timeout_seconds=FOR_EVER).embed_query("two")
@@ -76,5 +78,5 @@ def test_a_query_times_out_despite_signs_of_life_and_is_not_retried(server: Any,
 @pytest.mark.usefixtures("_quick_signs")
 def test_a_prompt_request_for_the_dimension_has_the_limits_of_a_query(server: Any, connect: Any) -> None:
     server.talks.clear()
-    with pytest.raises(EmbedderUnavailable, match="shows no sign of life"):
-        connect(max_retries=6, timeout_seconds=FOR_EVER, prompt=True).dimension  # noqa: B018 - it asks the server
+    with pytest.raises(EmbedderUnavailable, match="does not respond"):
+        connect(max_retries=6, timeout_seconds=FOR_EVER, interactive=True).dimension  # noqa: B018 - it asks the server

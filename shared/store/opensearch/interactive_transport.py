@@ -1,8 +1,8 @@
-"""Requests to the cluster that a client waits for: they end by a deadline, and a silent node is given up at once.
+"""Requests that a client waits for: they end by a deadline, and a silent node is abandoned at once.
 
-The library's own transport waits as long as a run may. Here each node has a transport of its own, so that a request
-goes to a node of our choice, and what ``liveness/pulse.py`` knows of that node decides how long it is waited for. A
-``PromptTransport`` takes the place of the library's transport in a client that is made for one deadline.
+The library's own transport waits as long as a run may. Here each node has a separate transport, so that we choose the
+node of a request, and ``liveness/pulse.py`` decides how long to wait for it. A ``InteractiveTransport`` replaces the
+library's transport in a client that is made for one deadline.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -20,23 +20,23 @@ from urllib3.util import Timeout
 from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.liveness.pulse import SIGN_SECONDS, Silent, pulse_of
 
-# A frozen node accepts connections all the same, until its queue of them is full.
+# A frozen node still accepts connections until its backlog is full.
 CONNECT_SECONDS = 1.0
-# A document or an alias is read in milliseconds, on a busy node in tenths of a second.
+# Reading a document or an alias takes milliseconds, or tenths of a second on a busy node.
 QUICK_SECONDS = 3.0
-# A search on a busy node may take a while; nobody waits longer than this for one.
+# A search on a busy node takes longer, but is never waited for longer than this.
 SLOW_SECONDS = 10.0
-# Nodes that are tried in turn by a request that only reads, if there are several.
+# How many nodes a reading request tries in turn.
 NODES_TRIED = 2
 LOOKS = ("GET", "HEAD")
 READING = ("/_search", "/_msearch", "/_mget", "/_count", "/_refresh")
-# A node that has just refused to search still reads its shards, and its disk is busy with that: what it does not answer
-# soon, it will not answer in time. For so long after the last refusal it has only so much time for each answer.
+# A node that has just refused a search is still loading its shards, and its disk is busy: if it does not answer soon,
+# it will not answer in time. For UNREADY_SECONDS after a refusal, each answer is awaited UNREADY_ANSWER_SECONDS only.
 UNREADY_SECONDS = 5.0
 UNREADY_ANSWER_SECONDS = 1.0
 NOT_READY = 503
 MakeClient = Callable[[str, int], OpenSearch]
-"""Return a client of the one node at a URL with so many connections."""
+"""Return a client of the node at a URL with a number of connections."""
 
 
 class LateAnswer(ConnectionTimeout):
@@ -44,11 +44,11 @@ class LateAnswer(ConnectionTimeout):
 
 
 class NodeSilent(LateAnswer):
-    """The node gave no sign of life; another one may be asked at once."""
+    """The node gave no sign of life; another node may be tried at once."""
 
 
-class PromptNode:
-    """One node: its own transport, and what is known of its life."""
+class MonitoredNode:
+    """A node: its transport, and its pulse."""
 
     def __init__(self, url: str, make_client: MakeClient, connections: int, sign_seconds: float) -> None:
         self.transport = make_client(url, connections).transport
@@ -65,44 +65,44 @@ class PromptNode:
         except NoConnection as error:
             raise self._explained(error) from error
         except TransportError:
-            self.pulse.is_there()  # it has answered, if not well
+            self.pulse.record_success()  # an error is an answer too
             raise
-        self.pulse.is_there()
+        self.pulse.record_success()
         return answer
 
     def _explained(self, error: NoConnection) -> NoConnection:
         if isinstance(error.info, NewConnectionError):
-            self.pulse.is_gone()
+            self.pulse.record_failure()
             return error
         if isinstance(error.info, ConnectTimeoutError):
-            self.pulse.is_gone()
+            self.pulse.record_failure()
             return NodeSilent("TIMEOUT", str(error.info), error.info)
         return LateAnswer(*error.args) if isinstance(error, ConnectionTimeout) else error
 
 
 class Nodes:
-    """The nodes of a cluster, for every client that is made for a deadline."""
+    """The nodes of a cluster, shared by all clients with a deadline."""
 
     def __init__(self, urls: Sequence[str], make_client: MakeClient, connections: int) -> None:
         sign_seconds = SIGN_SECONDS / min(NODES_TRIED, len(urls))
-        self._nodes = [PromptNode(url, make_client, connections, sign_seconds) for url in urls]
+        self._nodes = [MonitoredNode(url, make_client, connections, sign_seconds) for url in urls]
         self.serializer = self._nodes[0].transport.serializer
         self._turn = 0
         self._unready_until = float("-inf")
 
-    def alive(self) -> Iterator[PromptNode]:
-        """Yield the nodes that are not known to be silent, another one first each time."""
+    def alive(self) -> Iterator[MonitoredNode]:
+        """Yield the nodes that are not known to be silent, starting with another node each time."""
         self._turn += 1
         start = self._turn % len(self._nodes)
-        return (node for node in self._nodes[start:] + self._nodes[:start] if node.pulse.lets_pass())
+        return (node for node in self._nodes[start:] + self._nodes[:start] if node.pulse.allows())
 
     def note(self, status: object) -> None:
-        """Take note of the status of an answer."""
+        """Record the status of an answer."""
         if status == NOT_READY:
             self._unready_until = monotonic() + UNREADY_SECONDS
 
     def limited(self, seconds: float) -> float:
-        """Return how long an answer is waited for, ``seconds`` at most."""
+        """Return how long to wait for an answer, at most ``seconds``."""
         return min(seconds, UNREADY_ANSWER_SECONDS) if monotonic() < self._unready_until else seconds
 
     def close(self) -> None:
@@ -111,12 +111,12 @@ class Nodes:
             node.transport.close()
 
 
-class PromptTransport:
-    """Sends the requests of one client, which all end by a deadline."""
+class InteractiveTransport:
+    """Sends the requests of one client, all of which end by a deadline."""
 
     def __init__(self, nodes: Nodes, deadline: Deadline) -> None:
         self._nodes, self._deadline = nodes, deadline
-        # The client's methods write bodies of many lines with it.
+        # The client's methods use it for bodies of many lines.
         self.serializer = nodes.serializer
 
     def perform_request(
@@ -129,9 +129,9 @@ class PromptTransport:
         ignore: Collection[int] = (),
         headers: Mapping[str, str] | None = None,
     ) -> Any:  # noqa: ANN401
-        """Send a request to a node; if it is silent, one that only reads to another node too.
+        """Send a request to a node; if the node is silent, send a request that only reads to another node.
 
-        ConnectionError if no node accepts it, LateAnswer if none answers in time.
+        ConnectionError if no node accepts the request, LateAnswer if none answers in time.
         """
         failure = NoConnection("N/A", "the cluster did not answer a moment ago", None)
         may_repeat, silent = method in LOOKS or url.endswith(READING), 0
@@ -141,7 +141,7 @@ class PromptTransport:
                 raise LateAnswer("TIMEOUT", "the request has taken too long already", None)
             seconds = self._nodes.limited(min(left, timeout or (QUICK_SECONDS if method in LOOKS else SLOW_SECONDS)))
             limits: Any = Timeout(connect=CONNECT_SECONDS, read=seconds)
-            # The library takes out of the parameters what is not for the server.
+            # A copy: the library removes parameters that are not for the server.
             arguments = (method, url, dict(params or {}), body, limits, ignore, headers)
             try:
                 return self._noted(node.perform(partial(node.transport.perform_request, *arguments), seconds))
@@ -152,7 +152,7 @@ class PromptTransport:
             except LateAnswer:
                 raise
             except NoConnection as error:
-                failure = error  # nothing was sent, or the connection was cut: another node
+                failure = error  # nothing was sent, or the connection broke: try another node
             except TransportError as error:
                 self._nodes.note(error.status_code)
                 raise
@@ -164,11 +164,11 @@ class PromptTransport:
         return answer
 
     def close(self) -> None:
-        """Leave the connections open: they belong to all clients of the cluster."""
+        """Leave the connections open, since all clients of the cluster share them."""
 
 
 def _gives_sign(make_client: Callable[[], OpenSearch], seconds: float) -> bool:
-    """Ask a node for the least that it can say, on a connection of its own."""
+    """Return whether a node answers a minimal request on a separate connection."""
     with closing(make_client()) as client:
         try:
             client.transport.perform_request("HEAD", "/", timeout=seconds)

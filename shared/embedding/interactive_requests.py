@@ -1,4 +1,4 @@
-"""Requests to a model's server for which somebody waits: a slow server is waited for, a silent one given up soon."""
+"""Requests to a model server while a client waits: a slow server gets its time, a silent server fails soon."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,42 +10,39 @@ from codequarry.shared.errors import EmbedderUnavailable, EmbeddingError
 from codequarry.shared.liveness.pulse import Silent, pulse_of
 
 
-class PromptRequests:
-    """The requests to one server that are answered soon or not at all; may be used from several threads."""
+class InteractiveRequests:
+    """Requests to one server that succeed or fail soon. Safe to use from several threads."""
 
     def __init__(self, api: EmbeddingsApi, base_url: str, credentials: ApiCredentials) -> None:
         self._api, self._where = api, f"embeddings server {base_url}"
         self._pulse = pulse_of(base_url, partial(_gives_sign, base_url, credentials))
 
     def request(self, texts: Sequence[str], input_type: str, patience: Patience) -> object:
-        """Do as ``EmbeddingsApi.request``, but within ``patience.timeout`` seconds, repetitions included.
-
-        EmbedderUnavailable as soon as the server shows no sign of life, and at once if it showed none a moment ago.
-        """
-        if not self._pulse.lets_pass():
+        """Request within ``patience.timeout`` seconds, retries included; raise EmbedderUnavailable if it is silent."""
+        if not self._pulse.allows():
             raise EmbedderUnavailable(f"{self._where} did not answer a moment ago")
-        self._api.connected()  # the time that this takes is not the server's
+        self._api.connected()  # now, so that its time does not count as the server's
         is_wanted = Event()
         is_wanted.set()
         send = partial(self._api.request, texts, input_type, patience, is_wanted.is_set)
         try:
             body = self._pulse.ask(send, patience.timeout)
         except Silent:
-            raise EmbedderUnavailable(f"{self._where} shows no sign of life") from None
+            raise EmbedderUnavailable(f"{self._where} does not respond") from None
         except TimeoutError:
             raise EmbedderUnavailable(f"{self._where} did not answer within {patience.timeout:g} s") from None
         except EmbeddingError as error:
             if not isinstance(error, EmbedderUnavailable):
-                self._pulse.is_there()  # it has answered, if not well
+                self._pulse.record_success()  # an error is an answer too
             raise
         finally:
             is_wanted.clear()
-        self._pulse.is_there()
+        self._pulse.record_success()
         return body
 
 
 def _gives_sign(base_url: str, credentials: ApiCredentials, seconds: float) -> bool:
-    """Ask a server for the list of its models, which takes none of them; any answer will do."""
+    """Return whether a server responds when asked for its list of models, which costs no model time."""
     import openai
 
     with openai.OpenAI(api_key="none", base_url=base_url, max_retries=0, timeout=seconds) as client:

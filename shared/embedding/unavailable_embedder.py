@@ -1,4 +1,4 @@
-"""Stands for a model that can't be used here: the index that it made still answers by words."""
+"""A placeholder for a model that cannot be used here: the index that the model filled still answers by words."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,8 @@ from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.errors import EmbedderUnavailable
 
 
-class AbsentEmbedder:
-    """Has the name and dimension of a model, and says ``reason`` whenever it is to embed something."""
+class UnavailableEmbedder:
+    """Has the name and dimension of a model, and raises EmbedderUnavailable with ``reason`` for every text."""
 
     preferred_batch = 1
 
@@ -33,11 +33,11 @@ class AbsentEmbedder:
 
     @property
     def max_tokens(self) -> int | None:
-        """None: nothing is known of its window."""
+        """None: the window of the model is unknown."""
         return None
 
     def windows(self, text: str) -> list[Window]:
-        """Return the text whole."""
+        """Return the whole text as one window."""
         return [Window(0, count_tokens(text), text)]
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
@@ -49,4 +49,4 @@ class AbsentEmbedder:
         raise EmbedderUnavailable(self.reason)
 
     def close(self) -> None:
-        """Do nothing: there is nothing to give back."""
+        """Do nothing: there is nothing to release."""
