@@ -1,4 +1,4 @@
-"""Small HTTP servers that the tests of the OpenSearch side talk to."""
+"""Small HTTP servers for the tests of the OpenSearch store."""
 
 import ssl
 import threading
@@ -49,14 +49,14 @@ def running(reply: Reply, tls: ssl.SSLContext | None, with_headers: bool) -> Ite
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Start an HTTP server that answers what a function (method, path, body[, headers]) returns; give its URL."""
+    """Yield a function that serves what `reply(method, path, body[, headers])` returns, and returns the URL."""
     with ExitStack() as stack:
         yield lambda reply, tls=None, with_headers=False: stack.enter_context(running(reply, tls, with_headers))
 
 
 @pytest.fixture
 def tls(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
-    """Return a server's TLS context, and the file of the CA that signed its certificate."""
+    """Return the TLS context of a server, and the file of the CA that signed its certificate."""
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)

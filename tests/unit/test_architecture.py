@@ -1,4 +1,4 @@
-"""The map of the code is true: its paths exist, the functions it names are there, and no room is missing."""
+"""ARCHITECTURE.md is true: its paths and functions exist, and no room is missing."""
 
 import ast
 import io
@@ -42,7 +42,7 @@ def rooms() -> Iterator[str]:
 
 
 def names(tree: ast.Module) -> Iterator[str]:
-    """Yield what a module defines; a method after its class and a dot."""
+    """Yield the names that a module defines, methods as `Class.method`."""
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             yield node.name

@@ -1,4 +1,4 @@
-"""The documentation matches the metrics and settings that exist, and its links lead somewhere."""
+"""The documentation lists every metric and setting, and all its links resolve."""
 
 import json
 import re

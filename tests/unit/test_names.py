@@ -1,4 +1,4 @@
-"""No name of a class or of a type stands for two things: a reader who has met one knows what it means everywhere."""
+"""Names of classes and types are unique, so that a name means the same everywhere."""
 
 import ast
 from collections import defaultdict

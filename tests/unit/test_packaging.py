@@ -1,4 +1,4 @@
-"""The folders at the root are installed below one name; nothing may be left out of the wheel or imported bare."""
+"""The folders at the root are installed below one name; none may be missing from the wheel or imported bare."""
 
 import ast
 import importlib
@@ -65,7 +65,7 @@ def test_every_file_beside_the_code_is_package_data() -> None:
 
 @pytest.fixture(scope="module")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """Build a source distribution and a wheel of a copy of the work tree; give the names of the files in each."""
+    """Build a source distribution and a wheel of a copy of the work tree; return the names of the files in each."""
     tree, target = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("dist")
     for name in (*BARE_NAMES, "pyproject.toml", "README.md", "LICENSE"):
         place = ROOT / name
@@ -115,7 +115,7 @@ def test_the_console_script_exists() -> None:
 
 
 def test_what_the_code_imports_is_what_it_declares() -> None:
-    """A package that only the tests ask for is missing where the code is installed alone."""
+    """A package that only the tests require would be missing in an installation."""
     groups = [PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"].values()]
     declared = {re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0].lower() for group in groups for text in group}
     # What a declared package is made of, and speaks of in its own documentation.
@@ -133,7 +133,7 @@ def test_what_the_code_imports_is_what_it_declares() -> None:
 
 
 def imported(path: Path) -> set[str]:
-    """Return the outermost names of what a module imports, inside of functions too."""
+    """Return the top-level names that a module imports, including imports inside functions."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""A check that cannot fail proves nothing: each kind of deviation is noticed."""
+"""The integrity check reports each kind of deviation."""
 
 from dataclasses import replace
 from hashlib import sha256
@@ -24,31 +24,31 @@ def chunks() -> list[Chunk]:
     return [chunk("one\ntwo\r\n", 1, 2, 0), chunk("three", 3, 3, 9)]
 
 
-def test_true_chunks_have_no_deviation(chunks: list[Chunk]) -> None:
+def test_correct_chunks_have_no_deviation(chunks: list[Chunk]) -> None:
     assert list(compare_text(chunks, DATA)) == []
 
 
-def test_a_line_in_no_chunk_is_noticed(chunks: list[Chunk]) -> None:
+def test_a_line_in_no_chunk_is_reported(chunks: list[Chunk]) -> None:
     assert list(compare_text(chunks[:1], DATA)) == ["1 of 3 lines are in no chunk, the first is 3"]
 
 
-def test_a_changed_line_end_is_noticed(chunks: list[Chunk]) -> None:
+def test_a_changed_line_ending_is_reported(chunks: list[Chunk]) -> None:
     changed = chunk("one\ntwo\n", 1, 2, 0)
     found = " ".join(compare_text([changed, chunks[1]], DATA))
     assert "not what git has at those lines" in found
     assert "at its characters 0 to 8" in found
 
 
-def test_a_wrong_hash_is_noticed(chunks: list[Chunk]) -> None:
+def test_a_wrong_hash_is_reported(chunks: list[Chunk]) -> None:
     changed = replace(chunks[0], content_hash="0")
     assert "content hash" in " ".join(compare_text([changed, chunks[1]], DATA))
 
 
-def test_a_masked_chunk_of_another_length_is_noticed(chunks: list[Chunk]) -> None:
+def test_a_masked_chunk_of_another_length_is_reported(chunks: list[Chunk]) -> None:
     masked = replace(chunk("***", 1, 2, 0), masked=True)
     assert "not of the same length" in " ".join(compare_text([masked, chunks[1]], DATA))
 
 
-def test_a_file_with_text_but_no_chunks_is_noticed() -> None:
+def test_a_file_with_text_but_no_chunks_is_reported() -> None:
     assert list(compare_text([], DATA)) == ["indexed, not empty, but without chunks"]
     assert list(compare_text([], b"\n")) == []

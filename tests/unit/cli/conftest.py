@@ -1,4 +1,4 @@
-"""Hits as commands show them."""
+"""Hits for tests of the command line."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -11,10 +11,10 @@ from codequarry.search_api.answers.hits import CodeChunk, Hit
 
 @pytest.fixture
 def make_hit() -> Callable[..., Hit]:
-    """Give a function that makes a hit of which only what is given says anything."""
+    """Return a function that makes a hit with the given fields; the others have neutral values."""
 
     def make(**given: Any) -> Hit:
-        names = {one.name for one in fields(CodeChunk)}
+        names = {field.name for field in fields(CodeChunk)}
         values: dict[str, Any] = {name: () if name.endswith("s") else None for name in names}
         texts = ("id", "repo", "path", "text", "context", "doc", "blob", "content_hash")
         values |= dict.fromkeys(texts, "") | {"language": "python", "symbol_type": "function", "kind_of_file": "source"}

@@ -1,4 +1,4 @@
-"""The files of deploy/, which no Docker checks here: what every service must have, and that they fit together."""
+"""Checks the files of deploy/ without Docker: what every service must have, and that the files fit together."""
 
 import json
 import re
@@ -17,7 +17,7 @@ DEPLOY = Path(__file__).parents[3] / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 SERVICES = COMPOSE["services"]
 OURS = ("api", "worker", "beat")
-# What compose knows of a service, as far as it is used here.
+# Keys of a service that this project uses.
 KEYS = {
     "image", "build", "init", "read_only", "user", "tmpfs", "cap_drop", "security_opt", "restart", "secrets", "configs",
     "environment", "command", "ports", "networks", "volumes", "depends_on", "stop_grace_period", "healthcheck",
@@ -28,7 +28,7 @@ PORTS = {"api": ["127.0.0.1:8080:8080"], "grafana": ["127.0.0.1:3000:3000"]}
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_every_service_is_bounded_unprivileged_and_watched(name):
+def test_every_service_has_limits_no_privileges_and_a_health_check(name):
     service = SERVICES[name]
     assert set(service) <= KEYS
     assert re.fullmatch(rf"codequarry|[a-z/]+:v?\d+(\.\d+)+(-alpine)?{DIGEST}", service["image"]), "pinned by digest"
@@ -42,7 +42,7 @@ def test_every_service_is_bounded_unprivileged_and_watched(name):
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_only_the_ports_that_the_readme_names_are_published_and_only_to_this_machine(name):
+def test_only_ports_named_in_the_readme_are_published_and_only_to_this_machine(name):
     ports = SERVICES[name].get("ports", [])
     assert ports == PORTS.get(name, [])
     readme = (DEPLOY / "README.md").read_text()
@@ -51,25 +51,26 @@ def test_only_the_ports_that_the_readme_names_are_published_and_only_to_this_mac
         assert f"http://{host}:{number}" in readme
 
 
-def test_what_services_name_is_declared_and_what_is_declared_is_there():
+def test_services_use_only_what_is_declared_and_declared_files_exist():
     for kind in ("secrets", "networks"):
-        used = {one for service in SERVICES.values() for one in service.get(kind, [])}
+        used = {name for service in SERVICES.values() for name in service.get(kind, [])}
         assert used == set(COMPOSE[kind])
-    volumes = {one.partition(":")[0] for service in SERVICES.values() for one in service.get("volumes", [])}
-    assert {one for one in volumes if not one.startswith(".")} == set(COMPOSE["volumes"])
-    files = [one for one in volumes if one.startswith(".")] + [one["file"] for one in COMPOSE["configs"].values()]
+    volumes = {mount.partition(":")[0] for service in SERVICES.values() for mount in service.get("volumes", [])}
+    assert {volume for volume in volumes if not volume.startswith(".")} == set(COMPOSE["volumes"])
+    files = [volume for volume in volumes if volume.startswith(".")]
+    files += [config["file"] for config in COMPOSE["configs"].values()]
     for path in files:
         assert (DEPLOY / path).exists(), path
     readme = (DEPLOY / "README.md").read_text()
     for secret in COMPOSE["secrets"].values():
-        assert Path(secret["file"]).name in readme, "who installs it is told how to make it"
+        assert Path(secret["file"]).name in readme, "the README does not say how to create this secret"
     for name, service in SERVICES.items():
         for other, condition in service.get("depends_on", {}).items():
             assert other in SERVICES and condition == {"condition": "service_healthy"}, name
 
 
-def test_each_service_is_in_no_network_that_it_does_not_need():
-    """The index has no accounts here, so nobody else may reach it: Grafana asks what its data sources name."""
+def test_services_join_only_the_networks_they_need():
+    """The index has no accounts here, so Grafana, which queries any data source, must not reach it."""
     networks: dict[str, set[str]] = {}
     for name, service in SERVICES.items():
         for network in service["networks"]:
@@ -84,7 +85,7 @@ def test_each_service_is_in_no_network_that_it_does_not_need():
     assert closed == set(networks) - {"outside"}
 
 
-def test_secrets_come_from_files_and_none_is_written_down():
+def test_secrets_come_from_files_that_git_ignores():
     for name, service in SERVICES.items():
         for variable in service.get("environment", {}):
             assert not re.search(r"(PASSWORD|KEY|TOKEN|URL)$", variable), f"{name}: {variable}"
@@ -94,7 +95,7 @@ def test_secrets_come_from_files_and_none_is_written_down():
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_the_settings_of_our_services_are_settings(name, tmp_path):
+def test_environment_of_our_services_loads_as_settings(name, tmp_path):
     environment = dict(SERVICES[name]["environment"])
     known = (
         {variable_of(key) for key in LEAVES} | {f"{variable_of(key)}_FILE" for key in LEAVES} | {"CODEQUARRY_CONFIG"}
@@ -111,7 +112,7 @@ def test_the_settings_of_our_services_are_settings(name, tmp_path):
     assert settings.metrics.port == 9100
 
 
-def test_the_image_is_slim_unprivileged_and_holds_what_is_needed():
+def test_the_image_is_slim_unprivileged_and_complete():
     lines = (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ").splitlines()
     steps = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
     stages = [rest for step, rest in steps if step == "FROM"]
@@ -129,7 +130,7 @@ def test_the_image_is_slim_unprivileged_and_holds_what_is_needed():
     assert not any(step in ("ADD", "ARG") for step, _ in steps)
 
 
-def test_the_image_has_the_packages_and_no_more():
+def test_the_build_context_holds_only_the_packages():
     ignored = (DEPLOY.parent / ".dockerignore").read_text().splitlines()
     kept = {line[1:] for line in ignored if line.startswith("!")}
     project = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())
@@ -138,26 +139,26 @@ def test_the_image_has_the_packages_and_no_more():
     assert ignored[0] == "*"
 
 
-def test_prometheus_finds_our_services_on_their_port():
+def test_prometheus_scrapes_our_services_on_the_metrics_port():
     config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
     port = tomllib.loads((DEPLOY / "codequarry.toml").read_text())["metrics"]["port"]
-    found = {one["job_name"]: one["dns_sd_configs"][0] for one in config["scrape_configs"]}
-    assert {name: one["names"] for name, one in found.items()} == {
+    found = {job["job_name"]: job["dns_sd_configs"][0] for job in config["scrape_configs"]}
+    assert {name: lookup["names"] for name, lookup in found.items()} == {
         "codequarry-api": ["api"],
         "codequarry-worker": ["worker"],
     }
-    assert {one["port"] for one in found.values()} == {port}
+    assert {lookup["port"] for lookup in found.values()} == {port}
     for file in config["rule_files"]:
         assert (DEPLOY / "prometheus" / file).exists()
 
 
-def test_every_alert_has_a_moment_at_which_it_fires_and_one_at_which_it_does_not():
+def test_every_alert_is_tested_firing_and_not_firing():
     groups = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yml").read_text())["groups"]
     alerts = {rule["alert"] for group in groups for rule in group["rules"]}
-    told = yaml.safe_load((DEPLOY / "prometheus" / "alerts_test.yml").read_text())["tests"]
-    moments = [(one["alertname"], bool(one.get("exp_alerts"))) for test in told for one in test["alert_rule_test"]]
+    tests = yaml.safe_load((DEPLOY / "prometheus" / "alerts_test.yml").read_text())["tests"]
+    moments = [(case["alertname"], bool(case.get("exp_alerts"))) for test in tests for case in test["alert_rule_test"]]
     assert set(moments) == {(alert, fires) for alert in alerts for fires in (True, False)}
-    # Prometheus itself judges both where it is at hand: it needs an installation of its own.
+    # If Prometheus is installed, its own tool checks both files.
     if promtool := shutil.which("promtool"):
         folder = DEPLOY / "prometheus"
         subprocess.run([promtool, "check", "config", "prometheus.yml"], cwd=folder, check=True)

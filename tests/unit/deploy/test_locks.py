@@ -1,4 +1,4 @@
-"""What is installed is locked: versions that fit what pyproject.toml asks for, with hashes, and wheels alone."""
+"""The locks hold versions that satisfy pyproject.toml, with hashes, and installations use only them."""
 
 import json
 import re
@@ -20,21 +20,21 @@ REQUIRED: dict[str, list[str]] = {
     "service": [*PROJECT["project"]["dependencies"], *EXTRAS["otel"], *GROUPS["build"]],
     "development": [
         *PROJECT["project"]["dependencies"],
-        *(one for extra in EXTRAS.values() for one in extra),
-        *(one for group in GROUPS.values() for one in group),
+        *(requirement for extra in EXTRAS.values() for requirement in extra),
+        *(requirement for group in GROUPS.values() for requirement in group),
     ],
 }
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 
 
 def entries(lock: str) -> list[str]:
-    """Return the lock's entries, each in one line."""
+    """Return the entries of a lock, one line each."""
     lines = (LOCKS / f"{lock}.txt").read_text().replace("\\\n", " ").splitlines()
     return [line for line in lines if line and not line.lstrip().startswith("#")]
 
 
 def versions(lock: str) -> dict[str, set[str]]:
-    """Return the locked versions by name; where they differ by Python or system there are several."""
+    """Return the locked versions by name; several if they differ by Python version or platform."""
     found: dict[str, set[str]] = {}
     for entry in entries(lock):
         requirement = Requirement(entry.partition("--hash")[0].strip())
@@ -45,7 +45,7 @@ def versions(lock: str) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("lock", REQUIRED)
-def test_every_requirement_is_locked_in_a_version_that_fits(lock: str) -> None:
+def test_every_requirement_is_locked_to_a_matching_version(lock: str) -> None:
     locked = versions(lock)
     for asked in map(Requirement, REQUIRED[lock]):
         found = locked.get(canonicalize_name(asked.name), set())
@@ -54,26 +54,26 @@ def test_every_requirement_is_locked_in_a_version_that_fits(lock: str) -> None:
 
 
 @pytest.mark.parametrize("lock", REQUIRED)
-def test_every_entry_has_hashes_and_no_address(lock: str) -> None:
+def test_every_entry_has_hashes_and_no_url(lock: str) -> None:
     for entry in entries(lock):
         assert HASH.search(entry), entry
         assert "://" not in entry and " @ " not in entry and not entry.startswith("-"), entry
 
 
-def test_the_tests_run_what_is_shipped() -> None:
+def test_development_and_service_locks_have_the_same_versions() -> None:
     development = versions("development")
     differing = {name for name, found in versions("service").items() if development.get(name) != found}
     assert differing == set()
 
 
-def test_every_installation_is_from_a_lock() -> None:
+def test_every_installation_uses_a_lock() -> None:
     makefile = (ROOT / "Makefile").read_text()
     installs = [line for line in makefile.splitlines() if "pip install" in line]
     assert len(installs) == 3
     for line in installs:
         is_locked = "--require-hashes --only-binary :all:" in line
-        is_ours_alone = "--no-deps" in line and ("--no-build-isolation" in line or "build/wheel/" in line)
-        assert is_locked or is_ours_alone, line
+        is_our_code = "--no-deps" in line and ("--no-build-isolation" in line or "build/wheel/" in line)
+        assert is_locked or is_our_code, line
     assert "--no-isolation" in next(line for line in makefile.splitlines() if "-m build" in line)
 
 

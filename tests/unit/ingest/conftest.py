@@ -1,4 +1,4 @@
-"""Builders that the tests of the ingest room share."""
+"""Fixtures shared by the tests of ingest."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from codequarry.shared.versions.refs import Ref
 
 @pytest.fixture
 def fetch(tmp_path: Path) -> Callable[..., Fetched]:
-    """Return a function that brings an origin into the mirrors of a scratch home."""
+    """Return a function that fetches an origin into the mirrors of a temporary home."""
 
     def fetched(origin: str, branch: str | Ref | None = None, settings: GitSettings | None = None) -> Fetched:
         ref = Ref("branch", branch) if isinstance(branch, str) else branch
@@ -27,6 +27,6 @@ def fetch(tmp_path: Path) -> Callable[..., Fetched]:
 
 @pytest.fixture
 def silent_server() -> Iterator[int]:
-    """Give the port of a server that takes connections and never says a word."""
+    """Yield the port of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Builders of what the stages of a search are given."""
+"""Builders of chunks, candidates, recalls and plans for tests of the search stages."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from codequarry.shared.store.records import Recall
 
 @pytest.fixture
 def make_chunk() -> Callable[..., Chunk]:
-    """Give a function that makes a chunk of ``text`` in ``path``, every field of it to be overridden."""
+    """Return a function that makes a chunk of ``text`` in ``path``; keyword arguments override any field."""
 
     def make(text: str = "def answer():\n    return 42\n", path: str = "src/app.py", **fields: object) -> Chunk:
         start = int(fields.pop("start_line", 1))
@@ -36,7 +36,7 @@ def make_chunk() -> Callable[..., Chunk]:
 
 @pytest.fixture
 def make_candidate(make_chunk) -> Callable[..., Candidate]:
-    """Give a function that makes a candidate, its tokens made as they are for the stores."""
+    """Return a function that makes a candidate with the tokens that a store would keep."""
 
     def make(text: str = "", path: str = "src/app.py", similarity: float | None = 0.0, **fields: object) -> Candidate:
         chunk = make_chunk(text or "pass\n", path, **fields)
@@ -54,7 +54,7 @@ def make_candidate(make_chunk) -> Callable[..., Candidate]:
 
 @pytest.fixture
 def make_recall() -> Callable[..., Recall]:
-    """Give a function that makes what an engine found of candidates, with true document frequencies among them."""
+    """Return a function that makes a recall of candidates, with document frequencies counted over them."""
 
     def make(*candidates: Candidate, **fields: object) -> Recall:
         frequencies: dict[str, int] = {}
@@ -79,7 +79,7 @@ def make_recall() -> Callable[..., Recall]:
 
 @pytest.fixture
 def plan() -> Callable[..., QueryPlan]:
-    """Give a function that plans a query."""
+    """Return a function that plans a query."""
 
     def make(query: str, **fields: object) -> QueryPlan:
         return make_plan(SearchRequest(query, **fields))

@@ -1,4 +1,4 @@
-"""There is one way from a request to the index: nothing else may read head document, catalog, jobs or deliveries."""
+"""Requests reach the index in one way: other modules must not read head document, catalog, jobs or deliveries."""
 
 import ast
 from collections.abc import Iterator
@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 ROOM = Path(__file__).parents[3] / "search_api"
-# What tells of every repository, whoever asks.
-OF_EVERYBODY = {
+# Functions that return data of every repository to any caller.
+UNRESTRICTED = {
     "read_head", "list_repositories", "read_repository", "list_jobs", "shown_jobs", "read_job", "list_deliveries",
     "list_ref_heads", "read_progress", "list_keys",
 }  # fmt: skip
-# Who may: the catalog, which takes out what a reader may not see; keys; probes; metrics, which need a key that sees
-# everything; and deliveries, which are signed and come from code hosts, not from callers.
+# Modules that may use them: the catalog, which removes what a reader may not see; keys; probes; metrics, which need a
+# key that sees everything; and signed deliveries, which come from code hosts.
 MAY = {
     "versions/catalog.py", "access/authentication.py", "http/server.py", "http/catalog_metrics.py",
     "search/backend.py", "webhooks/receiver.py",
 }  # fmt: skip
-# Routes get the engine of their caller; deliveries are dealt with as their owner's.
+# Routes get the engine of their caller; deliveries act for the owner.
 MAY_USE_THE_BACKEND = {"http/routes/webhooks.py"}
 
 
@@ -34,15 +34,15 @@ def names(module: str) -> set[str]:
 
 
 @pytest.mark.parametrize("module", [module for module in modules() if module not in MAY])
-def test_no_other_module_reads_what_is_of_everybody(module: str) -> None:
-    assert not names(module) & OF_EVERYBODY
+def test_no_other_module_reads_unrestricted_data(module: str) -> None:
+    assert not names(module) & UNRESTRICTED
 
 
 @pytest.mark.parametrize(
     "module",
     [module for module in modules() if module.startswith("http/routes/") and module not in MAY_USE_THE_BACKEND],
 )
-def test_a_route_reads_the_index_as_its_caller_may(module: str) -> None:
+def test_routes_read_the_index_with_the_permissions_of_their_caller(module: str) -> None:
     tree = ast.parse((ROOM / module).read_text())
     called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     assert not {"backend().engine", "backend.engine"} & called

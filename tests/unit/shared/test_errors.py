@@ -1,4 +1,4 @@
-"""Errors as callers of the API hear them: without the addresses of the machines behind the service."""
+"""Errors as callers of the API see them: without addresses of the machines behind the service."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from codequarry.shared.errors import EmbedderUnavailable, GitError, StoreError, 
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "shown"),
     [
         (
             StoreUnavailable(
@@ -21,5 +21,5 @@ from codequarry.shared.errors import EmbedderUnavailable, GitError, StoreError, 
         (StoreUnavailable("50 jobs that are as urgent are already waiting"), None),
     ],
 )
-def test_addresses_of_our_own_machines_are_left_out(error, told):
-    assert public(error) == (told or str(error))
+def test_addresses_of_our_machines_are_left_out(error, shown):
+    assert public(error) == (shown or str(error))

@@ -1,4 +1,4 @@
-"""Path globs as regular expressions for two engines, and the keys that both stores look names up by."""
+"""Path globs as regular expressions for two engines, and the keys for looking up names in both stores."""
 
 import re
 
@@ -21,8 +21,8 @@ from codequarry.shared.filters import (
 )
 from codequarry.shared.model import Chunk, Filters, PathGlobs
 
-# One construct of those that Python's fullmatch and Lucene's regexp read alike: a letter, digit, underscore, slash or
-# non-ASCII character, any other character behind a backslash, a class of such (and ranges), a group, a quantifier.
+# Constructs with the same meaning in Python's fullmatch and Lucene's regexp: a letter, digit, underscore, slash or
+# non-ASCII character, another character after a backslash, a class of these (and ranges), a group, a quantifier.
 _ITEM = r"(?:[A-Za-z0-9_]|[^\x00-\x7f]|\\[^A-Za-z0-9])"
 PORTABLE = re.compile(rf"(?:{_ITEM}|/|\[\^?/?(?:{_ITEM}(?:-{_ITEM})?)*\]|\(|\)|[*+?])*", re.DOTALL)
 
@@ -35,7 +35,7 @@ GLOBS = st.builds(
     st.lists(SEGMENTS, min_size=1, max_size=4),
     st.sampled_from(["", "/"]),
 )
-# No path of git has a segment of dots alone, and pathspec would resolve it.
+# Paths in git have no segment of only dots, and pathspec would resolve it.
 NAMES = st.text("abxy.", min_size=1, max_size=4).filter(lambda name: name.strip("."))
 PATHS = st.lists(NAMES, min_size=1, max_size=5).map("/".join)
 
@@ -46,15 +46,15 @@ class TestGlobs:
     def test_both_engines_get_the_same_language(self, glob, path):
         assert bool(re.fullmatch(glob_to_regex(glob), path)) == bool(compile_glob(glob).fullmatch(path))
 
-    # `**/` at an end is left out: a folder's folder is read differently by git and by its imitators.
+    # A final `**/` is left out: git and its imitators interpret it differently.
     @settings(deadline=None)
     @given(GLOBS.filter(lambda glob: not glob.endswith("**/")), PATHS)
-    def test_globs_fit_what_gitignore_patterns_fit(self, glob, path):
+    def test_globs_match_what_gitignore_patterns_match(self, glob, path):
         assert path_matches(PathGlobs((glob,)), path) == GitIgnoreSpec.from_lines([glob]).match_file(path)
 
     @settings(deadline=None)
     @given(st.text(min_size=1, max_size=30))
-    def test_only_constructs_that_both_engines_know(self, glob):
+    def test_regexes_use_only_constructs_of_both_engines(self, glob):
         try:
             regex = glob_to_regex(glob)
         except UsageError:
@@ -64,7 +64,7 @@ class TestGlobs:
 
     @settings(deadline=None)
     @given(st.lists(st.text(st.characters(exclude_characters="/\0"), min_size=1, max_size=8), min_size=1).map("/".join))
-    def test_a_quoted_path_fits_itself_and_what_lies_below(self, path):
+    def test_a_quoted_path_matches_itself_and_everything_below(self, path):
         quoted = "/" + "".join("\\" + char if char in "\\*?[" else char for char in path)
         assert re.fullmatch(glob_to_regex(quoted), path)
         assert re.fullmatch(glob_to_regex(quoted), path + "/below/it")
@@ -81,24 +81,24 @@ class TestGlobs:
             ('a<1-5>@#&~"{2}|.', r"([^/]+/)*a\<1\-5\>\@\#\&\~\"\{2\}\|\.(/([^/]+/)*[^/]+)?"),
         ],
     )
-    def test_translations(self, glob, regex):
+    def test_globs_are_translated_to_regexes(self, glob, regex):
         assert glob_to_regex(glob) == regex
 
-    def test_a_range_never_fits_a_slash(self):
+    def test_a_range_never_matches_a_slash(self):
         assert not any(compile_glob("/a[+-9]b").fullmatch(path) for path in ("a/b", "a*b"))
         assert all(compile_glob("/a[+-9]b").fullmatch(f"a{char}b") for char in "+,-.0159")
         assert not compile_glob("/a[!x]b").fullmatch("a/b")
 
-    def test_no_glob_makes_matching_explode(self):
+    def test_no_glob_takes_exponential_time(self):
         assert not compile_glob("*a" * 20 + "b").fullmatch("a" * 2000)
         assert not compile_glob("**/a/" * 20 + "b").fullmatch("/".join("a" * 500))
 
     @pytest.mark.parametrize("glob", ["", "./", "[b-a]", "[[:digit:]]", "[\\]]", "?" * MAX_REGEX_CHARACTERS])
-    def test_what_can_not_be_translated_is_an_error(self, glob):
+    def test_an_untranslatable_glob_is_an_error(self, glob):
         with pytest.raises(UsageError, match="glob"):
             glob_to_regex(glob)
 
-    def test_include_and_exclude(self):
+    def test_a_path_must_be_included_and_not_excluded(self):
         globs = PathGlobs(("src", "*.md"), ("tests",))
         assert path_matches(globs, "src/a.py")
         assert path_matches(globs, "docs/a.md")
@@ -108,15 +108,15 @@ class TestGlobs:
 
 
 class TestFields:
-    def test_every_field_is_of_the_chunk(self):
+    def test_every_filterable_field_belongs_to_the_chunk(self):
         assert set(FILTERABLE_FIELDS) <= set(Chunk.__dataclass_fields__)
 
-    def test_an_unknown_field_is_named_with_those_that_exist(self):
+    def test_an_unknown_field_is_reported_with_the_known_fields(self):
         with pytest.raises(UnknownName) as caught:
             check_filters(Filters(excluded=(("colour", ("red",)),)))
         assert (caught.value.name, caught.value.known) == ("colour", tuple(FILTERABLE_FIELDS))
 
-    def test_config_stands_for_its_family_only_for_languages(self):
+    def test_config_includes_its_family_only_for_languages(self):
         assert set(accepted_values("language", ("config", "go"))) >= {"config", "go", "yaml", "java properties"}
         assert accepted_values("language", ("yaml",)) == ("yaml",)
         assert accepted_values("symbol_type", ("config",)) == ("config",)
@@ -139,13 +139,13 @@ class TestKeys:
             ("odd.", "odd."),
         ],
     )
-    def test_the_last_part_of_a_qualified_name(self, qualified, name):
+    def test_the_last_part_of_a_qualified_name_is_a_key(self, qualified, name):
         assert symbol_keys(chunk(qualified_name=qualified)) == {name: 2}
 
-    def test_the_name_fits_best(self):
+    def test_the_symbol_name_is_the_best_key(self):
         keys = symbol_keys(chunk(symbol_name="Get", qualified_name="a.Get", defines=("Get", "Other")))
         assert keys == {"get": 3, "other": 1}
 
-    def test_tails_of_whole_segments(self):
+    def test_path_tails_consist_of_whole_segments(self):
         assert path_tails("Shared/Store/Port.py") == ("port.py", "store/port.py", "shared/store/port.py")
         assert path_tails("README") == ("readme",)

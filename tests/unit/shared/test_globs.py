@@ -1,4 +1,4 @@
-"""Patterns as in .gitignore; which paths they fit is compared with git's own verdict in tests/property."""
+"""Patterns as in .gitignore; tests/property compares their matches with those of git."""
 
 import pickle
 import time
@@ -14,22 +14,22 @@ from codequarry.shared.globs import MAX_PATTERN_CHARACTERS, MAX_PATTERNS, Verdic
     "line", ["*a" * 12 + "*b", "**/" + "*a*/**/" * 12 + "b", "[a-z]*" * 40 + "!", "?*" * 100 + "!"]
 )
 def test_no_pattern_takes_long(line):
-    """A backtracking matcher takes hours for the first of these."""
+    """A backtracking matcher takes hours for the first pattern."""
     began = time.monotonic()
     assert globs_of_file("rules", [line]).verdict("/".join(["a" * 240] * 10)) is None
     assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize("line", ["[z-a]", "[a", "a\\", "[[:nope:]]x", "[", "[]", "[!]"])
-def test_a_line_that_fits_nothing_harms_no_other(line):
-    """git passes over such lines too."""
+def test_an_invalid_line_does_not_affect_others(line):
+    """git ignores such lines too."""
     globs = globs_of_file("rules", ["*.log", line, "*.tmp"])
     assert globs.matches("a.log")
     assert globs.matches("a.tmp")
     assert not globs.matches("other")
 
 
-def test_the_last_pattern_that_fits_decides():
+def test_the_last_matching_pattern_decides():
     globs = globs_of_file("rules", ["*.log", "!keep.log", "# comment", "", "docs/", "!docs/api/"])
     assert globs.verdict("a.log") == Verdict("*.log", True)
     assert globs.verdict("keep.log") == Verdict("!keep.log", False)
@@ -38,7 +38,7 @@ def test_the_last_pattern_that_fits_decides():
     assert globs.verdict("src/a.py") is None
 
 
-def test_spaces_at_the_end_count_only_where_they_are_quoted():
+def test_trailing_spaces_count_only_if_quoted():
     assert globs_of_file("rules", ["a  "]).matches("a")
     assert globs_of_file("rules", ["a\\ "]).matches("a ")
     assert parse_pattern("   ") is None
@@ -50,20 +50,20 @@ def test_many_patterns_are_matched_in_groups():
     assert globs.verdict("name") is None
 
 
-def test_patterns_survive_the_way_to_another_process():
+def test_patterns_can_be_pickled():
     globs = globs_of_file("rules", ["*.log"])
     assert globs.matches("a.log")
     assert pickle.loads(pickle.dumps(globs)).matches("b.log")
 
 
-def test_an_ignore_file_beyond_the_limits_is_refused_with_the_number():
+def test_an_ignore_file_beyond_the_limits_is_refused_with_the_limit():
     with pytest.raises(LimitExceeded, match=r"rules has 10001 lines, the limit is 10000"):
         globs_of_file("rules", ["a"] * (MAX_PATTERNS + 1))
     with pytest.raises(LimitExceeded, match="rules has a pattern of 4097 characters, the limit is 4096"):
         globs_of_file("rules", ["a" * (MAX_PATTERN_CHARACTERS + 1)])
 
 
-def test_a_pattern_of_the_settings_that_fits_nothing_is_named():
+def test_an_invalid_pattern_of_the_settings_is_named():
     with pytest.raises(UsageError, match=r"\[scan\] exclude: 'a\[' is not a valid"):
         globs_of_setting("[scan] exclude", ["ok", "a["])
     with pytest.raises(NotAPattern):

@@ -1,4 +1,4 @@
-"""Debian packages are read by a `dpkg-deb` of the tests, which gives as much of a tarball as it is told."""
+"""Debian packages are read through a fake `dpkg-deb`, which can cut its tarball short."""
 
 import io
 import stat
@@ -15,7 +15,7 @@ Deb = Callable[[int, int], Path]
 
 @pytest.fixture
 def deb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Deb:
-    """Give a package whose tool stops after so many bytes and ends with a code."""
+    """Return a function (bytes, exit code) that makes a package whose tool stops after those bytes."""
     with tarfile.open(tmp_path / "data.tar", "w") as tar:
         for name in ("usr/lib/one.rb", "usr/lib/two.rb"):
             entry = tarfile.TarInfo(name)
@@ -34,22 +34,22 @@ def deb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Deb:
     return make
 
 
-def test_a_whole_package_is_read_whatever_its_tool_says_besides(deb: Deb, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_complete_package_is_read_despite_messages_of_the_tool(deb: Deb, capfd: pytest.CaptureFixture[str]) -> None:
     assert [path for path, _ in files_of(deb(100_000, 0), frozenset({".rb"}))] == ["usr/lib/one.rb", "usr/lib/two.rb"]
     assert not capfd.readouterr().err
 
 
 @pytest.mark.parametrize("given", [0, 5_632, 7_000])
-def test_one_that_is_cut_short_is_not_taken_for_a_smaller_one(deb: Deb, given: int) -> None:
+def test_a_package_that_is_cut_short_is_an_error(deb: Deb, given: int) -> None:
     with pytest.raises(OSError, match="cut short"):
         list(files_of(deb(given, 2), frozenset({".rb"})))
 
 
-def test_a_broken_tarball_is_an_error_also_where_the_tool_is_content(deb: Deb) -> None:
+def test_a_broken_tarball_is_an_error_even_if_the_tool_succeeds(deb: Deb) -> None:
     with pytest.raises(tarfile.ReadError):
         list(files_of(deb(7_000, 0), frozenset({".rb"})))
 
 
-def test_who_reads_no_further_hears_nothing(deb: Deb, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_reader_that_stops_early_gets_no_error(deb: Deb, capfd: pytest.CaptureFixture[str]) -> None:
     assert next(iter(files_of(deb(100_000, 2), frozenset({".rb"}))))[0] == "usr/lib/one.rb"
     assert not capfd.readouterr().err

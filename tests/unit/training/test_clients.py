@@ -16,7 +16,7 @@ echo "version: 1.2.0"
 
 @pytest.fixture
 def cargo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A `cargo` that brings one crate, first on the PATH; what is relative counts from a folder of its own."""
+    """Put a fake `cargo` that downloads one crate first on the PATH, and work in an empty folder."""
     client = tmp_path / "bin/cargo"
     client.parent.mkdir()
     client.write_text(CARGO)
@@ -27,13 +27,13 @@ def cargo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("cargo")
-def test_a_relative_folder_is_the_same_one_for_a_client_that_runs_elsewhere(tmp_path: Path) -> None:
+def test_a_relative_folder_is_resolved_before_the_client_runs(tmp_path: Path) -> None:
     found = fetch(Package("crates", "bytes", "1.2.0"), Path(".model/packages"))
     assert found.archive == tmp_path / ".model/packages/cargo/registry/cache/mirror/bytes-1.2.0.crate"
     assert found.archive.read_text() == "crate\n"
 
 
-def test_what_was_brought_is_not_brought_again(cargo: Path) -> None:
+def test_a_downloaded_package_is_not_downloaded_again(cargo: Path) -> None:
     newest = fetch(Package("crates", "bytes", ""), Path("packages"))
     assert newest.package.version == "1.2.0"
     cargo.write_text("#!/bin/sh\nexit 1\n")
@@ -52,7 +52,7 @@ def test_what_was_brought_is_not_brought_again(cargo: Path) -> None:
         (Package("debian", "php-twig", "1:3.5.1-1+deb12u1"), "php-twig_1%3a3.5.1-1+deb12u1_all.deb"),
     ],
 )
-def test_an_archive_is_known_by_its_file_s_name(package: Package, file: str) -> None:
+def test_an_archive_is_recognised_by_its_file_name(package: Package, file: str) -> None:
     client = _DOWNLOADERS[package.registry]
     assert client.is_of(package, file)
     assert not client.is_of(replace(package, name=f"{package.name}x"), file)

@@ -26,7 +26,7 @@ from training.licences import expression_of, is_permissive, licence_of_text
         ("", None),
     ],
 )
-def test_a_licence_counts_only_where_its_spelling_is_clear(spelling, expression):
+def test_only_unambiguous_spellings_of_licences_are_recognised(spelling, expression):
     assert expression_of([spelling]) == expression
 
 
@@ -45,17 +45,17 @@ def test_a_licence_counts_only_where_its_spelling_is_clear(spelling, expression)
         ("", False),
     ],
 )
-def test_one_side_of_or_is_enough_and_needs_both(expression, permissive):
+def test_or_needs_one_permissive_side_and_and_needs_both(expression, permissive):
     assert is_permissive(expression) is permissive
 
 
-def test_several_licences_apply_together_and_one_that_is_unclear_refuses_all():
+def test_several_licences_are_joined_and_an_unclear_licence_rejects_all():
     assert expression_of(["MIT", "BSD License"]) == "MIT AND BSD-3-Clause"
     assert expression_of(["MIT", "see file"]) is None
     assert expression_of([]) is None
 
 
-def test_a_whole_text_is_known_by_what_only_it_says():
+def test_a_licence_text_is_recognised_by_its_distinctive_words():
     assert licence_of_text("Permission is hereby granted, free of charge, to any\nperson obtaining a copy") == "MIT"
     assert licence_of_text("GNU LESSER GENERAL PUBLIC LICENSE Version 3") == "GPL-3.0"
     assert licence_of_text("Apache License\n   Version 2.0, January 2004") == "Apache-2.0"

@@ -1,4 +1,4 @@
-"""Packages come by an `npm` of the tests, which packs what it is asked for; the rest is as it always is."""
+"""Packages come from a fake `npm`, which packs whatever is requested; everything else is real."""
 
 import stat
 import sys
@@ -13,12 +13,12 @@ from training.packages import Package
 
 NPM = f"""#!{sys.executable}
 import io, json, sys, tarfile
-wanted = [one for one in sys.argv[2:] if not one.startswith("-")]
+wanted = [word for word in sys.argv[2:] if not word.startswith("-")]
 with open(LOG, "a") as log:
     print(len(wanted), file=log)
-if any(one.startswith("gone@") for one in wanted):
+if any(word.startswith("gone@") for word in wanted):
     sys.exit("npm error 404 gone is not in this registry")
-for name, version in (one.split("@") for one in wanted):
+for name, version in (word.split("@") for word in wanted):
     code = "".join(
         f"/** Removes the {{name}} number {{at}} from a queue. */\\n"
         f"function remove{{name.title()}}{{at}}(queue) {{{{\\n"
@@ -42,7 +42,7 @@ def packages(*names: str) -> list[Package]:
 
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file with a line for each call of the client: how many packages it was asked for."""
+    """Return a log with a line for each call of the client: the number of requested packages."""
     log, client = tmp_path / "calls", tmp_path / "bin/npm"
     client.parent.mkdir()
     client.write_text(NPM.replace("LOG", repr(str(log))))
@@ -51,17 +51,17 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return log
 
 
-def test_packages_that_are_missing_come_by_one_call(calls: Path, tmp_path: Path) -> None:
+def test_missing_packages_are_downloaded_by_one_call(calls: Path, tmp_path: Path) -> None:
     wanted = packages("one", "two", "three")
     fetch_together(wanted, tmp_path / "packages")
     fetch_together([*wanted, *packages("four")], tmp_path / "packages")
-    assert [fetch(one, tmp_path / "packages").archive.name for one in wanted] == [
+    assert [fetch(package, tmp_path / "packages").archive.name for package in wanted] == [
         "one-1.0.0.tgz", "two-1.0.0.tgz", "three-1.0.0.tgz",
     ]  # fmt: skip
     assert calls.read_text().split() == ["3", "1"]
 
 
-def test_one_that_can_t_be_had_is_named_and_the_others_come(calls: Path, tmp_path: Path) -> None:
+def test_an_unavailable_package_is_named_and_the_others_are_downloaded(calls: Path, tmp_path: Path) -> None:
     folder = tmp_path / "packages"
     fetch_together(packages("one", "gone"), folder)
     assert fetch(packages("one")[0], folder).archive.is_file()
@@ -70,24 +70,26 @@ def test_one_that_can_t_be_had_is_named_and_the_others_come(calls: Path, tmp_pat
     assert calls.read_text().split() == ["2", "1", "1"]
 
 
-def test_the_pairs_of_each_package_are_cut_and_one_of_another_licence_is_left_out(
+def test_pairs_are_cut_from_each_package_unless_its_licence_changed(
     calls: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     many = packages(*(f"queue{chr(97 + at)}" for at in range(26)), *(f"stack{chr(97 + at)}" for at in range(26)))
     make_pairs(tmp_path, [*many, *packages("copyleft")])
     assert sum(map(int, calls.read_text().split())) == 53
     assert len(calls.read_text().split()) == 3
-    texts = {pair.text for one in many for pair in read_pairs(tmp_path / "pairs", one.key) if pair.kind == "doc"}
+    texts = {
+        pair.text for package in many for pair in read_pairs(tmp_path / "pairs", package.key) if pair.kind == "doc"
+    }
     assert {"Removes the queuea number 3 from a queue.", "Removes the stackz number 8 from a queue."} <= texts
     assert len(list((tmp_path / "pairs").iterdir())) == 52
     assert "npm-copyleft-1.0.0: its licence was pinned as MIT and is None now" in capsys.readouterr().err
     before = calls.read_text()
     make_pairs(tmp_path, many)
-    assert calls.read_text() == before, "what was brought and cut is neither brought nor cut again"
+    assert calls.read_text() == before, "finished packages were downloaded or cut again"
 
 
 @pytest.mark.usefixtures("calls")
-def test_where_too_many_are_missing_it_ends_and_keeps_what_it_has(tmp_path: Path) -> None:
+def test_too_many_missing_packages_end_the_run_and_downloads_are_kept(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="2 of 3 packages are missing; run it again"):
         make_pairs(tmp_path, packages("one", "gone", "copyleft"))
     assert fetch(packages("one")[0], tmp_path / "packages").archive.is_file()

@@ -43,5 +43,5 @@ def _wheel(folder, metadata, files):
         ),
     ],
 )
-def test_a_wheel_that_names_only_its_licence_files_is_judged_by_all_of_their_texts(tmp_path, metadata, files, licence):
+def test_a_wheel_that_only_names_licence_files_is_judged_by_all_their_texts(tmp_path, metadata, files, licence):
     assert licence_of(_wheel(tmp_path, metadata, files)) == licence

@@ -13,10 +13,10 @@ def take_over(lease, holder):
 
 
 def of_kind(kind, text=PYTHON, language="python"):
-    return [one for one in pairs_of("a/b.py", language, text) if one.kind == kind]
+    return [pair for pair in pairs_of("a/b.py", language, text) if pair.kind == kind]
 
 
-def test_a_doc_comment_is_paired_with_its_code_without_it():
+def test_a_doc_comment_is_paired_with_its_code_minus_the_comment():
     (pair,) = of_kind("doc")
     assert pair.text == "Take the lease of a holder that died before it could give it back."
     assert "return lease" in pair.code and "died" not in pair.code
@@ -35,7 +35,7 @@ def test_a_name_is_paired_with_its_body_without_the_name():
     assert "take_over" not in pair.code and pair.head == "" and pair.path == ""
 
 
-def test_a_title_is_a_name_with_the_doc_comment_and_the_body_and_only_where_there_is_one():
+def test_a_title_pairs_a_name_with_doc_comment_and_body_and_needs_a_doc_comment():
     (pair,) = of_kind("title")
     assert pair.text == "take over" and pair.head == "" and pair.path == ""
     assert pair.code.startswith("Take the lease") and "waiting =" in pair.code and "take_over" not in pair.code
@@ -45,7 +45,7 @@ def test_a_title_is_a_name_with_the_doc_comment_and_the_body_and_only_where_ther
     )
 
 
-def test_code_that_was_commented_out_and_orders_to_tools_are_no_prose():
+def test_commented_out_code_and_tool_directives_are_not_prose():
     assert is_prose("Returns the first element that fits")
     for text in (
         "x = y + z;",
@@ -71,5 +71,5 @@ func Open(name string) (*Reader, error) {
 	return newReader(f), nil
 }
 """
-    (pair,) = [one for one in pairs_of("a.go", "go", go) if one.kind == "doc"]
+    (pair,) = [pair for pair in pairs_of("a.go", "go", go) if pair.kind == "doc"]
     assert pair.text.startswith("Open returns a reader") and "returns a reader" not in pair.code

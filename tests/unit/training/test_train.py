@@ -19,22 +19,22 @@ from training.train import Taught, Weights, batches, begin, loss_and_gradient, t
 WORDS = [f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"] + [
     f"code{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"
 ]
-VOCABULARY = Vocabulary([*WORDS, *(f"##{one}" for one in "abcdefghijklmnopqrstuvwxyz0123456789")])
+VOCABULARY = Vocabulary([*WORDS, *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz0123456789")])
 
 
 def synthetic(number, packages=4):
-    """Pairs whose text and code share nothing but what can be learned: worda goes with codea."""
+    """Yield pairs whose text and code share only what can be learned: worda goes with codea."""
     chance = np.random.default_rng(5)
     for _ in range(packages):
         pairs = []
         for _ in range(number // packages):
             letters = "".join(chance.choice(list("abcdefghijklmnopqrstuvwxyz"), size=3, replace=False))
-            text, code = (" ".join(kind + one for one in letters) for kind in ("word", "code"))
+            text, code = (" ".join(kind + letter for letter in letters) for kind in ("word", "code"))
             pairs.append(Pair("doc", "python", "", text, "", code))
         yield pairs
 
 
-# Without chances: what is learned is in the pairs.
+# No random augmentation: everything learned comes from the pairs.
 PLAIN = Recipe(dimension=32, batch=128, block=8, code_dropout=0.0, doc_share=0.0, question_share=0.0, short_share=0.0)
 
 
@@ -42,15 +42,15 @@ def every(packages):
     return Dataset.join([encode(pairs, VOCABULARY) for pairs in packages])
 
 
-def learned(data, recipe, course, seed, told=lambda *_: None):
+def learned(data, recipe, course, seed, report=lambda *_: None):
     tokens = len(VOCABULARY.tokens)
     weights = begin(data, tokens, recipe, seed)
-    train(data, weights, Augmentation(recipe, question_tokens(VOCABULARY), ((),), tokens), course, seed, told)
+    train(data, weights, Augmentation(recipe, question_tokens(VOCABULARY), ((),), tokens), course, seed, report)
     return weights
 
 
 def found(weights):
-    """Tell how many of the words have their own code nearest."""
+    """Return the share of words whose own code is nearest."""
     unit = weights.rows / np.linalg.norm(weights.rows, axis=1, keepdims=True)
     return ((unit[:26] @ unit[26:52].T).argmax(axis=1) == np.arange(26)).mean()
 
@@ -64,7 +64,7 @@ SOME = Taught(np.array([0, 2, 4]), np.array([[0, 0.3, 0.7], [1, 0, 0], [0.5, 0.5
 
 
 @pytest.mark.parametrize("taught", [None, Taught(np.arange(5), SHARES, 5.0, 0.7), SOME])
-def test_the_gradient_is_that_of_the_loss(taught):
+def test_the_gradient_matches_the_numeric_slope_of_the_loss(taught):
     chance = np.random.default_rng(1)
     weights = Weights(chance.standard_normal((9, 4)), chance.standard_normal(9) / 4)
     texts, codes = (sparse.csr_matrix(np.maximum(chance.standard_normal((5, 9)), 0)) for _ in range(2))
@@ -99,14 +99,14 @@ def test_the_gradient_is_that_of_the_loss(taught):
     assert found.log_scale == pytest.approx(slope_of(lambda _, by: 3.0 * np.exp(by)), abs=1e-6)
 
 
-def test_what_belongs_together_is_found_after_training_and_not_before(tmp_path):
+def test_training_brings_pairs_together(tmp_path):
     data = every(synthetic(2_000))
     data.write(tmp_path / "train.npz")
     data = Dataset.read(tmp_path / "train.npz")
-    told = []
-    weights = learned(data, PLAIN, Course(12, 0.01), 1, lambda *said: told.append(said))
+    reports = []
+    weights = learned(data, PLAIN, Course(12, 0.01), 1, lambda *report: reports.append(report))
     assert found(weights) > 0.9
-    assert told[-1][1] < told[0][1] and 0 < told[-1][0] <= 1
+    assert reports[-1][1] < reports[0][1] and 0 < reports[-1][0] <= 1
 
 
 def test_the_same_seed_gives_the_same_model():
@@ -117,19 +117,19 @@ def test_the_same_seed_gives_the_same_model():
     assert np.array_equal(first.log_query, second.log_query)
 
 
-def test_tables_that_learned_apart_agree_in_one_as_wide_as_each():
+def test_separately_trained_tables_merge_without_growing():
     data = every(synthetic(1_000))
     tables = [learned(data, PLAIN, Course(6, 0.01), seed) for seed in (1, 2, 3)]
     occurrences = np.bincount(
-        np.concatenate([one.flat for one in data.parts.values()]), minlength=len(VOCABULARY.tokens)
+        np.concatenate([part.flat for part in data.parts.values()]), minlength=len(VOCABULARY.tokens)
     )
     merged = merge(tables, occurrences)
     assert merged.rows.shape == tables[0].rows.shape
     assert found(merged) >= max(map(found, tables)) > 0.5
-    assert np.allclose(merged.log_query, np.mean([one.log_query for one in tables], axis=0))
+    assert np.allclose(merged.log_query, np.mean([table.log_query for table in tables], axis=0))
 
 
-def test_one_table_merged_is_itself_but_for_a_rotation():
+def test_merging_a_single_table_only_rotates_it():
     chance = np.random.default_rng(1)
     table = Weights(chance.standard_normal((9, 4)).astype(np.float32), np.zeros(9, np.float32))
     merged = merge([table], np.arange(9))
@@ -144,7 +144,7 @@ def stage_to_learn(folder: Path, packages):
 TWO = replace(PLAIN, members=(Member(), Member(Course(2, 0.01))))
 
 
-def test_a_model_goes_on_from_the_members_that_are_there(tmp_path):
+def test_training_continues_from_finished_members(tmp_path):
     stage_to_learn(tmp_path, synthetic(600))
     _, first = learn(tmp_path, 7, TWO)
     kept, other = tmp_path / "part-7-0.npz", tmp_path / "part-7-1.npz"
@@ -154,7 +154,7 @@ def test_a_model_goes_on_from_the_members_that_are_there(tmp_path):
     assert kept.stat().st_mtime_ns == stamp and np.array_equal(first.rows, again.rows)
 
 
-def test_what_was_learned_by_another_recipe_or_from_other_pairs_is_learned_anew(tmp_path):
+def test_a_changed_recipe_or_changed_pairs_discard_finished_members(tmp_path):
     stage_to_learn(tmp_path, synthetic(600))
     part, model = tmp_path / "part-7-0.npz", tmp_path / "model-7"
 
@@ -170,7 +170,7 @@ def test_what_was_learned_by_another_recipe_or_from_other_pairs_is_learned_anew(
     stage_to_learn(tmp_path, synthetic(400))
     assert lay(replace(TWO, scale=9.0)) == (False, False) and lay(replace(TWO, scale=9.0)) == (True, True)
     (tmp_path / "learned-from").unlink()
-    assert lay(replace(TWO, scale=9.0)) == (False, False), "nobody knows what it was learned from"
+    assert lay(replace(TWO, scale=9.0)) == (False, False), "without a record, the part must be learned again"
     assert made_of(tmp_path, TWO) != made_of(tmp_path, PLAIN)
 
 
@@ -185,12 +185,12 @@ def test_a_batch_is_made_of_blocks_of_one_package():
     assert len(seen) == len(set(seen)) >= len(data) - recipe.batch
 
 
-def test_a_token_counts_with_the_square_root_of_how_often_it_occurs():
+def test_a_token_weighs_the_square_root_of_its_count():
     counted = bag(np.array([0, 0, 0, 0, 1]), np.array([2, 2, 2, 2, 0], np.int32), (2, 3))
     assert counted.toarray().tolist() == [[0, 0, 2], [1, 0, 0]]
 
 
-def test_a_pair_that_comes_twice_counts_once():
+def test_duplicate_pairs_count_once():
     pair = Pair("doc", "go", "a.go", "Opens the archive", "", "func Open() {}")
     data = every([[pair, pair], [pair]])
     assert len(data) == 1 and data.languages == ("go",)

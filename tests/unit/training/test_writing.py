@@ -5,7 +5,7 @@ import pytest
 from training.writing import remove_unfinished, whole
 
 
-def test_what_was_there_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+def test_the_old_file_stays_until_the_new_file_is_complete(tmp_path: Path) -> None:
     place = tmp_path / "list.tsv"
     place.write_text("old")
     with whole(place) as fresh:
@@ -29,11 +29,11 @@ def test_a_block_that_fails_leaves_nothing(tmp_path: Path, is_folder: bool) -> N
     assert not list(tmp_path.iterdir())
 
 
-def test_what_killed_runs_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+def test_only_leftovers_of_killed_runs_are_removed(tmp_path: Path) -> None:
     (tmp_path / "pairs.gz.17.new").touch()
     (tmp_path / "tmpab.new").mkdir()
     (tmp_path / "tmpab.new/one.tgz").touch()
     (tmp_path / "pairs.gz").touch()
     remove_unfinished(tmp_path)
     remove_unfinished(tmp_path / "not-there-yet")
-    assert [one.name for one in tmp_path.iterdir()] == ["pairs.gz"]
+    assert [path.name for path in tmp_path.iterdir()] == ["pairs.gz"]

@@ -1,4 +1,4 @@
-"""What a backup shows of its progress."""
+"""Progress output of a backup."""
 
 from codequarry.cli.commands.backup import StepLines, describe
 from codequarry.shared.store.backups import Step
@@ -9,7 +9,7 @@ def test_steps_are_described_in_their_unit() -> None:
     assert describe(Step("writing chunks", 1_000, 20_000, "documents")) == "writing chunks: 1,000 of 20,000 documents"
 
 
-def test_a_log_gets_a_line_every_few_seconds_and_none_for_short_work(capsys) -> None:
+def test_a_log_gets_a_line_every_five_seconds(capsys) -> None:
     now = [0.0]
     lines = StepLines(lambda: now[0])
     for second in range(12):

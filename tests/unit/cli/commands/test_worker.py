@@ -1,4 +1,4 @@
-"""Workers and beat that can't begin say why in one line."""
+"""If a worker or beat cannot start, it explains why in one line."""
 
 import pytest
 
@@ -12,25 +12,25 @@ def own_home(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["worker", "beat"])
-def test_without_a_queue_it_is_said_what_to_set(command, capsys):
+def test_a_missing_queue_names_the_setting(command, capsys):
     assert run([command]) == 2
     assert "no queue is configured: set [queue] url" in capsys.readouterr().err
 
 
-def test_an_unknown_queue_is_named_with_those_there_are(capsys):
+def test_an_unknown_queue_is_named_with_the_known_queues(capsys):
     assert run(["worker", "--queues", "scan,scans"]) == 2
     assert "unknown queue 'scans'; known: control, scan, index, embed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("url", ["http://secret@host", "secret"])
-def test_an_address_that_is_none_of_a_queue_is_refused_without_being_shown(url, capsys, monkeypatch):
+def test_an_invalid_queue_address_is_refused_without_being_shown(url, capsys, monkeypatch):
     monkeypatch.setenv("CODEQUARRY_QUEUE__URL", url)
     assert run(["worker"]) == 2
-    said = capsys.readouterr().err
-    assert "it must begin with redis:// or rediss://" in said
-    assert "secret" not in said
+    error = capsys.readouterr().err
+    assert "it must begin with redis:// or rediss://" in error
+    assert "secret" not in error
 
 
-def test_limits_that_do_not_fit_are_refused(capsys):
+def test_a_soft_limit_above_the_hard_limit_is_refused(capsys):
     assert run(["--set", "queue.hard_limit_seconds=10", "worker"]) == 2
     assert "soft_limit_seconds must be below hard_limit_seconds" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from codequarry.cli.session import doctor_checks
 
 @pytest.fixture
 def fake_git(tmp_path: Path) -> Callable[[str], str]:
-    """Give a function that makes a program which answers like some git."""
+    """Return a function that makes a fake git with the given answer."""
 
     def make(answer: str) -> str:
         program = tmp_path / "git"
@@ -40,7 +40,7 @@ def test_a_missing_git_is_named() -> None:
     assert doctor_checks.check_git("/nowhere/git").message.startswith("git does not run")
 
 
-def test_the_data_folder_is_made_and_left_clean(tmp_path: Path) -> None:
+def test_the_data_folder_is_created_and_left_empty(tmp_path: Path) -> None:
     home = tmp_path / "new" / "home"
     assert doctor_checks.check_home(home).state == "ok"
     assert list(home.iterdir()) == []
@@ -52,7 +52,7 @@ def test_a_data_folder_that_is_a_file_fails(tmp_path: Path) -> None:
     assert (check.state, check.remedy) == ("fail", "set CODEQUARRY_HOME to a folder you can write to")
 
 
-def test_the_room_is_looked_at_where_the_data_will_lie(tmp_path: Path) -> None:
+def test_free_space_is_measured_for_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
     assert doctor_checks.check_disk(tmp_path / "not" / "yet").message.endswith(" free")
 
 

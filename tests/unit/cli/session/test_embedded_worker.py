@@ -1,4 +1,4 @@
-"""The worker in the service's own process, as requests meet it."""
+"""The worker inside the service's process, seen from requests."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -11,15 +11,15 @@ from codequarry.shared.jobs.job import JobRequest
 SOON = 60
 
 
-def test_who_waits_for_the_store_keeps_nobody_else_from_asking(make_workshop, monkeypatch):
+def test_a_request_that_waits_for_the_store_does_not_block_others(make_workshop, monkeypatch):
     workshop = make_workshop()
-    waits, goes_on = Event(), Event()
+    waiting, released = Event(), Event()
     real = workshop.store.list_documents
 
     def list_documents(prefix):
         if current_thread().name.startswith("slow"):
-            waits.set()
-            assert goes_on.wait(2 * SOON)
+            waiting.set()
+            assert released.wait(2 * SOON)
         return real(prefix)
 
     monkeypatch.setattr(workshop.store, "list_documents", list_documents)
@@ -28,9 +28,9 @@ def test_who_waits_for_the_store_keeps_nobody_else_from_asking(make_workshop, mo
     with closing(indexer), ThreadPoolExecutor(1, "slow") as slow, ThreadPoolExecutor(1, "quick") as quick:
         first = slow.submit(indexer.submit, JobRequest("one", "https://example.org/one"))
         try:
-            assert waits.wait(SOON)
+            assert waiting.wait(SOON)
             second = quick.submit(indexer.submit, JobRequest("two", "https://example.org/two"))
             assert second.result(SOON).repo == "two"
         finally:
-            goes_on.set()
+            released.set()
         assert first.result(SOON).repo == "one"

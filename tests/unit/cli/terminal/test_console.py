@@ -14,25 +14,25 @@ from codequarry.cli.terminal import console
         ("\udcff.txt", "\\udcff.txt"),
     ],
 )
-def test_a_path_is_one_line_and_cannot_steer_the_terminal(text: str, shown: str) -> None:
+def test_a_path_stays_on_one_line_without_control_characters(text: str, shown: str) -> None:
     assert console.safe_line(text) == shown
 
 
-def test_nothing_that_is_written_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_are_escaped_in_all_output(capsys: pytest.CaptureFixture[str]) -> None:
     console.write("\tx\x1b[2J\x9b\u202e\r")
     console.note("\x1b]0;title\x07")
-    said = capsys.readouterr()
-    assert said.out == "\tx\\x1b[2J\\x9b\\u202e\\x0d\n"
-    assert said.err == "\\x1b]0;title\\x07\n"
+    captured = capsys.readouterr()
+    assert captured.out == "\tx\\x1b[2J\\x9b\\u202e\\x0d\n"
+    assert captured.err == "\\x1b]0;title\\x07\n"
 
 
-def test_json_says_the_same_without_such_characters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_escapes_control_characters_without_loss(capsys: pytest.CaptureFixture[str]) -> None:
     body = {"text": "größe \x1b[31m \x9b \u202e \u2069 \\"}
     console.write_json(body)
-    said = capsys.readouterr().out
-    assert json.loads(said) == body
-    assert said.strip().isprintable()
-    assert "größe" in said
+    output = capsys.readouterr().out
+    assert json.loads(output) == body
+    assert output.strip().isprintable()
+    assert "größe" in output
 
 
 @pytest.mark.parametrize(

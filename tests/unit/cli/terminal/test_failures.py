@@ -22,11 +22,11 @@ from codequarry.shared.errors import GitError, NotIndexed, UnknownName, UsageErr
         (typer.Abort(), 130, "stopped"),
     ],
 )
-def test_every_failure_is_one_line_and_a_code(
+def test_every_failure_is_one_line_and_an_exit_code(
     error: BaseException, code: int, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert report(error) == code
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith(line)
-    assert said.err.count("\n") == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(line)
+    assert captured.err.count("\n") == 1

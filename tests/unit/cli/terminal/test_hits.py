@@ -31,52 +31,50 @@ def answer(hit: Hit) -> SearchAnswer:
     return SearchAnswer((hit,), (entry(),))
 
 
-def test_a_hit_is_its_place_symbol_type_and_score_and_then_its_code(answer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hit_shows_its_place_symbol_type_score_and_code(answer, capsys: pytest.CaptureFixture[str]) -> None:
     hits.show(answer, "delay", 6)
     assert capsys.readouterr().out == (
         "src/retry.py:7-9  Retry.delay  function  0.88\n    7  def delay():\n    8  \\x1b[31m    return 1\n"
     )
 
 
-def test_the_repository_is_named_where_there_are_several(answer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_repository_is_named_if_several_are_searched(answer, capsys: pytest.CaptureFixture[str]) -> None:
     hits.show(replace(answer, freshness=(entry("one"), entry("two"))), "delay", 0)
     assert capsys.readouterr().out == "src/retry.py:7-9  Retry.delay  function  0.88  one\n"
 
 
-def test_the_versions_that_hold_a_hit_are_named_where_several_are_searched(
-    hit, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_versions_of_a_hit_are_named_if_several_are_searched(hit, capsys: pytest.CaptureFixture[str]) -> None:
     held = replace(hit, versions=(HitVersion("main", "c"), HitVersion("dev", "d")))
     hits.show(SearchAnswer((held,)), "delay", 0)
     assert capsys.readouterr().out == "src/retry.py:7-9  Retry.delay  function  0.88  main, dev\n"
 
 
-def test_hits_of_a_version_that_is_behind_say_so(answer) -> None:
+def test_a_version_that_is_behind_is_noted(answer) -> None:
     stale = replace(answer, freshness=(entry(commits_behind=2),))
     assert list(hits.remarks(stale, for_person=False)) == ["note: one main at cccccccccccc is 2 commits behind"]
 
 
-def test_a_path_with_a_line_end_stays_on_its_line(hit) -> None:
+def test_a_path_with_a_line_break_stays_on_one_line(hit) -> None:
     assert hits.headline(replace(hit, path="a\nb"))[0] == "a\\nb:7-9"
 
 
-def test_a_part_of_a_split_symbol_says_so(hit) -> None:
+def test_a_part_of_a_split_symbol_is_numbered(hit) -> None:
     assert hits.headline(replace(hit, symbol_part="2/5"))[1] == "Retry.delay (part 2/5)"
 
 
-def test_an_explanation_names_the_signals_that_count_and_the_channels(hit) -> None:
+def test_an_explanation_names_channels_and_signals_above_zero(hit) -> None:
     explanation = Explanation({"semantic": 0.512, "path": 0.0}, 0.6, 1.0, {"vector": 3})
     assert hits.score_line(replace(hit, explain=explanation)) == (
         "semantic 0.51, kind of file × 0.60; recalled by vector #3"
     )
 
 
-def test_an_empty_answer_says_why_and_what_to_try() -> None:
+def test_an_empty_answer_shows_its_reason_and_suggestion() -> None:
     empty = SearchAnswer((), reason="no match", suggestion="did you mean delay?")
     assert list(hits.remarks(empty, for_person=False)) == ["no results: no match", "try: did you mean delay?"]
 
 
-def test_a_degraded_answer_says_so_and_only_a_person_is_told_the_cursor(answer) -> None:
+def test_a_degraded_answer_is_noted_and_only_a_person_sees_the_cursor(answer) -> None:
     answer = replace(answer, degraded=("embedding",), next_cursor="abc")
     assert list(hits.remarks(answer, for_person=False)) == [
         "note: answered without embedding; codequarry doctor says why"
@@ -92,12 +90,12 @@ def hit_of(make_hit):
     return lambda text: make_hit(text=text, start_line=10)
 
 
-def test_the_lines_with_the_words_of_the_query_are_shown_with_their_true_numbers(hit_of) -> None:
+def test_the_lines_that_match_the_query_are_shown_with_their_numbers(hit_of) -> None:
     shown = excerpt(hit_of(CODE), "how is the retry delay computed for an attempt", 2)
     assert shown == Excerpt(16, ("def retry_delay(attempt):", "    return 2 ** attempt"))
 
 
-def test_without_a_word_of_the_query_the_first_filled_lines_are_shown(hit_of) -> None:
+def test_without_a_matching_word_the_first_nonblank_lines_are_shown(hit_of) -> None:
     assert excerpt(hit_of(CODE), "nothing here", 2) == Excerpt(12, ("def first():", "    pass"))
 
 
@@ -110,9 +108,9 @@ def test_short_texts_are_shown_whole(hit_of, text: str, lines: tuple[str, ...]) 
     assert excerpt(hit_of(text), "x", 5).lines == lines
 
 
-def test_no_lines_are_shown_where_none_are_wanted(hit_of) -> None:
+def test_no_lines_are_shown_if_none_are_requested(hit_of) -> None:
     assert excerpt(hit_of(CODE), "retry", 0).lines == ()
 
 
-def test_windows_line_ends_are_not_shown(hit_of) -> None:
+def test_carriage_returns_are_not_shown(hit_of) -> None:
     assert excerpt(hit_of("a = 1\r\nb = 2\r\n"), "x", 5).lines == ("a = 1", "b = 2")

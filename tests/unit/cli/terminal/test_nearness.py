@@ -1,4 +1,4 @@
-"""What a person reads of a comparison."""
+"""How a comparison is shown to a person."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from codequarry.shared.embedding.vocabulary import Vocabulary
 
 
 class PlainEmbedder:
-    """A model that reads three words at a time where ``cuts``, and can't explain itself."""
+    """A model without explanations; with ``cuts`` it reads three words at a time."""
 
     name, dimension, max_tokens, leaves_machine = "a-table", 2, None, False
 
@@ -33,11 +33,11 @@ class PlainEmbedder:
         return self._table.embed([text])[0]
 
     def close(self):
-        """Nothing to give back."""
+        """Do nothing: there is nothing to close."""
 
 
 class TableEmbedder(PlainEmbedder):
-    """The same, saying that it is a token table."""
+    """The same model with explanations by token."""
 
     def explain(self, query, document, most):
         return explain_by_tokens(self._table, query, document, most)
@@ -47,7 +47,7 @@ def compared(query, document, most=8, cuts=False):
     return nearness.comparison_json(TableEmbedder(cuts), TextArgument(query), TextArgument(document), most)
 
 
-def test_the_table_adds_up_from_above(capsys):
+def test_the_rows_of_the_table_add_up(capsys):
     nearness.show_comparison(compared("retry file", "retry again again undo"))
     # The document is 2 + √2 - 1 = 2.4142 long, the query √5 = 2.2361.
     assert capsys.readouterr().out == (
@@ -75,14 +75,14 @@ def test_the_table_adds_up_from_above(capsys):
     )
 
 
-def test_what_is_not_listed_is_summed_up(capsys):
+def test_unlisted_tokens_are_summed_up(capsys):
     nearness.show_comparison(compared("retry", "retry again undo", most=0))
     rows = capsys.readouterr().out.splitlines()
     assert "  1 more                   +1.0000" in rows
     assert "  1 more                   -0.5000" in rows
 
 
-def test_a_document_longer_than_the_model_reads_is_as_near_as_its_nearest_part():
+def test_a_long_document_is_as_near_as_its_nearest_part():
     body = compared("retry", "file file file retry again again undo", cuts=True)
     assert (body["similarity"], body["windows"], body["window"], body["query_cut"]) == (1.0, 3, 1, False)
     assert list(nearness.remarks(body)) == [
@@ -91,16 +91,16 @@ def test_a_document_longer_than_the_model_reads_is_as_near_as_its_nearest_part()
     assert compared("retry again undo file", "file", cuts=True)["query_cut"]
 
 
-def test_a_text_without_a_token_is_named(capsys):
+def test_a_text_without_known_tokens_is_noted(capsys):
     body = compared("retry", "{}")
-    assert body["similarity"] == pytest.approx(0.5**0.5), "between one axis and the middle of both"
+    assert body["similarity"] == pytest.approx(0.5**0.5), "an unknown text lies halfway between the axes"
     (note,) = nearness.remarks(body)
     assert note == "note: the model knows no token of the document; all such texts have the same vector"
     nearness.show_comparison(body)
     assert "similarity                 +0.7071" in capsys.readouterr().out
 
 
-def test_a_model_that_is_no_sum_of_tokens_gives_the_figure_alone(capsys):
+def test_a_model_without_token_sums_shows_only_the_similarity(capsys):
     body = nearness.comparison_json(PlainEmbedder(), TextArgument("retry"), TextArgument("again file"), 8)
     assert (body["explains"], body["explanation"]) == (False, None)
     nearness.show_comparison(body)

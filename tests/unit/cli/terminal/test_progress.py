@@ -19,7 +19,7 @@ class Clock:
         return self.now
 
 
-def test_the_rate_counts_only_what_this_run_did() -> None:
+def test_the_rate_counts_only_files_of_this_run() -> None:
     clock = Clock()
     pace = Pace(clock)
     assert pace.measure(START) == (None, None)
@@ -27,7 +27,7 @@ def test_the_rate_counts_only_what_this_run_did() -> None:
     assert pace.measure(replace(START, files_done=300)) == (100.0, 8.0)
 
 
-def test_no_rate_is_told_before_it_means_anything() -> None:
+def test_no_rate_is_shown_in_the_first_second() -> None:
     clock = Clock()
     pace = Pace(clock)
     pace.measure(START)
@@ -35,14 +35,14 @@ def test_no_rate_is_told_before_it_means_anything() -> None:
     assert pace.measure(replace(START, files_done=300)) == (None, None)
 
 
-def test_a_line_tells_phase_files_chunks_rate_and_time_left() -> None:
+def test_a_line_shows_phase_files_chunks_rate_and_time_left() -> None:
     assert describe(replace(START, chunks_done=2400), 100.0, 8.0) == (
         "flask: indexing, 100 of 1,100 files, 2,400 chunks, 100 files/s, 8.0 s left"
     )
     assert describe(replace(START, phase="fetching", files_total=0), None, None) == "flask: fetching"
 
 
-def test_without_a_terminal_a_line_comes_with_each_phase_and_every_few_seconds(
+def test_without_a_terminal_each_phase_and_every_five_seconds_get_a_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     clock = Clock()
@@ -64,11 +64,11 @@ def test_without_a_terminal_a_line_comes_with_each_phase_and_every_few_seconds(
     ("text", "expected"),
     [("90d", timedelta(days=90)), ("12 h", timedelta(hours=12)), ("0s", timedelta()), ("2w", timedelta(weeks=2))],
 )
-def test_lengths_of_time(text, expected):
+def test_durations_are_read_with_their_unit(text, expected):
     assert read_duration(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "d", "5", "-1d", "1.5h", "1y", "999999w", "１d"])
-def test_anything_else_is_refused(text):
+def test_other_durations_are_refused(text):
     with pytest.raises(UsageError):
         read_duration(text)

@@ -1,4 +1,4 @@
-"""What the chunking tests share: realistic sample files, and chunks of them by name."""
+"""Realistic sample files for the chunking tests, and access to their chunks by name."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ from codequarry.shared.settings.config import ChunkingSettings
 SAMPLES = Path(__file__).parent / "samples"
 
 DEFAULT = Sizes.of(ChunkingSettings())
-# Small enough that the samples' classes are opened, large enough that no function is cut.
+# Small enough to open the classes of the samples, large enough to keep every function whole.
 OPENING = Sizes(60, 400, 20)
 
 
@@ -23,7 +23,7 @@ class Chunks(list[Chunk]):
     """A file's chunks in order."""
 
     def named(self, qualified: str) -> Chunk:
-        """Return the one chunk with a qualified name."""
+        """Return the only chunk with a qualified name."""
         found = [chunk for chunk in self if chunk.qualified_name == qualified]
         assert len(found) == 1, [chunk.qualified_name for chunk in self]
         return found[0]
@@ -34,7 +34,7 @@ class Chunks(list[Chunk]):
 
     @property
     def names(self) -> list[str]:
-        """The qualified names, in order."""
+        """Qualified names in order."""
         return [chunk.qualified_name for chunk in self if chunk.qualified_name]
 
 
@@ -43,7 +43,7 @@ Chunker = Callable[..., Chunks]
 
 @pytest.fixture(scope="session")
 def chunked() -> Chunker:
-    """Cut a text as the file at a path."""
+    """Return a function that chunks a text as the file at a path."""
 
     def cut(path: str, text: str, sizes: Sizes = DEFAULT, **fields: object) -> Chunks:
         first_line = text.split("\n", 1)[0]
@@ -55,7 +55,7 @@ def chunked() -> Chunker:
 
 @pytest.fixture(scope="session")
 def sample(chunked: Chunker) -> Callable[[str], Chunks]:
-    """Cut a sample file with settings that open its classes."""
+    """Return a function that chunks a sample file with settings that open its classes."""
 
     def cut(name: str) -> Chunks:
         text = (SAMPLES / name).read_bytes().decode()

@@ -1,4 +1,4 @@
-"""What holds for every chunk of every file."""
+"""Properties of chunks of every kind of file."""
 
 import hashlib
 import pickle
@@ -26,12 +26,12 @@ def test_an_empty_file_has_no_chunk(chunked):
 
 @pytest.mark.parametrize("text", ["\n", "\r", "\f", " ", "\n\n\n", "\ufeff", "\x00", "\u2028"])
 @pytest.mark.parametrize("path", ["a.py", "a.go", "a.md", "a.txt", "a.c"])
-def test_a_file_of_white_space_is_one_chunk(chunked, path, text):
+def test_a_file_of_whitespace_is_one_chunk(chunked, path, text):
     (chunk,) = chunked(path, text)
     assert chunk.text == text
 
 
-def test_the_id_is_a_hash_of_what_decides_the_chunk(chunked):
+def test_the_id_is_a_hash_of_the_fields_that_determine_the_chunk(chunked):
     (chunk,) = chunked("a.txt", "word\n")
     words = ("acme/shop", "a.txt", "b10b", "0", "", CHUNKER_VERSION)
     assert chunk.id == hashlib.sha256("\0".join(words).encode()).hexdigest()[:32]
@@ -70,7 +70,7 @@ def test_lines_end_with_a_line_feed_only(chunked):
     assert (chunk.start_line, chunk.end_line, chunk.text) == (1, 3, text)
 
 
-def test_a_last_line_without_an_end_stays_so(chunked):
+def test_a_last_line_without_line_feed_is_kept(chunked):
     assert chunked("a.py", "a = 1\nb = 2")[-1].text.endswith("b = 2")
 
 
@@ -108,13 +108,13 @@ def test_a_broken_file_still_has_its_intact_declarations(chunked):
 
 @pytest.mark.parametrize("nest", ["(", "[", "{", "if x:\n ", "a.", "<", "f(", "/*", "`"])
 @pytest.mark.parametrize("path", ["a.py", "a.js", "a.tsx", "a.go", "a.rs", "a.java", "a.cc", "a.kt", "a.swift", "a.rb"])
-def test_deep_nesting_is_no_error(chunked, path, nest):
+def test_deep_nesting_is_not_an_error(chunked, path, nest):
     text = f"x = 1\n{nest * 2000}\n"
     chunks = chunked(path, text)
     assert (chunks[0].start_line, chunks[-1].end_line) == (1, text.count("\n"))
 
 
-def test_the_smallest_sizes_are_kept(chunked):
+def test_the_smallest_sizes_are_respected(chunked):
     smallest = Sizes(40, 40, 20)
     chunks = chunked("a.py", long_function(50), smallest)
     assert all(count_tokens(chunk.text) <= 40 for chunk in chunks)
@@ -144,19 +144,19 @@ def test_a_small_file_is_one_chunk_of_its_languages_type(chunked, path, symbol_t
     assert (chunk.symbol_type, chunk.symbol_name) == (symbol_type, None)
 
 
-def test_a_large_file_without_a_grammar_is_blocks(chunked):
+def test_a_large_file_without_a_grammar_is_cut_into_blocks(chunked):
     chunks = chunked("a.lua", "local x = 1\n" * 100, SMALL)
     assert {chunk.symbol_type for chunk in chunks} == {"block"}
 
 
-def test_blank_lines_are_borders(chunked):
+def test_chunks_end_at_blank_lines(chunked):
     paragraph = "Nine words stand in this line of the text.\n" * 3
     chunks = chunked("a.txt", f"{paragraph}\n" * 6, SMALL)
     assert len(chunks) > 1
     assert all(chunk.text.startswith("Nine") and chunk.text.endswith("\n\n") for chunk in chunks)
 
 
-def test_top_level_keys_are_borders(chunked):
+def test_chunks_start_at_top_level_keys(chunked):
     service = "{name}:\n  image: acme\n  ports:\n    - 80\n    - 443\n  command: run it\n"
     text = "".join(service.format(name=f"service{index}") for index in range(12))
     chunks = chunked("compose.yml", text, SMALL)
@@ -164,7 +164,7 @@ def test_top_level_keys_are_borders(chunked):
     assert all(chunk.text.startswith("service") for chunk in chunks)
 
 
-def test_a_closing_bracket_stays_with_what_it_closes(chunked):
+def test_a_closing_bracket_stays_with_its_block(chunked):
     block = "{\n  a = 1\n  b = 2\n  c = 3\n  d = 4\n}\n"
     chunks = chunked("a.hcl", block * 10, SMALL)
     assert all(chunk.text.endswith("}\n") for chunk in chunks)

@@ -23,7 +23,7 @@ from codequarry.ingest.chunking.comments import clean_comment, doc_text, fold_si
         ("#", ""),
     ],
 )  # fmt: skip
-def test_a_comment_without_its_marks(comment, text):
+def test_comment_markers_are_removed(comment, text):
     assert clean_comment(comment) == text
 
 
@@ -31,7 +31,7 @@ def test_indentation_inside_line_comments_is_kept():
     assert clean_comment("# Example:\n#     pay()") == "Example:\n    pay()"
 
 
-def test_line_comments_are_joined_and_empty_ones_left_out():
+def test_line_comments_are_joined_without_empty_lines():
     assert doc_text(["// Pays it.", "//", "// Once."]) == "Pays it.\nOnce."
 
 
@@ -45,7 +45,7 @@ def test_line_comments_are_joined_and_empty_ones_left_out():
         ("class A {", "class A"),
     ],
 )
-def test_a_signature_is_one_line_without_what_opens_the_body(head, signature):
+def test_a_signature_is_one_line_without_the_start_of_the_body(head, signature):
     assert fold_signature(head) == signature
 
 
@@ -53,11 +53,11 @@ def test_a_signature_is_capped():
     assert len(fold_signature("f(" + "int a, " * 200 + ")")) <= 500
 
 
-def test_text_is_cut_between_words_and_a_single_word_anywhere():
+def test_text_is_cut_between_words_but_a_long_word_anywhere():
     assert shorten("one two three", 9) == "one two"
     assert shorten("x" * 20, 9) == "x" * 9
     assert shorten("short", 9) == "short"
 
 
-def test_a_summary_is_the_first_paragraph_in_one_line():
+def test_a_summary_is_the_first_paragraph_on_one_line():
     assert summary("Pays it\nonce.\n\nMore.") == "Pays it once."

@@ -1,4 +1,4 @@
-"""The grammars and the rows of rules that read them."""
+"""The grammars and their rules."""
 
 import pytest
 
@@ -8,16 +8,16 @@ from codequarry.ingest.chunking.grammars.ecmascript import TSX
 from codequarry.ingest.chunking.languages import GRAMMAR_LANGUAGES
 
 ROWS = {**SPECS, "tsx": TSX}
-# JavaScript and TypeScript share rules; each grammar has one of the two names.
+# JavaScript and TypeScript share rules; each grammar knows one of these names.
 SHARED = {"field_definition", "public_field_definition"}
 
 
-def test_the_table_of_languages_names_the_languages_with_a_row():
+def test_the_table_of_languages_matches_the_rules():
     assert set(SPECS) == GRAMMAR_LANGUAGES
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_every_row_fits_its_grammar(name):
+def test_every_rule_names_nodes_of_its_grammar(name):
     spec = ROWS[name]
     loaded = load_grammar(spec)
     assert loaded is not None
@@ -29,7 +29,7 @@ def test_every_row_fits_its_grammar(name):
 
 @pytest.mark.parametrize("name", ROWS)
 def test_no_query_has_predicates(name):
-    """A tree that was parsed through a callback has no text, and a predicate would ask for it."""
+    """A predicate needs the text, which a tree parsed through a callback does not have."""
     assert "(#" not in ROWS[name].query
 
 
@@ -38,7 +38,7 @@ def test_a_file_too_large_to_parse_is_refused():
     assert loaded.parse(b"#" * (MAX_PARSED_BYTES + 1)) is None
 
 
-def test_a_parse_that_takes_too_many_steps_is_given_up(monkeypatch, chunked):
+def test_a_parse_with_too_many_steps_is_aborted(monkeypatch, chunked):
     monkeypatch.setattr(grammar, "_FREE_STEPS", 0)
     monkeypatch.setattr(grammar, "_STEPS_PER_BYTE", 0)
     text = "def f(a):\n    b = a\n    return b\n" * 200
@@ -47,7 +47,7 @@ def test_a_parse_that_takes_too_many_steps_is_given_up(monkeypatch, chunked):
     assert {chunk.symbol_type for chunk in chunks} == {"block"}
 
 
-def test_a_parse_that_takes_too_long_is_given_up(monkeypatch):
+def test_a_parse_that_takes_too_long_is_aborted(monkeypatch):
     monkeypatch.setattr(grammar, "_MAX_PARSE_SECONDS", -1.0)
     assert load_grammar(SPECS["python"]).parse(b"x = 1\n" * 1000) is None
 
@@ -63,26 +63,26 @@ def test_a_language_without_its_grammar_is_cut_by_lines(monkeypatch, chunked):
     assert (chunk.symbol_type, chunk.symbol_name) == ("file", None)
 
 
-def test_only_a_header_is_guessed_to_be_cpp():
+def test_only_a_header_can_be_detected_as_cpp():
     assert spec_for("c", "a.h", "class A {\n public:\n};\n") is SPECS["c++"]
     assert spec_for("c", "a.h", "struct a { int b; };\n") is SPECS["c"]
     assert spec_for("c", "a.c", "class A {\n public:\n};\n") is SPECS["c"]
 
 
-def test_a_language_without_a_row_has_no_spec():
+def test_a_language_without_rules_has_no_spec():
     assert spec_for("cobol", "a.cob", "x") is None
 
 
 @pytest.mark.parametrize(("path", "piece"), [("a.java", "x=>\n"), ("a.ts", "a<b,"), ("a.kt", "/*"), ("a.swift", "/* ")])
-def test_a_file_that_repeats_itself_thousands_of_times_is_not_parsed(chunked, path, piece):
-    """Error recovery would take minutes in one step that nothing can stop."""
+def test_a_very_repetitive_file_is_not_parsed(chunked, path, piece):
+    """Error recovery would take minutes in a single step that cannot be interrupted."""
     text = piece * 30_000
     chunks = chunked(path, text)
     assert "".join(chunk.text for chunk in chunks) == text
     assert {chunk.symbol_type for chunk in chunks} <= {"block", "file"}
 
 
-def test_source_code_with_a_pattern_is_parsed(chunked):
+def test_regular_source_code_is_parsed(chunked):
     text = "".join(f"const Kind{number} = {number * 37}\n" for number in range(2000))
     assert not grammar.is_repetitive(text.encode())
     assert chunked("kinds.go", f"package x\n\n{text}").defining("Kind7")

@@ -77,7 +77,7 @@ from codequarry.ingest.chunking.languages import (
         ("folder.py/noextension", None),
     ],
 )
-def test_a_path_tells_the_language(path, language):
+def test_a_path_determines_the_language(path, language):
     assert language_of(path) == language
 
 
@@ -96,22 +96,22 @@ def test_a_path_tells_the_language(path, language):
         ("print(1)", None),
     ],
 )
-def test_a_shebang_tells_where_the_path_does_not(first_line, language):
+def test_a_shebang_determines_the_language_if_the_path_does_not(first_line, language):
     assert language_of("tool", first_line) == language
 
 
-def test_the_path_goes_before_the_shebang():
+def test_the_path_overrides_the_shebang():
     assert language_of("tool.rb", "#!/bin/sh") == "ruby"
 
 
-def test_a_mapping_goes_first_by_name_or_extension():
+def test_a_mapping_by_name_or_extension_overrides_everything():
     mapping = {".inc": "PHP", "TOOL": "python", ".html.inc": "html"}
     assert language_of("a.inc", mapping=mapping) == "php"
     assert language_of("a.html.inc", mapping=mapping) == "html"
     assert language_of("Tool", "#!/bin/sh", mapping) == "python"
 
 
-def test_the_sets_name_known_languages_only():
+def test_the_sets_contain_only_known_languages():
     assert GRAMMAR_LANGUAGES <= LANGUAGES
     assert CONFIG_LANGUAGES <= LANGUAGES
     assert PROSE_LANGUAGES <= LANGUAGES

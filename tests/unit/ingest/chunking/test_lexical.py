@@ -11,17 +11,17 @@ def test_each_field_has_its_own_tokens(sample):
     assert "factor" in tokens.body.split()
 
 
-def test_the_symbol_field_has_every_defined_name_once(chunked):
+def test_the_symbol_field_contains_every_defined_name_once(chunked):
     text = 'class Box:\n    """Holds."""\n\n    def put(self, what):\n        self.what = what\n        return self\n'
     tokens = lexical_tokens(chunked("box.py", text).named("Box"))
     assert tokens.symbol == "box put"
 
 
-def test_the_qualified_name_is_searched(sample):
+def test_the_symbol_field_contains_the_qualified_name(sample):
     assert lexical_tokens(sample("invoice.py").named("Invoice.pay")).symbol.split() == ["invoice", "pay", "pay"]
 
 
-def test_the_documentation_is_searched_with_the_generated_note(sample):
+def test_the_doc_field_contains_the_documentation(sample):
     tokens = lexical_tokens(sample("invoice.py").named("settle"))
     assert tokens.doc.startswith("pay all open invoices")
 

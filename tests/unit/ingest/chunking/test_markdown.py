@@ -9,7 +9,7 @@ from codequarry.ingest.chunking.pieces import Sizes
 SMALL = Sizes(60, 200, 10)
 
 
-def test_sections_have_their_heading_and_the_headings_above(sample):
+def test_sections_are_named_by_their_heading_and_its_parents(sample):
     chunks = sample("billing.md")
     assert chunks.names == ["Billing", "Billing > Fees", "Billing > Fees > Retries", "Billing > Refunds"]
     retries = chunks.named("Billing > Fees > Retries")
@@ -22,7 +22,7 @@ def test_front_matter_belongs_to_the_first_section(sample):
     assert sample("billing.md")[0].text.startswith("---\ntitle: Billing\n---\n")
 
 
-def test_a_hash_in_a_code_block_is_no_heading(sample):
+def test_a_hash_in_a_code_block_is_not_a_heading(sample):
     assert "# Not a heading" in sample("billing.md").named("Billing > Fees > Retries").text
 
 
@@ -63,7 +63,7 @@ def test_a_list_longer_than_the_maximum_is_cut_between_items(chunked):
     assert all(chunk.text.startswith("- item") for chunk in chunks)
 
 
-def test_parts_of_a_long_section_say_so_and_overlap_at_paragraphs(chunked):
+def test_parts_of_a_long_section_are_numbered_and_overlap_at_paragraphs(chunked):
     text = "# A\n\n" + "".join(f"Paragraph {index}.\n\n" for index in range(200))
     chunks = chunked("x.md", text, SMALL)
     assert chunks[0].symbol_part == f"1/{len(chunks)}"

@@ -19,10 +19,10 @@ from codequarry.ingest.chunking.text import count_tokens
         ("😀", 1),
     ],
 )
-def test_tokens_of_a_text(text, tokens):
+def test_tokens_are_counted(text, tokens):
     assert count_tokens(text) == tokens
 
 
-def test_a_text_has_as_many_tokens_as_its_lines():
+def test_a_text_has_as_many_tokens_as_its_lines_together():
     text = "def f(a):\n    return größe(a) + 1\n\n# 名前\n"
     assert count_tokens(text) == sum(map(count_tokens, text.splitlines()))

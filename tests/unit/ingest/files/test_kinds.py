@@ -22,5 +22,5 @@ KINDS = {
 
 
 @pytest.mark.parametrize(("kind", "path"), [(kind, path) for kind, paths in KINDS.items() for path in paths])
-def test_a_path_tells_the_kind_of_file(kind, path):
+def test_a_path_determines_the_kind_of_file(kind, path):
     assert kind_of_path(path, language_of(path)) == kind

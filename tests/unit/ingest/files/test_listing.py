@@ -1,4 +1,4 @@
-"""The process that lists a version's files: what it finds, and each of its limits."""
+"""The process that lists the files of a version: results and limits."""
 
 import os
 import signal
@@ -37,13 +37,13 @@ def slow(order: ListingOrder) -> ListingOrder:
 
 
 @pytest.mark.parametrize("processes", [0, None])
-def test_it_decides_as_the_rules_do(order, processes):
+def test_listing_applies_the_path_rules(order, processes):
     with lister_ahead(IndexingSettings(processes=processes)):
         found = {task.path: task.skip for task in list_files(order, IndexingSettings(processes=processes))}
     assert found == {"src/a.py": None, "vendor/b.go": "vendored", "logs/c.log": "excluded", ".codequarryignore": None}
 
 
-def test_a_working_tree_brings_its_entries(order):
+def test_a_working_tree_supplies_its_own_entries(order):
     entries = (TreeEntry("sub", SUBMODULE, "c" * 40, 0), TreeEntry("x.py", "100644", "b" * 40, 3))
     order = ListingOrder(order.folder, order.environment, "", order.rules, 100, entries)
     assert [task.skip for task in list_files(order, IndexingSettings())] == ["submodule", None]
@@ -56,7 +56,7 @@ def test_too_many_files_are_refused(order, processes):
         list_files(few, IndexingSettings(processes=processes))
 
 
-def test_what_takes_too_long_is_ended(order):
+def test_listing_has_a_time_limit(order):
     endless = slow(order)
     began = time.monotonic()
     with pytest.raises(LimitExceeded, match=r"takes more than 1 s.*\[indexing\] listing_seconds"):
@@ -64,33 +64,33 @@ def test_what_takes_too_long_is_ended(order):
     assert time.monotonic() - began < 30
 
 
-def test_what_takes_too_much_memory_is_refused(order):
+def test_listing_has_a_memory_limit(order):
     entries = tuple(TreeEntry("d/" * 1500 + str(number), "100644", "b" * 40, 1) for number in range(100_000))
     large = ListingOrder(order.folder, order.environment, "", order.rules, 10**9, entries)
     with pytest.raises(LimitExceeded, match=r"takes more than 200 MB \(\[indexing\] process_memory_bytes\)"):
         list_files(large, IndexingSettings(process_memory_bytes=200_000_000))
 
 
-def test_it_stops_when_the_run_is_to_end(order):
+def test_listing_stops_with_the_run(order):
     def check() -> None:
-        if told.is_set():
+        if stopped.is_set():
             raise Stopped("it was cancelled")
 
-    told, endless = threading.Event(), slow(order)
-    threading.Timer(0.5, told.set).start()
+    stopped, endless = threading.Event(), slow(order)
+    threading.Timer(0.5, stopped.set).start()
     began = time.monotonic()
     with pytest.raises(Stopped), stoppable(check):
         list_files(endless, IndexingSettings())
     assert time.monotonic() - began < 20
 
 
-def test_git_says_what_is_wrong_with_the_mirror(order):
+def test_an_error_of_git_is_reported_with_a_remedy(order):
     lost = ListingOrder(order.folder, order.environment, "1" * 40, order.rules, 100)
     with pytest.raises(GitError, match=r"cannot list commit 1{40}; if .* is damaged, delete it"):
         list_files(lost, IndexingSettings())
 
 
-def test_a_process_that_is_killed_is_told_and_not_taken_for_a_limit(order):
+def test_a_killed_process_is_not_reported_as_a_limit(order):
     def kill() -> None:
         found = subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "files.lister"], capture_output=True, text=True)
         for pid in found.stdout.split():
@@ -103,6 +103,6 @@ def test_a_process_that_is_killed_is_told_and_not_taken_for_a_limit(order):
             list_files(endless, IndexingSettings())
 
 
-def test_a_folder_is_no_ignore_file(make_repository, fetch):
+def test_a_folder_is_not_read_as_an_ignore_file(make_repository, fetch):
     fetched = fetch(make_repository(files={".codequarryignore/a": "x"}).origin)
     assert file_at(Path(fetched.mirror.folder), fetched.mirror.environment, fetched.commit, ".codequarryignore") is None

@@ -1,4 +1,4 @@
-"""Secrets in the files that are read: masked in every field of a chunk, whatever the file's encoding."""
+"""Secrets in files are masked in every field of a chunk and in any encoding."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def test_secrets_are_masked_in_any_encoding(encoding):
     assert (file.verdict, file.detail) == ("indexed", "masked: assigned-password=1")
 
 
-def test_a_secret_is_in_no_field_of_a_chunk_and_in_no_text_that_is_embedded():
+def test_a_secret_is_in_no_field_of_a_chunk_and_no_embedded_text():
     source = '''"""Connects with password = "q8Zr4Tn1Vw6Y"."""
 
 
@@ -41,7 +41,7 @@ class Db:
     assert all(piece.chunk.masked for piece in file.pieces)
 
 
-def test_a_detector_that_fails_leaves_nothing_unmasked(monkeypatch, tmp_path, make_repository):
+def test_if_masking_fails_the_file_is_not_indexed(monkeypatch, tmp_path, make_repository):
     def fail(*_):
         raise RuntimeError("no")
 

@@ -36,7 +36,7 @@ def work(make_repository, fetch):
 
 
 @pytest.mark.parametrize("processes", [0, 1, 3])
-def test_every_file_is_read_once_whatever_the_number_of_processes(work, processes):
+def test_every_file_is_read_once_with_any_number_of_processes(work, processes):
     assignment, tasks = work
     with closing(open_readers(assignment, processes)) as readers:
         found = {file.task.path: file for file in readers.read(tasks)}
@@ -47,7 +47,7 @@ def test_every_file_is_read_once_whatever_the_number_of_processes(work, processe
     assert {file.pieces[0].chunk.symbol_name for file in found.values()} == {f"f{n}" for n in range(len(FILES))}
 
 
-def test_tasks_are_taken_only_as_fast_as_outcomes_are(work):
+def test_tasks_are_consumed_only_as_fast_as_results(work):
     assignment, tasks = work
     taken = []
     many = (taken.append(task.path) or task for task in tasks * 20)
@@ -57,7 +57,7 @@ def test_tasks_are_taken_only_as_fast_as_outcomes_are(work):
     assert len(taken) == 20 * len(FILES)
 
 
-def test_a_process_that_dies_once_costs_no_file(work):
+def test_a_process_that_dies_once_loses_no_file(work):
     assignment, tasks = work
     with closing(WorkerProcesses(assignment, 2)) as readers:
         outcomes = readers.read(tasks)
@@ -71,7 +71,7 @@ def test_a_process_that_dies_once_costs_no_file(work):
 @pytest.mark.parametrize(
     ("number", "detail"), [(signal.SIGSEGV, "crashed (SIGSEGV)"), (signal.SIGVTALRM, "took more than 30 s")]
 )
-def test_how_a_process_ended_is_told(work, number, detail):
+def test_the_cause_of_a_crash_is_reported(work, number, detail):
     assignment, tasks = work
     process = WorkerProcess(assignment)
     assert len(list(process.read(tasks[:1]))) == 1
@@ -82,8 +82,8 @@ def test_how_a_process_ended_is_told(work, number, detail):
     assert process.close().startswith(detail)
 
 
-def test_a_file_that_always_kills_its_process_is_skipped_and_the_others_are_read(work, tmp_path):
-    """Run workers whose interpreter crashes on one file, as a grammar with a bug would."""
+def test_a_file_that_always_crashes_its_process_is_skipped(work, tmp_path):
+    """The interpreter of the workers crashes on one file, as with a buggy grammar."""
     assignment, tasks = work
     victim = tasks[BATCH_FILES + 3].path
     _sabotage(tmp_path, f"if source.path == {victim!r}: os.kill(os.getpid(), signal.SIGSEGV)")
@@ -95,7 +95,7 @@ def test_a_file_that_always_kills_its_process_is_skipped_and_the_others_are_read
     assert (found[victim].verdict, found[victim].detail) == ("chunker-failed", "crashed (SIGSEGV)")
 
 
-def test_a_file_that_takes_for_ever_is_skipped(work, tmp_path):
+def test_a_file_that_takes_too_long_is_skipped(work, tmp_path):
     assignment, tasks = work
     victim = tasks[5].path
     _sabotage(tmp_path, f"if source.path == {victim!r}:\n        while True: pass")
@@ -116,7 +116,7 @@ def test_an_exception_of_the_chunker_is_the_files_verdict(work, tmp_path):
     assert (found[victim].verdict, found[victim].detail) == ("chunker-failed", "RuntimeError: odd")
 
 
-def test_a_blob_that_git_cannot_give_fails_the_run(work):
+def test_an_unreadable_blob_fails_the_run(work):
     assignment, tasks = work
     for blob in assignment.mirror.folder.glob("objects/??/*"):
         blob.unlink()
@@ -124,7 +124,7 @@ def test_a_blob_that_git_cannot_give_fails_the_run(work):
         list(readers.read(tasks))
 
 
-def test_a_process_that_cannot_start_is_no_verdict_on_files(work, tmp_path):
+def test_a_process_that_cannot_start_fails_the_run(work, tmp_path):
     assignment, tasks = work
     (tmp_path / "sitecustomize.py").write_text("import os; os.write(2, b'no luck\\n'); os._exit(3)")
     assignment = ReadingOrder(_with_python_path(assignment.mirror, tmp_path), assignment.rules)
@@ -133,7 +133,7 @@ def test_a_process_that_cannot_start_is_no_verdict_on_files(work, tmp_path):
         list(readers.read(tasks))
 
 
-def test_the_current_folder_is_not_imported_from(work, tmp_path, monkeypatch):
+def test_modules_in_the_current_folder_are_not_imported(work, tmp_path, monkeypatch):
     assignment, tasks = work
     (tmp_path / "pickle.py").write_text("raise SystemExit")
     monkeypatch.chdir(tmp_path)
@@ -184,7 +184,7 @@ def _worker_pids(parent: int | None = None) -> list[int]:
 
 
 def _sabotage(folder, trap: str) -> None:
-    """Make every Python that finds ``folder`` run ``trap`` before a file is cut."""
+    """Make every Python with ``folder`` on its path run ``trap`` before it chunks a file."""
     (folder / "sitecustomize.py").write_text(
         "import os, signal\n"
         "import codequarry.ingest.files.reader as reading\n"

@@ -1,4 +1,4 @@
-"""How quickly the processes that list and read files start: that is most of the time of a commit of one file."""
+"""Start of the processes that list and read files, which takes most of the time for a small commit."""
 
 import pickle
 import subprocess
@@ -14,7 +14,7 @@ from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.shared.settings.config import SettingsModel
 
-# Each takes a tenth of a second or more to load.
+# Modules that take a tenth of a second or more to load.
 SLOW = ("pydantic", "codequarry.shared.settings.config", "numpy", "opensearchpy", "charset_normalizer")
 SLOW_FOR_LISTER = (*SLOW, "git", "tree_sitter", "codequarry.ingest.git.process")
 
@@ -33,7 +33,7 @@ RULES = ReadingRules.of("r", SETTINGS, SecretRules.of(SETTINGS.secrets))
         ),
     ],
 )
-def test_they_load_nothing_that_is_slow_neither_at_the_start_nor_with_what_they_get(module, received, slow, tmp_path):
+def test_child_processes_load_no_slow_modules(module, received, slow, tmp_path):
     look = f"import pickle, sys; import codequarry.ingest.files.{module}; pickle.load(sys.stdin.buffer); "
     look += f"print(*(name for name in {slow!r} if name in sys.modules))"
     work = pickle.dumps(received(tmp_path))

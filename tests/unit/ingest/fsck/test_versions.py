@@ -1,4 +1,4 @@
-"""What is wrong with files and chunks, from what git and the index say of them."""
+"""Inconsistencies of files and chunks between git and the index."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,19 +19,23 @@ def record(path: str, blob: str = "b" * 40, **fields) -> FileRecord:
     return FileRecord("project", path, blob, fields.pop("verdict", INDEXED), fields.pop("rows", 0), "r", 1, 2, **fields)
 
 
-def test_what_a_path_decides_must_be_the_verdict():
+def test_the_verdict_must_match_the_path_rules():
     tasks = [task("v/a.py", skip="vendored")]
     (problem,) = check_files(tasks, [record("v/a.py")], {}, same_rules=True)
     assert problem == Inconsistency("verdict", "v/a.py", "the index says indexed, the rules say vendored")
     assert check_files(tasks, [record("v/a.py")], {}, same_rules=False) == []
 
 
-def test_problems_come_by_path():
+def test_problems_are_sorted_by_path():
     problems = check_files([task("b"), task("a")], [record("c")], {}, same_rules=True)
-    assert [(one.path, one.kind) for one in problems] == [("a", "missing"), ("b", "missing"), ("c", "extra")]
+    assert [(problem.path, problem.kind) for problem in problems] == [
+        ("a", "missing"),
+        ("b", "missing"),
+        ("c", "extra"),
+    ]
 
 
-def test_every_kind_of_problem_is_documented_as_the_command_explains_it():
+def test_the_documentation_explains_every_kind_of_problem():
     page = (Path(__file__).parents[4] / "docs" / "cli.md").read_text()
     assert all(f"| `{kind}` | {meaning} |" in page for kind, meaning in KINDS.items())
 
@@ -67,10 +71,10 @@ def test_chunks_are_compared_with_the_blob_line_by_line(chunks, wrong):
     assert [problem.detail for problem in found] == wrong
 
 
-def test_an_empty_file_has_no_line_to_be_in_a_chunk():
+def test_an_empty_file_needs_no_chunk():
     assert check_text(record("a"), b"", []) == []
 
 
-def test_a_blob_that_is_no_text_was_not_to_be_indexed():
+def test_an_indexed_binary_blob_is_a_wrong_verdict():
     (problem,) = check_text(record("a"), b"\x00\x01", [])
     assert (problem.kind, problem.detail) == ("verdict", "the index says indexed, the blob is binary")

@@ -15,7 +15,7 @@ GONE = "f" * 40
 
 @pytest.fixture
 def history(make_repository, fetch):
-    """Give a mirror and its four commits, the oldest first; each changes one path."""
+    """Return a mirror and its four commits, oldest first; each changes one path."""
     repository = make_repository()
     commits = []
     for number in range(4):
@@ -24,7 +24,7 @@ def history(make_repository, fetch):
     return fetch(repository.origin).mirror, commits
 
 
-def test_new_commits_are_those_since_the_one_before(history):
+def test_new_commits_are_those_since_the_previous_commit(history):
     mirror, commits = history
     assert new_commits(mirror, commits[3], commits[1]) == ((commits[3], commits[2]), 2)
     assert new_commits(mirror, commits[3], None) == (tuple(reversed(commits)), 4)
@@ -33,13 +33,13 @@ def test_new_commits_are_those_since_the_one_before(history):
     assert new_commits(mirror, GONE, commits[0]) == ((), 0)
 
 
-def test_a_long_history_is_counted_but_not_listed_whole(history, monkeypatch):
+def test_a_long_history_is_counted_but_listed_only_in_part(history, monkeypatch):
     mirror, commits = history
     monkeypatch.setattr(ancestry, "MAX_COMMITS", 2)
     assert new_commits(mirror, commits[3], None) == ((commits[3], commits[2]), 4)
 
 
-def test_commits_are_lost_where_history_is_not_simply_longer(history, monkeypatch):
+def test_commits_are_lost_unless_the_history_only_grew(history, monkeypatch):
     mirror, commits = history
     assert lost_commits(mirror, commits[3], commits[1]) == lost_commits(mirror, commits[3], "") == ()
     assert lost_commits(mirror, commits[1], commits[3]) == (commits[3], commits[2])
@@ -49,7 +49,7 @@ def test_commits_are_lost_where_history_is_not_simply_longer(history, monkeypatc
     assert lost_commits(mirror, commits[1], commits[3]) is None
 
 
-def test_how_far_a_version_is_behind(history):
+def test_count_behind_counts_the_missing_commits(history):
     mirror, commits = history
     assert count_behind(mirror, commits[3], commits[0]) == 3
     assert count_behind(mirror, commits[3], commits[3]) == 0
@@ -57,7 +57,7 @@ def test_how_far_a_version_is_behind(history):
     assert count_behind(mirror, commits[3], GONE) is None
 
 
-def test_the_nearest_published_commit_of_a_history(history):
+def test_nearest_finds_the_closest_published_ancestor(history):
     mirror, commits = history
     assert nearest(mirror, commits[3], {commits[0], commits[2]}) == commits[2]
     assert nearest(mirror, commits[2], {commits[2]}) == commits[2]
@@ -65,7 +65,7 @@ def test_the_nearest_published_commit_of_a_history(history):
     assert nearest(mirror, GONE, {commits[3]}) is None
 
 
-def test_commits_are_compared_by_their_paths(history):
+def test_commits_are_compared_by_paths_and_ancestry(history):
     mirror, commits = history
     assert differing_paths(mirror, commits[0], commits[3]) == 3
     assert differing_paths(mirror, commits[3], commits[3]) == 0

@@ -17,7 +17,7 @@ def _sleeper() -> subprocess.Popen[bytes]:
     return subprocess.Popen(["sleep", "1000"], start_new_session=True)
 
 
-def test_what_is_watched_ends_with_the_watch_and_nothing_else(guardian):
+def test_only_watched_processes_end_with_the_guardian(guardian):
     with _sleeper() as watched, _sleeper() as done:
         with guardian.watching(done.pid):
             pass
@@ -28,7 +28,7 @@ def test_what_is_watched_ends_with_the_watch_and_nothing_else(guardian):
         done.kill()
 
 
-def test_the_folder_goes_with_the_watch(guardian):
+def test_the_folder_is_deleted_with_the_guardian(guardian):
     folder = Path(guardian.folder())
     assert guardian.folder() == str(folder)
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -37,7 +37,7 @@ def test_the_folder_goes_with_the_watch(guardian):
     assert not folder.exists()
 
 
-def test_a_watch_that_somebody_ended_is_begun_anew(guardian):
+def test_a_killed_guardian_is_restarted(guardian):
     with guardian.watching(2**22 + 1):
         pass
     guardian._shell.kill()

@@ -1,4 +1,4 @@
-"""Names and heads that real servers have and git itself would not make, and what waits for a fetch that hangs."""
+"""Unusual names and heads of real servers, and waiting for a fetch that hangs."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from codequarry.shared.errors import GitError, UsageError
 from codequarry.shared.settings.git import GitSettings
 from codequarry.shared.versions.refs import Ref
 
-# Takes the lock of a mirror, says so, and keeps it until its input ends.
+# Takes the lock of a mirror, prints a line, and keeps the lock until its input ends.
 HOLDER = """
 import sys
 from pathlib import Path
@@ -28,7 +28,7 @@ with open_access(parse_origin(sys.argv[1]), GitSettings(), Path(sys.argv[2])).lo
     print("locked", flush=True)
     sys.stdin.read()
 """
-# Fetches as any run does, and tells what it waits for.
+# Fetches like any run and prints what it waits for.
 WAITER = """
 import sys
 from pathlib import Path
@@ -51,12 +51,12 @@ def repository(make_repository):
 
 
 def point(repository, name: str | bytes, commit: str = "HEAD") -> str:
-    """Give the repository a ref that `git branch` would refuse, and return its commit."""
+    """Create a ref that `git branch` would refuse, and return its commit."""
     repository.git("update-ref", name, commit)
     return repository.git("rev-parse", commit).decode().strip()
 
 
-def test_a_default_branch_whose_name_is_not_utf_8_is_fetched_under_its_name_with_escapes(fetch, repository):
+def test_a_default_branch_with_a_name_outside_utf8_is_fetched_by_its_escaped_name(fetch, repository):
     repository.git("branch", "-m", b"caf\xe9")
     fetched = fetch(repository.origin)
     assert (fetched.branch, fetched.commit) == (r"caf\xe9", point(repository, "refs/heads/other"))
@@ -65,11 +65,11 @@ def test_a_default_branch_whose_name_is_not_utf_8_is_fetched_under_its_name_with
         fetch(repository.origin, "x")
 
 
-def test_names_that_are_not_utf_8_are_told_apart_and_disturb_no_other(fetch, repository):
+def test_names_outside_utf8_are_distinct_and_do_not_affect_others(fetch, repository):
     first = point(repository, b"refs/heads/\xe8")
     repository.commit()
     second = point(repository, b"refs/heads/\xe9")
-    # Two that Python takes for ends of lines, git does not.
+    # Characters that are line ends for Python but not for git.
     point(repository, "refs/heads/a\u2028b")
     point(repository, "refs/heads/a\x85b")
     point(repository, b"refs/tags/\xff")
@@ -80,12 +80,12 @@ def test_names_that_are_not_utf_8_are_told_apart_and_disturb_no_other(fetch, rep
         fetch(repository.origin, "x")
 
 
-def test_a_name_that_was_not_read_as_text_is_refused(fetch, repository):
+def test_a_name_with_surrogates_is_refused(fetch, repository):
     with pytest.raises(UsageError, match="is not the name of a branch"):
         fetch(repository.origin, os.fsdecode(b"caf\xe9"))
 
 
-def test_an_origin_with_a_head_on_no_branch_is_fetched(fetch, repository):
+def test_an_origin_with_a_detached_head_is_fetched(fetch, repository):
     repository.git("checkout", "--quiet", "--detach")
     repository.git("branch", "-D", "main")
     repository.git("tag", "v1")
@@ -96,14 +96,14 @@ def test_an_origin_with_a_head_on_no_branch_is_fetched(fetch, repository):
         fetch(repository.origin, "main")
 
 
-def test_a_head_that_names_no_branch_is_on_none(fetch, repository):
+def test_a_head_outside_of_branches_counts_as_detached(fetch, repository):
     commit = point(repository, "refs/remotes/origin/main")
     repository.git("symbolic-ref", "HEAD", "refs/remotes/origin/main")
     fetched = fetch(repository.origin)
     assert (fetched.branch, fetched.commit) == ("HEAD", commit)
 
 
-def test_an_origin_with_tags_alone_is_not_called_empty(fetch, repository):
+def test_an_origin_with_only_tags_is_not_called_empty(fetch, repository):
     repository.git("tag", "v1")
     point(repository, "refs/pull/1/head")
     repository.git("update-ref", "-d", "refs/heads/main")
@@ -118,7 +118,7 @@ def test_an_origin_without_a_commit_is_called_empty(fetch, make_repository):
 
 
 @pytest.mark.parametrize("name", ["-x", "-", "--output=x", "--prune"])
-def test_a_branch_that_looks_like_an_option_is_one_like_any_other(fetch, repository, name):
+def test_a_branch_that_looks_like_an_option_is_fetched(fetch, repository, name):
     commit = point(repository, f"refs/heads/{name}")
     assert fetch(repository.origin, name).commit == commit
     repository.git("symbolic-ref", "HEAD", f"refs/heads/{name}")
@@ -127,7 +127,7 @@ def test_a_branch_that_looks_like_an_option_is_one_like_any_other(fetch, reposit
         fetch(repository.origin, f"{name}y")
 
 
-def test_no_branch_or_tag_is_read_as_an_option_that_runs_a_program(fetch, repository, tmp_path):
+def test_a_branch_or_tag_is_never_read_as_an_option(fetch, repository, tmp_path):
     program, mark = tmp_path / "program", tmp_path / "mark"
     program.write_text(f"#!/bin/sh\ntouch {mark}\n")
     program.chmod(0o755)
@@ -145,7 +145,7 @@ def test_no_branch_or_tag_is_read_as_an_option_that_runs_a_program(fetch, reposi
 
 @pytest.fixture
 def holder(repository, tmp_path):
-    """Give a process that holds the lock of the repository's mirror."""
+    """Yield a process that holds the lock of the repository's mirror."""
     command = [sys.executable, "-c", HOLDER, repository.origin, str(tmp_path / "home")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "locked\n"
@@ -153,12 +153,12 @@ def holder(repository, tmp_path):
         process.communicate()
 
 
-def test_a_run_says_which_fetch_it_waits_for_and_goes_on_when_that_ends(repository, holder, tmp_path):
-    said = []
+def test_a_run_names_the_fetch_it_waits_for_and_then_continues(repository, holder, tmp_path):
+    messages = []
     waits = threading.Event()
 
     def say(text: str) -> None:
-        said.append(text)
+        messages.append(text)
         waits.set()
 
     access = open_access(parse_origin(repository.origin), GitSettings(), tmp_path / "home", say)
@@ -166,21 +166,21 @@ def test_a_run_says_which_fetch_it_waits_for_and_goes_on_when_that_ends(reposito
     thread = threading.Thread(target=lambda: ended.append(fetch_version(access, None)))
     thread.start()
     assert waits.wait(60)
-    assert said == [f"waiting for another fetch, by process {holder.pid}"]
+    assert messages == [f"waiting for another fetch, by process {holder.pid}"]
     holder.communicate()
     thread.join(60)
     assert ended[0].branch == "main"
-    assert said[1:] == ["fetching"]
+    assert messages[1:] == ["fetching"]
 
 
-def test_a_fetch_that_hangs_is_named_when_it_is_waited_for_no_longer(fetch, repository, holder):
+def test_a_hanging_fetch_is_named_when_the_wait_times_out(fetch, repository, holder):
     with pytest.raises(GitError, match=f"another fetch, by process {holder.pid} has been working on .* for 1 s"):
         fetch(repository.origin, settings=GitSettings(clone_timeout_seconds=1))
 
 
-def test_ctrl_c_ends_the_waiting(repository, holder, tmp_path):
+def test_ctrl_c_ends_the_wait(repository, holder, tmp_path):
     command = [sys.executable, "-c", WAITER, repository.origin, str(tmp_path / "home")]
-    # A shell that starts the tests in the background has them ignore Ctrl-C, and their children with them.
+    # If a shell started the tests in the background, they and their children ignore Ctrl-C.
     heeding = {"start_new_session": True, "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **heeding) as waiting:
         assert waiting.stdout.readline() == f"waiting for another fetch, by process {holder.pid}\n"

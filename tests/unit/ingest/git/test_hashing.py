@@ -1,4 +1,4 @@
-"""Blobs named without git, as git names them."""
+"""Object names of blobs, computed without git."""
 
 import subprocess
 
@@ -11,7 +11,7 @@ SHA1, SHA256 = "0" * 40, "0" * 64
 
 
 @pytest.mark.parametrize("data", [b"", b"x", b"one\r\ntwo\n", bytes(range(256)) * 10])
-def test_a_name_is_git_s_own_in_parts_and_whole(tmp_path, monkeypatch, data):
+def test_a_name_equals_that_of_git_in_parts_and_whole(tmp_path, monkeypatch, data):
     monkeypatch.setattr(hashing, "PART_BYTES", 7)
     path = tmp_path / "file"
     path.write_bytes(data)
@@ -23,13 +23,13 @@ def test_a_name_is_git_s_own_in_parts_and_whole(tmp_path, monkeypatch, data):
 
 
 @pytest.mark.parametrize(("size", "named"), [(4, b"xxxx"), (20, b"x" * 10)])
-def test_a_file_that_changes_its_size_meanwhile_is_named_as_it_was_at_one_moment(tmp_path, monkeypatch, size, named):
+def test_a_file_that_changes_its_size_gets_a_consistent_name(tmp_path, monkeypatch, size, named):
     monkeypatch.setattr(hashing, "PART_BYTES", 5)
     path = tmp_path / "file"
     path.write_bytes(b"x" * 10)
 
     class Changing:
-        """The file, which gets another size while its first part is read."""
+        """A file whose size changes while its first part is read."""
 
         def __init__(self, file):
             self.fileno, self.seek, self._file, self._changed = file.fileno, file.seek, file, False

@@ -1,4 +1,4 @@
-"""Where repositories keep their things, however git has laid them out."""
+"""Local repositories and working trees in every layout that git supports."""
 
 import os
 import shutil
@@ -22,11 +22,11 @@ def environment(tmp_path):
 
 @pytest.fixture
 def listed(environment, tmp_path):
-    """Return a function that names the files of a checkout as it lists them."""
+    """Return a function that lists the files of a checkout."""
 
     def names(folder) -> list[bytes]:
         with open_checkout(folder, environment).opened(tmp_path / "home" / "none.git") as opened:
-            return sorted([*(one.path for one in opened.tracked()), *opened.untracked()])
+            return sorted([*(entry.path for entry in opened.tracked()), *opened.untracked()])
 
     return names
 
@@ -48,7 +48,7 @@ def test_a_worktree_shares_its_repository(make_repository, tmp_path, environment
         repository_at(moved, environment)
 
 
-def test_a_submodule_has_its_folder_in_the_repository_around_it(make_repository, environment, listed):
+def test_a_submodule_keeps_its_git_folder_in_the_outer_repository(make_repository, environment, listed):
     inner, outer = make_repository("inner", FILES), make_repository("outer", FILES)
     outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.folder), "sub")
     found = repository_at(outer.folder / "sub", environment)
@@ -58,7 +58,7 @@ def test_a_submodule_has_its_folder_in_the_repository_around_it(make_repository,
 
 
 @pytest.mark.parametrize("name", ["store.git", ".git"])
-def test_a_separate_folder_is_told_from_another_trees_by_its_name(make_repository, tmp_path, environment, listed, name):
+def test_a_separate_git_folder_is_recognised_by_its_name(make_repository, tmp_path, environment, listed, name):
     repository = make_repository(files=FILES)
     elsewhere = tmp_path / "elsewhere" / name
     elsewhere.parent.mkdir()
@@ -70,14 +70,14 @@ def test_a_separate_folder_is_told_from_another_trees_by_its_name(make_repositor
     assert listed(repository.folder) == ALL
 
 
-def test_a_git_folder_by_a_link_is_known_by_its_name(make_repository, tmp_path, listed):
+def test_a_linked_git_folder_is_recognised_by_its_name(make_repository, tmp_path, listed):
     repository = make_repository(files=FILES)
     (repository.folder / ".git").rename(tmp_path / "store.git")
     (repository.folder / ".git").symlink_to(tmp_path / "store.git")
     assert listed(repository.folder) == ALL
 
 
-def test_files_below_the_folder_may_be_the_working_tree(make_repository, environment):
+def test_the_working_tree_may_be_a_subfolder(make_repository, environment):
     repository = make_repository(files=FILES)
     repository.git("config", "core.worktree", str(repository.folder / "src"))
     found = repository_around(repository.folder / "src", environment)
@@ -86,7 +86,7 @@ def test_files_below_the_folder_may_be_the_working_tree(make_repository, environ
 
 
 @pytest.mark.parametrize("way", [("update-index", "--split-index"), ("update-index", "--untracked-cache")])
-def test_every_form_of_index_is_read(make_repository, listed, way):
+def test_every_index_format_is_read(make_repository, listed, way):
     repository = make_repository(files=FILES)
     repository.git(*way)
     repository.write("more.py", "more = 1\n")
@@ -94,7 +94,7 @@ def test_every_form_of_index_is_read(make_repository, listed, way):
     assert listed(repository.folder) == sorted([*ALL, b"more.py"])
 
 
-def test_a_sparse_index_of_a_repository_with_long_names_is_expanded(tmp_path, listed):
+def test_a_sparse_index_of_a_sha256_repository_is_expanded(tmp_path, listed):
     folder = tmp_path / "long"
     who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
     subprocess.run(["git", "init", "--quiet", "--object-format=sha256", str(folder)], check=True)
@@ -111,7 +111,7 @@ def test_a_sparse_index_of_a_repository_with_long_names_is_expanded(tmp_path, li
     assert listed(folder) == ALL
 
 
-def test_own_excludes_count_and_those_that_the_configuration_names_do_not(make_repository, tmp_path, listed):
+def test_info_exclude_counts_but_core_excludesfile_does_not(make_repository, tmp_path, listed):
     repository = make_repository(files=FILES)
     for name in ("one.py", "two.py"):
         repository.write(name, "x = 1\n")
@@ -122,7 +122,7 @@ def test_own_excludes_count_and_those_that_the_configuration_names_do_not(make_r
     assert listed(repository.folder) == sorted([*ALL, b"one.py"])
 
 
-def test_a_folder_of_any_name_is_read(make_repository, listed, fetch):
+def test_a_folder_with_an_unusual_name_is_read(make_repository, listed, fetch):
     repository = make_repository('#we"i\\rd: \n;name', FILES)
     assert fetch(repository.origin).commit == repository.git("rev-parse", "HEAD").decode().strip()
     repository.git("sparse-checkout", "init", "--cone", "--sparse-index")
@@ -137,7 +137,7 @@ def test_hidden_refs_stay_hidden(make_repository, fetch):
         fetch(repository.origin, "secret")
 
 
-def test_objects_are_borrowed_only_where_the_settings_permit_it(make_repository, tmp_path, fetch):
+def test_alternates_are_used_only_if_the_settings_permit_it(make_repository, tmp_path, fetch):
     repository = make_repository(files=FILES)
     copy = tmp_path / "copy"
     repository.git("clone", "--quiet", "--shared", str(repository.folder), str(copy))
@@ -148,7 +148,7 @@ def test_objects_are_borrowed_only_where_the_settings_permit_it(make_repository,
     assert fetch(str(copy), settings=settings).commit == commit
 
 
-def test_a_format_that_is_not_known_is_an_error(make_repository, environment):
+def test_an_unknown_repository_format_is_an_error(make_repository, environment):
     repository = make_repository(files=FILES)
     config = repository.folder / ".git" / "config"
     before = config.read_text()
@@ -162,7 +162,7 @@ def test_a_format_that_is_not_known_is_an_error(make_repository, environment):
             repository_at(repository.folder, environment)
 
 
-def test_gits_own_folder_and_a_bare_repository_are_no_working_trees(make_repository, tmp_path, environment):
+def test_a_git_folder_or_bare_repository_is_not_a_working_tree(make_repository, tmp_path, environment):
     repository = make_repository(files=FILES)
     bare = tmp_path / "bare.git"
     repository.git("clone", "--quiet", "--bare", str(repository.folder), str(bare))
@@ -175,7 +175,7 @@ def test_gits_own_folder_and_a_bare_repository_are_no_working_trees(make_reposit
 
 @pytest.fixture
 def refused(tmp_path, monkeypatch):
-    """Return a function that says whether a repository of another user is refused under a person's configuration."""
+    """Return a function: whether a repository of another user is refused with a given configuration."""
     for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "SUDO_UID"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -209,17 +209,17 @@ def refused(tmp_path, monkeypatch):
         (["~/repositories/o*"], True),
     ],
 )
-def test_the_persons_own_list_decides_as_in_git(refused, values, is_refused):
+def test_safe_directory_decides_as_in_git(refused, values, is_refused):
     lines = "".join(f'\tdirectory = "{value}"\n' for value in values)
     assert refused(f"[safe]\n{lines}") is is_refused
 
 
-def test_a_configuration_that_is_included_counts(refused, tmp_path):
+def test_an_included_configuration_counts(refused, tmp_path):
     (tmp_path / "more").write_text("[safe]\n\tdirectory = *\n")
     assert not refused("[include]\n\tpath = more\n")
 
 
-def test_root_may_read_what_belongs_to_its_caller(tmp_path, monkeypatch):
+def test_root_may_read_files_of_the_sudo_user(tmp_path, monkeypatch):
     class Owned:
         """A path of user 4711."""
 

@@ -1,4 +1,4 @@
-"""The disk budget of a machine's mirrors: the one used longest ago goes first, one that is in use never."""
+"""The disk budget of mirrors: the least recently used mirror is deleted first, a mirror in use never."""
 
 import os
 import subprocess
@@ -28,16 +28,16 @@ def mirrors(tmp_path):
     return made
 
 
-def test_those_that_were_used_longest_ago_go_first(mirrors, tmp_path):
+def test_the_least_recently_used_mirrors_are_deleted_first(mirrors, tmp_path):
     with mirror_in_use(mirrors[0]):
-        pass  # which is the last use by now
+        pass  # now the most recent use
     assert trim_mirrors(tmp_path, 2 * SIZE) == ["second-0.git"]
     assert trim_mirrors(tmp_path, 2 * SIZE) == []
     assert [folder.exists() for folder in mirrors] == [True, False, True]
     assert not mirrors[1].with_suffix(".used").exists()
 
 
-def test_one_that_another_process_uses_stays_although_there_is_no_room(mirrors, tmp_path):
+def test_a_mirror_used_by_another_process_is_kept(mirrors, tmp_path):
     program = (
         "import sys, pathlib\nfrom codequarry.ingest.git.mirror_cache import mirror_in_use\n"
         "with mirror_in_use(pathlib.Path(sys.argv[1])):\n    print('here', flush=True)\n    sys.stdin.read()\n"
@@ -51,7 +51,7 @@ def test_one_that_another_process_uses_stays_although_there_is_no_room(mirrors, 
     assert trim_mirrors(tmp_path, 0) == ["second-0.git"]
 
 
-def test_the_mirror_of_a_run_stays_until_it_has_ended(make_repository, make_workshop):
+def test_the_mirror_of_a_run_is_kept_until_the_run_ends(make_repository, make_workshop):
     repository = make_repository("core", {f"f{at}.py": f"x = {at}\n" for at in range(3)})
     workshop = make_workshop()
     home = workshop.settings.home
@@ -64,7 +64,7 @@ def test_the_mirror_of_a_run_stays_until_it_has_ended(make_repository, make_work
     assert index_repository(IndexRequest(repository.origin), workshop).commit == commit
 
 
-def test_nothing_of_a_removed_repository_is_left_among_the_mirrors(make_repository, make_workshop):
+def test_removing_a_repository_deletes_its_mirror(make_repository, make_workshop):
     repository = make_repository("core", {"f.py": "x = 1\n"})
     workshop = make_workshop()
     index_repository(IndexRequest(repository.origin), workshop)

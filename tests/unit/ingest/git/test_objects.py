@@ -38,14 +38,14 @@ def test_a_named_branch_is_fetched(make_repository, fetch):
     assert (fetched.branch, fetched.commit) == ("old", first)
 
 
-def test_a_tag_of_the_same_name_is_not_taken_for_the_branch(make_repository, fetch):
+def test_a_tag_with_the_name_of_a_branch_is_not_fetched_instead(make_repository, fetch):
     repository = make_repository(files={"a.txt": "a"})
     repository.git("tag", "main")
     tip = repository.commit("second")
     assert fetch(repository.origin, "main").commit == tip
 
 
-def test_a_head_on_no_branch_is_fetched(make_repository, fetch):
+def test_a_detached_head_is_fetched(make_repository, fetch):
     repository = make_repository(files={"a.txt": "a"})
     first = repository.git("rev-parse", "HEAD").decode().strip()
     repository.commit("second")
@@ -65,7 +65,7 @@ def test_new_commits_and_force_pushes_are_followed(make_repository, fetch):
     assert fetch(repository.origin).commit == other
 
 
-def test_a_fetch_of_what_the_mirror_has_does_not_touch_it(make_repository, fetch):
+def test_a_fetch_without_new_commits_leaves_the_mirror_unchanged(make_repository, fetch):
     repository = make_repository(files={"a.txt": "a"})
     mirror = fetch(repository.origin).mirror
 
@@ -77,12 +77,12 @@ def test_a_fetch_of_what_the_mirror_has_does_not_touch_it(make_repository, fetch
     assert state() == before
 
 
-def test_a_repository_without_commits_says_so(make_repository, fetch):
+def test_a_repository_without_commits_is_an_error(make_repository, fetch):
     with pytest.raises(GitError, match="has no commits yet"):
         fetch(make_repository().origin)
 
 
-def test_a_missing_branch_lists_those_there_are(make_repository, fetch):
+def test_a_missing_branch_is_reported_with_existing_branches(make_repository, fetch):
     repository = make_repository(files={"a.txt": "a"})
     for number in range(12):
         repository.git("branch", f"b{number:02}")
@@ -98,13 +98,13 @@ def test_an_unborn_head_beside_real_branches_asks_for_a_branch(make_repository, 
 
 
 @pytest.mark.parametrize("branch", ["a*", "a b", "a..b^", "x:y"])
-def test_what_is_no_branch_name_never_reaches_git(make_repository, fetch, branch):
+def test_an_invalid_branch_name_never_reaches_git(make_repository, fetch, branch):
     with pytest.raises(UsageError, match="is not the name of a branch"):
         fetch(make_repository(files={"a.txt": "a"}).origin, branch)
 
 
 @pytest.mark.parametrize("kind", ["shallow", "sha256", "bare", "worktree"])
-def test_other_forms_of_repositories_are_read(make_repository, fetch, tmp_path, kind):
+def test_shallow_sha256_bare_and_worktree_repositories_are_read(make_repository, fetch, tmp_path, kind):
     repository = make_repository(files={"a.txt": "a"})
     tip = repository.commit("second")
     folder = tmp_path / kind
@@ -154,7 +154,7 @@ def test_blobs_are_read_byte_for_byte(make_repository, fetch):
     assert read == contents
 
 
-def test_a_blob_that_is_not_there_is_a_git_error(make_repository, fetch):
+def test_a_missing_blob_is_a_git_error(make_repository, fetch):
     fetched = fetch(make_repository(files={"a": "a"}).origin)
     with BlobReader(fetched.mirror) as blobs:
         with pytest.raises(GitError, match="cannot be read"):
@@ -186,7 +186,7 @@ def test_the_configuration_of_the_machine_is_not_read(make_repository, fetch, tm
     assert fetch(make_repository(files={"a": "a"}).origin).branch == "main"
 
 
-def test_a_killed_fetch_leaves_nothing_that_stops_the_next(make_repository, fetch):
+def test_leftovers_of_a_killed_fetch_do_not_block_the_next(make_repository, fetch):
     repository = make_repository(files={"a.txt": "a"})
     folder = fetch(repository.origin).mirror.folder
     for leftover in ("packed-refs.lock", "refs/heads/main.lock", "objects/pack/tmp_pack_x", "shallow.lock"):
@@ -197,7 +197,7 @@ def test_a_killed_fetch_leaves_nothing_that_stops_the_next(make_repository, fetc
 
 
 @pytest.mark.parametrize("missing", ["HEAD", "objects", "refs", "config"])
-def test_a_mirror_that_was_made_half_way_is_completed(make_repository, fetch, missing):
+def test_an_incomplete_mirror_is_repaired(make_repository, fetch, missing):
     repository = make_repository(files={"a.txt": "a"})
     folder = fetch(repository.origin).mirror.folder
     shutil.rmtree(folder / missing) if (folder / missing).is_dir() else (folder / missing).unlink()
@@ -205,7 +205,7 @@ def test_a_mirror_that_was_made_half_way_is_completed(make_repository, fetch, mi
     assert [entry.path for entry in entries_of(fetched.mirror, fetched.commit)] == ["a.txt"]
 
 
-def test_two_fetches_into_one_mirror_wait_for_each_other(make_repository, fetch):
+def test_concurrent_fetches_into_a_mirror_wait_for_each_other(make_repository, fetch):
     repository = make_repository(files={"a.txt": "a"})
     commits = []
     threads = [threading.Thread(target=lambda: commits.append(fetch(repository.origin).commit)) for _ in range(4)]
@@ -217,7 +217,7 @@ def test_two_fetches_into_one_mirror_wait_for_each_other(make_repository, fetch)
     assert len(set(commits)) == 1
 
 
-def test_a_server_that_does_not_answer_is_given_up_in_time(fetch, silent_server):
+def test_a_silent_server_times_out(fetch, silent_server):
     settings = GitSettings(clone_timeout_seconds=1)
     started = time.monotonic()
     with pytest.raises(GitError, match="no answer within 1 s"):
@@ -226,17 +226,17 @@ def test_a_server_that_does_not_answer_is_given_up_in_time(fetch, silent_server)
     assert not [line for line in _processes() if "git-remote-http" in line and str(silent_server) in line]
 
 
-def test_a_port_that_nobody_listens_on_is_said_in_one_line(fetch, silent_server):
+def test_a_refused_connection_is_a_one_line_error(fetch, silent_server):
     with pytest.raises(GitError) as caught:
         fetch("http://127.0.0.1:1/a/b.git")
     assert "cannot read http://127.0.0.1:1/a/b.git" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_mirrors_of_two_origins_with_one_name_lie_apart(tmp_path):
-    one, other = parse_origin("https://host/a/project"), parse_origin("https://host/b/project.git")
-    assert mirror_folder(one, tmp_path) != mirror_folder(other, tmp_path)
-    assert mirror_folder(one, tmp_path) == mirror_folder(parse_origin("git@host:a/project.git"), tmp_path)
+def test_origins_with_the_same_name_have_different_mirrors(tmp_path):
+    first, second = parse_origin("https://host/a/project"), parse_origin("https://host/b/project.git")
+    assert mirror_folder(first, tmp_path) != mirror_folder(second, tmp_path)
+    assert mirror_folder(first, tmp_path) == mirror_folder(parse_origin("git@host:a/project.git"), tmp_path)
 
 
 def _processes() -> list[str]:

@@ -20,7 +20,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_scheme_user_case_of_host_and_suffix_do_not_make_another_origin(spelling):
+def test_scheme_user_host_case_and_suffix_do_not_change_the_identity(spelling):
     assert parse_origin(spelling).identity == "github.com/owner/project"
     assert origin_identity(spelling) == "github.com/owner/project"
 
@@ -29,7 +29,7 @@ def test_scheme_user_case_of_host_and_suffix_do_not_make_another_origin(spelling
     "other",
     ["https://github.com/Owner/project", "https://github.com:8443/owner/project", "https://gitlab.com/owner/project"],
 )
-def test_path_port_and_host_do(other):
+def test_path_port_and_host_change_the_identity(other):
     assert parse_origin(other).identity != "github.com/owner/project"
 
 
@@ -41,18 +41,18 @@ def test_a_secret_is_neither_stored_nor_shown(spelling):
     assert "someone" not in origin.url
 
 
-def test_an_account_in_a_url_is_kept_for_git():
+def test_credentials_in_a_url_are_kept_for_git():
     origin = parse_origin("https://some%40one:se%2Fcret@host.example/a/b")
     assert origin.credentials is not None
     assert (origin.credentials.user, origin.credentials.secret) == ("some@one", "se/cret")
 
 
-def test_the_user_of_ssh_stays_since_it_is_part_of_the_address():
+def test_the_ssh_user_stays_in_the_url():
     assert parse_origin("ssh://git:secret@host.example/a/b.git").url == "ssh://git@host.example/a/b.git"
     assert parse_origin("git@host.example:a/b.git").url == "git@host.example:a/b.git"
 
 
-def test_a_folder_has_one_identity_however_it_is_written(make_repository, tmp_path, monkeypatch):
+def test_a_folder_has_one_identity_in_any_spelling(make_repository, tmp_path, monkeypatch):
     repository = make_repository(files={"a.txt": "a"})
     link = tmp_path / "link"
     link.symlink_to(repository.folder)
@@ -62,7 +62,7 @@ def test_a_folder_has_one_identity_however_it_is_written(make_repository, tmp_pa
     assert parse_origin(".").name == "project"
 
 
-def test_a_folder_that_is_no_repository_says_so(tmp_path):
+def test_a_folder_without_a_repository_is_an_error(tmp_path):
     with pytest.raises(GitError, match=r"is not a git repository$"):
         parse_origin(str(tmp_path))
 
@@ -95,7 +95,7 @@ def test_a_folder_inside_a_repository_names_the_repository(make_repository):
         ("x" * 5000, "does not exist"),
     ],
 )
-def test_what_cannot_be_an_origin_gets_one_line_that_says_what_to_do(text, message):
+def test_an_invalid_origin_is_a_one_line_error_with_a_remedy(text, message):
     with pytest.raises(CodequarryError) as caught:
         parse_origin(text)
     assert message in str(caught.value)
@@ -103,7 +103,7 @@ def test_what_cannot_be_an_origin_gets_one_line_that_says_what_to_do(text, messa
     assert "\n" not in str(caught.value)
 
 
-def test_a_wrong_request_and_a_missing_repository_are_told_apart():
+def test_an_invalid_origin_and_a_missing_repository_are_different_errors():
     with pytest.raises(UsageError):
         parse_origin("https://host/")
     with pytest.raises(GitError):
@@ -119,17 +119,17 @@ def test_a_wrong_request_and_a_missing_repository_are_told_apart():
         ("https://host/~user/.git", "user"),
     ],
 )
-def test_the_name_is_the_last_word_of_the_path_made_fit(origin, name):
+def test_the_name_is_the_last_part_of_the_path_without_invalid_characters(origin, name):
     assert parse_origin(origin).name == name
     assert NAME.fullmatch(name)
 
 
-def test_a_name_without_a_fit_character_is_empty():
+def test_a_name_without_valid_characters_is_empty():
     assert fit_name("--..--") == ""
 
 
 @pytest.mark.parametrize("url", ["/gone/project", "https://host/a/b", "git@host:a/b.git", "ssh://git@host:99/a/b"])
-def test_a_stored_origin_is_read_again_whether_or_not_it_is_still_there(url):
+def test_a_stored_origin_is_read_even_if_it_no_longer_exists(url):
     origin = origin_of_record(url)
     assert origin.url == url
     assert origin.identity == origin_identity(url)

@@ -3,23 +3,23 @@ from hypothesis import strategies as st
 
 from codequarry.ingest.git.paths import printable, raw
 
-# Bytes that matter to the form: backslashes, escapes, UTF-8 whole and broken, line ends and quotes.
+# Bytes that matter for escaping: backslashes, escapes, valid and broken UTF-8, line ends and quotes.
 PIECES = st.sampled_from([b"a", b"\\", b"\\x", b"ff", b"\xff", b"\xc3", b"\xa9", b"\n", b'"', b"/", b"\\xff", b"x"])
 
 
 @given(st.lists(PIECES).map(b"".join))
-def test_every_path_is_valid_text_and_comes_back(path):
+def test_every_path_survives_a_round_trip_through_text(path):
     text = printable(path)
     text.encode()
     assert raw(text) == path
 
 
 @given(st.lists(PIECES).map(b"".join), st.lists(PIECES).map(b"".join))
-def test_two_paths_never_share_a_form(one, other):
-    assert (printable(one) == printable(other)) == (one == other)
+def test_different_paths_have_different_texts(first, second):
+    assert (printable(first) == printable(second)) == (first == second)
 
 
-def test_a_path_in_utf8_stays_as_it_is():
+def test_a_path_in_utf8_is_unchanged():
     for text in ["src/a.py", "größe.c", 'line\nfeed and "quotes"', "back\\slash", "日本.md"]:
         assert printable(text.encode()) == text
 

@@ -7,7 +7,7 @@ from codequarry.ingest.git.plain_files import PipeSearch, check_plain, read_line
 from codequarry.shared.errors import GitError
 
 
-def test_regular_files_of_bounded_size_are_read(tmp_path):
+def test_regular_files_are_read_up_to_a_size(tmp_path):
     (tmp_path / "HEAD").write_bytes(b"ref: refs/heads/main\n")
     assert read_line(tmp_path / "HEAD") == "ref: refs/heads/main"
     assert read_plain(tmp_path / "none") is None
@@ -23,7 +23,7 @@ def test_regular_files_of_bounded_size_are_read(tmp_path):
         (lambda path: path.mkdir(), "a folder"),
     ],
 )
-def test_all_else_is_named(tmp_path, make, kind):
+def test_other_kinds_of_files_are_named_in_the_error(tmp_path, make, kind):
     make(tmp_path / "HEAD")
     with pytest.raises(GitError, match=f"HEAD is {kind}"):
         read_plain(tmp_path / "HEAD")
@@ -39,7 +39,7 @@ def test_a_folder_of_folders_and_files_is_plain(tmp_path):
         check_plain(tmp_path)
 
 
-def test_the_socket_of_gits_own_watcher_and_other_pipes_are_no_danger(tmp_path, monkeypatch):
+def test_only_pipes_that_git_would_read_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as watcher:
         watcher.bind("fsmonitor--daemon.ipc")

@@ -15,7 +15,7 @@ from codequarry.shared.settings.git import GitSettings
 SECRET = "s3cr3t-t0ken"
 
 
-def test_tokens_are_chosen_by_host_before_the_common_one():
+def test_the_token_of_a_host_is_preferred_to_the_common_token():
     settings = GitSettings(token=SecretStr("common"), tokens={"git.example": SecretStr("special")})
     special = account_of(parse_origin("https://git.example/a/b"), settings)
     common = account_of(parse_origin("https://other.example/a/b"), settings)
@@ -23,8 +23,8 @@ def test_tokens_are_chosen_by_host_before_the_common_one():
     assert common is not None and common.secret == "common"
 
 
-def test_an_origin_that_a_request_named_gets_the_common_token_only_where_its_host_is_listed(tmp_path):
-    """Else whoever may add repositories could have it sent to a host of their own."""
+def test_a_guarded_origin_gets_the_common_token_only_if_its_host_is_allowed(tmp_path):
+    """Otherwise a client that may add repositories could have the token sent to its own host."""
 
     def secret(origin, **git):
         settings = GitSettings(token=SecretStr("common"), tokens={"git.example": SecretStr("special")}, **git)
@@ -43,11 +43,11 @@ def test_an_origin_that_a_request_named_gets_the_common_token_only_where_its_hos
 
 
 @pytest.mark.parametrize("origin", ["http://git.example/a/b", "git@git.example:a/b", "ssh://git.example/a/b"])
-def test_a_token_goes_over_https_only(origin):
+def test_a_token_is_sent_only_over_https(origin):
     assert account_of(parse_origin(origin), GitSettings(token=SecretStr(SECRET))) is None
 
 
-def test_an_account_in_the_url_is_preferred_and_a_user_alone_is_completed():
+def test_credentials_in_the_url_are_preferred_and_a_lone_user_gets_the_token():
     settings = GitSettings(token=SecretStr(SECRET))
     own = account_of(parse_origin("https://me:mine@git.example/a/b"), settings)
     user = account_of(parse_origin("https://me@git.example/a/b"), settings)
@@ -55,7 +55,7 @@ def test_an_account_in_the_url_is_preferred_and_a_user_alone_is_completed():
     assert user is not None and (user.user, user.secret) == ("me", SECRET)
 
 
-def test_git_inherits_nothing_that_redirects_it_or_tells_our_secrets(monkeypatch, tmp_path):
+def test_git_inherits_no_variables_that_redirect_it_or_contain_secrets(monkeypatch, tmp_path):
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_TRACE_CURL", "SSH_ASKPASS", "CODEQUARRY_GIT__TOKEN"):
         monkeypatch.setenv(name, "x")
     monkeypatch.setenv("GIT_SSL_CAINFO", "/ca.pem")
@@ -66,7 +66,7 @@ def test_git_inherits_nothing_that_redirects_it_or_tells_our_secrets(monkeypatch
     assert environment["GIT_TERMINAL_PROMPT"] == "0"
 
 
-def test_proxy_ca_and_ssh_command_are_handed_on(tmp_path):
+def test_proxy_ca_and_ssh_command_are_passed_to_git(tmp_path):
     settings = GitSettings(proxy="http://proxy:3128", ca_file=tmp_path / "ca.pem", ssh_command="ssh -i key")
     environment = git_environment(settings, tmp_path / "config")
     assert (environment["GIT_CONFIG_KEY_0"], environment["GIT_CONFIG_VALUE_0"]) == ("http.proxy", "http://proxy:3128")
@@ -74,14 +74,14 @@ def test_proxy_ca_and_ssh_command_are_handed_on(tmp_path):
     assert environment["GIT_SSH_COMMAND"] == "ssh -i key"
 
 
-def test_ssh_asks_nothing_unless_a_person_chose_a_command(tmp_path, monkeypatch):
+def test_ssh_never_prompts_unless_a_command_is_configured(tmp_path, monkeypatch):
     assert "BatchMode=yes" in git_environment(GitSettings(), tmp_path)["GIT_SSH_COMMAND"]
     monkeypatch.setenv("GIT_SSH_COMMAND", "ssh -v")
     assert git_environment(GitSettings(), tmp_path)["GIT_SSH_COMMAND"] == "ssh -v"
 
 
 class Recorder(BaseHTTPRequestHandler):
-    """Asks for an account and remembers the one it is given."""
+    """Asks for credentials and records those it receives."""
 
     seen: list[str]
 
@@ -109,7 +109,7 @@ def guarded_server():
         thread.join()
 
 
-def test_the_account_reaches_the_server_and_nothing_else(fetch, guarded_server, tmp_path):
+def test_credentials_reach_the_server_and_no_file_or_message(fetch, guarded_server, tmp_path):
     port, seen = guarded_server
     with pytest.raises(GitError) as caught:
         fetch(f"http://someone:{SECRET}@127.0.0.1:{port}/a/b.git")
@@ -119,7 +119,7 @@ def test_the_account_reaches_the_server_and_nothing_else(fetch, guarded_server, 
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
 
 
-def test_without_an_account_git_gives_up_at_once(fetch, guarded_server):
+def test_without_credentials_git_fails_at_once(fetch, guarded_server):
     port, seen = guarded_server
     with pytest.raises(GitError, match="the server asks for an account: set CODEQUARRY_GIT__TOKEN"):
         fetch(f"http://127.0.0.1:{port}/a/b.git")
@@ -136,11 +136,11 @@ def test_without_an_account_git_gives_up_at_once(fetch, guarded_server):
         (b"fatal: write error: No space left on device\n", "write error: No space left on device; the disk is full"),
     ],
 )
-def test_complaints_become_one_line_without_accounts(complaint, line):
+def test_error_output_becomes_one_line_without_credentials(complaint, line):
     assert explain(complaint).startswith(line)
 
 
-def test_a_command_that_hangs_is_ended_with_its_children(tmp_path):
+def test_a_hanging_command_is_killed_with_its_children(tmp_path):
     pid_file = tmp_path / "pid"
     script = tmp_path / "git"
     script.write_text(f"#!/bin/sh\nsleep 1000 &\necho $! > {pid_file}\nwait\n")
@@ -150,24 +150,24 @@ def test_a_command_that_hangs_is_ended_with_its_children(tmp_path):
     pid = int(pid_file.read_text())
     deadline = time.monotonic() + 30
     while _runs(pid):
-        # The signal is sent; when the machine gets to it is up to the machine.
+        # The signal has been sent; its delivery may take a moment.
         assert time.monotonic() < deadline, f"process {pid} still runs"
         time.sleep(0.01)
 
 
-def test_a_command_is_attended_to_as_long_as_it_runs(tmp_path):
+def test_the_attend_callback_runs_while_a_command_runs(tmp_path):
     script = tmp_path / "git"
     script.write_text("#!/bin/sh\nsleep 2\nwc -c\n")
     script.chmod(0o755)
     looks = []
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
     output = run_git(["x"], environment, 60, what="x", on_tick=lambda: looks.append(1))
-    assert int(output) == 0, "git has no input"
+    assert int(output) == 0, "git must not have any input"
     assert len(looks) > 1
 
 
 def _runs(pid):
-    """Tell whether a process is there and no mere entry that its parent has not read yet."""
+    """Return whether a process is running, and not a zombie."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().split()[2] != "Z"
@@ -175,6 +175,6 @@ def _runs(pid):
         return False
 
 
-def test_a_machine_without_git_is_told_so(tmp_path):
+def test_a_missing_git_is_reported(tmp_path):
     with pytest.raises(GitError, match="git is not installed"):
         run_git(["version"], {"PATH": str(tmp_path)}, what="x")

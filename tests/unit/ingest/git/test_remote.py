@@ -10,7 +10,7 @@ from codequarry.shared.versions.refs import Ref, check_ref
     ["main", "feature/x", "v1.2-rc.1", "ünï", "a+b", "@", "release#3", "x'y", "-x", "--upload-pack=x", "caf\\xe9"],
 )
 @pytest.mark.parametrize("kind", ["branch", "tag"])
-def test_names_that_git_allows_pass(kind, name):
+def test_names_that_git_allows_are_accepted(kind, name):
     check_ref(Ref(kind, name))
 
 
@@ -38,13 +38,13 @@ def test_an_annotated_tag_is_peeled():
     assert Listing(tips={"refs/tags/v1": "a" * 40, "refs/tags/v1^{}": "b" * 40}).tip_of(tag) == "b" * 40
 
 
-def test_a_pull_request_may_be_a_merge_request():
+def test_a_pull_request_can_be_a_merge_request():
     pull = Ref("pull", "7")
     listing = Listing(tips={"refs/merge-requests/7/head": "a" * 40})
     assert (listing.tip_of(pull), listing.source_of(pull)) == ("a" * 40, "refs/merge-requests/7/head")
     assert Listing().tip_of(pull) is None
 
 
-def test_only_what_has_a_name_is_asked_for():
+def test_only_named_versions_are_requested_from_the_origin():
     assert origin_refs(Ref("commit", "a" * 40)) == ()
     assert origin_refs(Ref("workspace", "/x")) == ()

@@ -1,4 +1,4 @@
-"""Which rows a migration copies: those that somebody may still ask for."""
+"""Which rows a migration copies: those that readers may still ask for."""
 
 from itertools import product
 
@@ -14,7 +14,7 @@ from codequarry.shared.versions.head import Head, Timeline
 from codequarry.shared.versions.snapshots import OPEN, is_live
 
 
-def test_a_row_is_copied_when_a_kept_or_pinned_number_sees_it_and_no_other():
+def test_exactly_the_rows_visible_at_kept_or_pinned_numbers_are_copied():
     hidden = frozenset({4, 9})
     timelines = {1: Timeline("a", 8, "c", floor=6), 2: Timeline("a", 7, "d", ref="r", pins=frozenset({(1, 2)}))}
     head = Head(counter=12, open={9: 1}, aborted=frozenset({4}), timelines=timelines, defaults={"a": 1})
@@ -27,19 +27,19 @@ def test_a_row_is_copied_when_a_kept_or_pinned_number_sees_it_and_no_other():
         assert extent.has(born, died) == seen, (born, died)
 
 
-def test_only_what_was_published_since_the_last_pass_is_copied():
+def test_only_rows_published_since_the_last_pass_are_copied():
     head = Head(counter=12, timelines={1: Timeline("a", 8, "c")}, defaults={"a": 1})
     extent = CopyExtent.of(head, 1, 5)
     assert [born for born in range(12) if extent.has(born, OPEN)] == [6, 7, 8]
 
 
-def test_who_retires_in_a_number_that_nobody_sees_has_not_retired():
+def test_a_retirement_by_a_hidden_number_does_not_count():
     head = Head(counter=12, open={11: 1}, aborted=frozenset({4}), timelines={1: Timeline("a", 8, "c")})
     extent = CopyExtent.of(head, 1, -1)
     assert [extent.death(number) for number in (3, 4, 8, 11, OPEN)] == [3, OPEN, 8, OPEN, OPEN]
 
 
-def test_before_every_pass_it_is_asked_whether_the_model_may_have_what_came_meanwhile(tmp_path):
+def test_every_pass_first_checks_that_the_model_may_read_new_repositories(tmp_path):
     def forbid():
         raise UsageError("one of them may not leave this machine")
 
@@ -50,5 +50,5 @@ def test_before_every_pass_it_is_asked_whether_the_model_may_have_what_came_mean
     with pytest.raises(UsageError, match="may not leave"):
         copier.catch_up(head)
     assert copier.until == {}
-    for one in (old, new, embedder):
-        one.close()
+    for opened in (old, new, embedder):
+        opened.close()

@@ -1,4 +1,4 @@
-"""Polling: what changed at an origin is asked for once, in the background; what does not answer is left for longer."""
+"""Polling requests each change at an origin once, in the background, and pauses longer after failures."""
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +26,7 @@ def repository(make_repository):
 
 @pytest.fixture
 def workshop(make_workshop, repository):
-    """Give an index that holds the repository, which was last fetched long ago."""
+    """Return an index that contains the repository."""
     workshop = make_workshop()
     index_repository(IndexRequest(repository.origin), workshop)
     return workshop
@@ -34,11 +34,11 @@ def workshop(make_workshop, repository):
 
 @pytest.fixture
 def poll(workshop):
-    """Return a function that polls as if all origins were due, and returns what was asked for."""
+    """Return a function that polls as if all origins were due and returns the requested jobs."""
 
     def run(**sections):
-        for one in list_repositories(workshop.store):
-            change_poll(workshop.store, one.name, lambda known: replace(known, next_at=from_now(-1)))
+        for known_repository in list_repositories(workshop.store):
+            change_poll(workshop.store, known_repository.name, lambda known: replace(known, next_at=from_now(-1)))
         asked = []
         settings = workshop.settings.model_validate(workshop.settings.model_dump() | sections)
         polled = poll_due(workshop.store, settings, asked.append, draw=lambda: 0.5)
@@ -53,22 +53,22 @@ def change(repository, name="a.py", text="a = 2\n"):
     return repository.commit()
 
 
-def test_an_origin_where_nothing_changed_makes_no_job(poll, workshop):
+def test_an_unchanged_origin_makes_no_job(poll, workshop):
     assert poll() == []
     assert read_poll(workshop.store, "project").next_at > from_now(200)
 
 
-def test_a_commit_on_the_default_branch_is_asked_for_once_in_the_background(poll, repository, workshop):
+def test_a_new_commit_on_the_default_branch_is_requested_once(poll, repository, workshop):
     commit = change(repository)
-    [wish] = poll()
-    assert (wish.repo, wish.ref, wish.candidates, wish.commit) == ("project", "", (), commit)
-    assert (wish.trigger, wish.priority) == ("poll", PRIORITIES["background"])
+    [job] = poll()
+    assert (job.repo, job.ref, job.candidates, job.commit) == ("project", "", (), commit)
+    assert (job.trigger, job.priority) == ("poll", PRIORITIES["background"])
     assert poll() == []
     newer = change(repository, text="a = 3\n")
-    assert [wish.commit for wish in poll()] == [newer]
+    assert [job.commit for job in poll()] == [newer]
 
 
-def test_versions_that_are_indexed_are_followed_and_dropped(poll, repository, workshop):
+def test_indexed_versions_are_followed_and_deletions_noticed(poll, repository, workshop):
     repository.git("branch", "dev")
     repository.git("branch", "left")
     for name in ("dev", "left"):
@@ -77,30 +77,30 @@ def test_versions_that_are_indexed_are_followed_and_dropped(poll, repository, wo
     change(repository)
     repository.git("branch", "--force", "dev", "main")
     repository.git("branch", "-D", "left")
-    assert {wish.ref: wish.commit.strip("0") != "" for wish in poll()} == {
+    assert {job.ref: job.commit.strip("0") != "" for job in poll()} == {
         "": True,
         "refs/heads/dev": True,
         "refs/heads/left": False,
     }
 
 
-def test_branches_and_tags_that_the_settings_name_are_found(poll, repository):
+def test_branches_and_tags_named_by_the_settings_are_requested(poll, repository):
     repository.git("branch", "release/1")
     repository.git("branch", "topic")
     repository.git("tag", "--annotate", "--message", "one", "v1")
     rules = {"origin": repository.origin, "refs": ["release/*", "v*"]}
-    wishes = poll(repositories=[rules])
-    assert {wish.candidates[0] for wish in wishes} == {Ref("branch", "release/1"), Ref("tag", "v1")}
+    jobs = poll(repositories=[rules])
+    assert {job.candidates[0] for job in jobs} == {Ref("branch", "release/1"), Ref("tag", "v1")}
     head = repository.git("rev-parse", "main").decode().strip()
-    assert {wish.commit for wish in wishes} == {head}
+    assert {job.commit for job in jobs} == {head}
 
 
-def test_another_default_branch_is_noticed(poll, repository):
+def test_a_changed_default_branch_is_noticed(poll, repository):
     repository.git("branch", "--move", "main", "trunk")
-    assert [wish.ref for wish in poll()] == [""]
+    assert [job.ref for job in poll()] == [""]
 
 
-def test_an_origin_that_does_not_answer_is_left_for_longer_each_time(poll, repository, workshop):
+def test_pauses_grow_while_an_origin_does_not_answer(poll, repository, workshop):
     kept = repository.folder.rename(repository.folder.with_name("away"))
     pauses = []
     for _ in range(3):
@@ -117,7 +117,7 @@ def test_an_origin_that_does_not_answer_is_left_for_longer_each_time(poll, repos
     assert read_poll(workshop.store, "project").failures == 0
 
 
-def test_of_several_processes_one_asks(repository, workshop):
+def test_only_one_of_several_processes_polls(repository, workshop):
     change(repository)
     change_poll(workshop.store, "project", lambda known: replace(known, next_at=from_now(-1)))
     asked = []
@@ -126,7 +126,7 @@ def test_of_several_processes_one_asks(repository, workshop):
     assert len(asked) == 1
 
 
-def test_what_is_asked_for_while_too_much_waits_is_asked_for_again(poll, repository, workshop):
+def test_a_refused_request_is_repeated_by_the_next_poll(poll, repository, workshop):
     commit = change(repository)
     change_poll(workshop.store, "project", lambda known: replace(known, next_at=from_now(-1)))
 
@@ -135,16 +135,16 @@ def test_what_is_asked_for_while_too_much_waits_is_asked_for_again(poll, reposit
 
     [polled] = poll_due(workshop.store, workshop.settings, refuse)
     assert polled.error == "too many wait"
-    assert [wish.commit for wish in poll()] == [commit]
+    assert [job.commit for job in poll()] == [commit]
 
 
-def test_a_repository_that_is_gone_is_forgotten(poll, workshop):
+def test_a_removed_repository_is_forgotten(poll, workshop):
     change_poll(workshop.store, "gone", lambda known: known)
     poll()
     assert set(list_polls(workshop.store)) == {"project"}
 
 
-def test_how_often_an_origin_is_asked(workshop, repository):
+def test_the_interval_depends_on_settings_and_webhooks(workshop, repository):
     known = read_repository(workshop.store, "project")
     settings = workshop.settings
     assert interval(known, Poll("project"), settings) == 300
@@ -157,16 +157,16 @@ def test_how_often_an_origin_is_asked(workshop, repository):
     assert interval(known, Poll("project"), settings.model_validate(settings.model_dump() | own)) == 30
 
 
-def test_what_was_fetched_just_now_is_not_due(workshop):
+def test_a_repository_fetched_recently_is_not_due(workshop):
     head, repositories = read_head(workshop.store), list_repositories(workshop.store)
     assert due_repositories(repositories, head, {}, workshop.settings) == []
-    long_ago = [replace(one, fetched_at=from_now(-HOUR)) for one in repositories]
+    long_ago = [replace(known, fetched_at=from_now(-HOUR)) for known in repositories]
     assert due_repositories(long_ago, head, {}, workshop.settings) == long_ago
     never_indexed = [replace(long_ago[0], name="waits")]
     assert due_repositories(never_indexed, head, {}, workshop.settings) == []
 
 
-def test_shorter_intervals_hold_at_once_and_a_clock_that_was_ahead_stops_nothing(workshop):
+def test_a_shorter_interval_applies_at_once_and_impossible_times_are_ignored(workshop):
     store = workshop.store
     head, repositories = read_head(store), list_repositories(store)
 

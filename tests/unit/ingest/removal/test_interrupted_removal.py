@@ -1,4 +1,4 @@
-"""What a removal leaves for other machines, and for whoever comes too late to it."""
+"""Mirrors that a removal leaves on other machines, and late repetitions of a removal."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def repository(make_repository):
 
 @pytest.fixture
 def machines(make_workshop, repository, tmp_path):
-    """Give two machines with a mirror each; their settings say that they share a store, as with OpenSearch."""
+    """Return two machines with a mirror each, whose settings name a shared store."""
     workshop = make_workshop()
     shared = workshop.settings.model_copy(update={"store": "opensearch"})
     here = replace(workshop, settings=shared)
@@ -42,7 +42,7 @@ def mirror(machine, repository):
     return mirror_folder(parse_origin(repository.origin), machine.settings.home)
 
 
-def test_each_machine_deletes_its_mirror_of_a_removed_repository_when_nobody_uses_it(machines, repository):
+def test_each_machine_deletes_its_unused_mirror_of_a_removed_repository(machines, repository):
     here, there = machines
     assert mirror(here, repository).exists() and mirror(there, repository).exists()
     remove_repository("project", here.store, here.settings)
@@ -54,7 +54,7 @@ def test_each_machine_deletes_its_mirror_of_a_removed_repository_when_nobody_use
     assert not mirror(there, repository).exists()
 
 
-def test_a_mirror_whose_repository_is_back_stays(machines, repository):
+def test_the_mirror_of_a_repository_that_was_added_again_is_kept(machines, repository):
     here, there = machines
     remove_repository("project", here.store, here.settings)
     index_repository(IndexRequest(repository.origin), here)
@@ -63,7 +63,7 @@ def test_a_mirror_whose_repository_is_back_stays(machines, repository):
     assert there.store.list_documents(LEFT_MIRROR_PREFIX) == []
 
 
-def test_a_mirror_of_another_index_in_the_same_folder_stays(machines, repository, make_repository, make_workshop):
+def test_a_mirror_of_another_index_in_the_same_folder_is_kept(machines, repository, make_repository, make_workshop):
     here, _ = machines
     other = make_repository("other", {"b.py": "def second():\n    return 2\n"})
     neighbour = make_workshop("neighbour")
@@ -74,7 +74,7 @@ def test_a_mirror_of_another_index_in_the_same_folder_stays(machines, repository
     assert mirror(here, other).exists()
 
 
-def test_who_comes_late_to_a_removal_leaves_what_has_the_name_by_then(machines, make_repository):
+def test_a_late_removal_spares_a_new_repository_with_the_same_name(machines, make_repository):
     here, _ = machines
     before = read_repository(here.store, "project")
     remove_repository("project", here.store, here.settings)

@@ -1,4 +1,4 @@
-"""What becomes of a catalog of which documents are lost."""
+"""Repairing a catalog with lost documents."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -25,7 +25,7 @@ from codequarry.shared.store.port import Store
 from codequarry.shared.versions.head import HEAD_KEY, Head, Lease, Timeline
 from codequarry.shared.versions.transactions import TransactionRecord
 
-# The default branch of "one" (2) with an overlay (7) on its older state, and a run (9) that is under way.
+# The default branch of "one" (2), an overlay (7) on its older state, and a transaction (9) in progress.
 TIMELINES = {
     2: Timeline("one", 6, "c" * 40, Lease("somebody", 9), branch="main", repo_id="id"),
     7: Timeline("one", 8, "d" * 40, ref="refs/tags/v1", pins=frozenset({(2, 3)}), repo_id="id"),
@@ -57,21 +57,21 @@ def key(timeline: int, number: int) -> str:
     return record(timeline, number).key
 
 
-def test_of_a_whole_catalog_only_what_was_open_goes(store: Store) -> None:
+def test_repairing_an_intact_catalog_only_ends_open_transactions(store: Store) -> None:
     assert lose(store) == MendedCatalog()
     head = read_head(store)
     assert (head.open, head.aborted, head.counter) == ({}, {4, 9}, 9)
     assert head.timelines.keys() == {2, 7} and head.timelines[2].lease is None
-    assert lose(store) == MendedCatalog(), "a second time changes nothing"
+    assert lose(store) == MendedCatalog(), "a second repair must change nothing"
 
 
-def test_a_lost_repository_is_named_and_its_versions_go(store: Store) -> None:
+def test_a_lost_repository_is_reported_and_its_versions_are_dropped(store: Store) -> None:
     mended = lose(store, "repository:one")
-    assert [(one.kind, one.name) for one in mended.lost] == [("repository", "one")]
+    assert [(lost.kind, lost.name) for lost in mended.lost] == [("repository", "one")]
     assert (read_head(store).timelines, mended.anew) == ({}, ())
 
 
-def test_a_lost_repository_comes_back_from_the_record_beside_its_mirror(store: Store, tmp_path: Path) -> None:
+def test_a_lost_repository_is_restored_from_the_record_beside_its_mirror(store: Store, tmp_path: Path) -> None:
     known = Repository("former-name", "https://example.org/one", "main", guarded=True, id="id")
     mirror = tmp_path / "mirrors" / "one-abc.git"
     mirror.parent.mkdir()
@@ -86,23 +86,23 @@ def test_a_lost_repository_comes_back_from_the_record_beside_its_mirror(store: S
 
 
 @pytest.mark.parametrize(
-    ("lost", "anew", "left", "said"),
+    ("lost", "anew", "left", "kinds"),
     [
         (key(2, 6), VersionToReindex("one", "", full=True), {2, 7}, ["history"]),
         (key(7, 8), VersionToReindex("one", "refs/tags/v1"), {2}, []),
         (key(2, 3), VersionToReindex("one", "refs/tags/v1"), {2}, ["commit"]),
     ],
 )
-def test_a_version_of_which_only_the_number_is_left_is_indexed_anew(
-    store: Store, lost: str, anew: VersionToReindex, left: set[int], said: list[str]
+def test_a_version_without_its_transaction_record_is_indexed_again(
+    store: Store, lost: str, anew: VersionToReindex, left: set[int], kinds: list[str]
 ) -> None:
     mended = lose(store, lost)
     assert mended.anew == (anew,)
     assert read_head(store).timelines.keys() == left
-    assert [one.kind for one in mended.lost] == said
+    assert [document.kind for document in mended.lost] == kinds
 
 
-def test_without_a_head_document_every_known_version_is_indexed_and_numbers_go_on(store: Store) -> None:
+def test_without_a_head_document_known_versions_are_indexed_again(store: Store) -> None:
     save_ref_head(store, RefHead("one", "", "c" * 40, "now"))
     save_ref_head(store, RefHead("one", "refs/tags/v1", "d" * 40, "now"))
     lost = ("ref:one\nrefs/heads/b", "ref:two\nrefs/heads/b", "ref:one\n")
@@ -112,31 +112,32 @@ def test_without_a_head_document_every_known_version_is_indexed_and_numbers_go_o
         VersionToReindex("one", "refs/heads/b"),
         VersionToReindex("one", "refs/tags/v1"),
     )
-    assert [(one.kind, one.name) for one in mended.lost] == [("history", "one"), ("repository", "two")]
+    assert [(document.kind, document.name) for document in mended.lost] == [("history", "one"), ("repository", "two")]
     head = read_head(store)
     assert (head.timelines, head.counter) == ({}, 8)
     assert store.list_documents("transaction:") == []
 
 
-def test_that_history_is_lost_is_said_although_no_number_is_left(store: Store) -> None:
+def test_lost_history_is_reported_even_without_transactions(store: Store) -> None:
     for document in store.list_documents("transaction:"):
         store.delete_document(document.key)
     store.delete_document(HEAD_KEY)
     mended = mend_catalog(store, [HEAD_KEY], [])
-    assert (mended.anew, [one.kind for one in mended.lost]) == ((VersionToReindex("one", ""),), ["history"])
-    assert mend_catalog(store, [], []).lost == (), "it never had one"
+    assert (mended.anew, [lost.kind for lost in mended.lost]) == ((VersionToReindex("one", ""),), ["history"])
+    assert mend_catalog(store, [], []).lost == (), "without earlier publications no history is lost"
 
 
-def test_keys_and_jobs_that_are_lost_are_named_by_what_is_known(store: Store) -> None:
+def test_lost_keys_jobs_and_notes_are_reported(store: Store) -> None:
     mended = lose(store, "key:abc", "job:1", "poll:one", "ref:one\n", "delivery:x", "unmasked:one")
-    assert [(one.kind, one.name) for one in mended.lost] == [("key", "abc"), ("job", "1"), ("note", "unmasked:one")]
+    found = [(lost.kind, lost.name) for lost in mended.lost]
+    assert found == [("key", "abc"), ("job", "1"), ("note", "unmasked:one")]
 
 
-def test_summaries_are_counted_again(store: Store) -> None:
+def test_lost_summaries_are_counted_again(store: Store) -> None:
     assert lose(store, "summary:0000000002:0000000006", "summary:0000000099:0000000006").summaries == ((2, 6),)
 
 
-def test_a_note_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_repair_note_survives_a_round_trip(tmp_path: Path) -> None:
     fields: dict[str, Any] = dict.fromkeys(("pages", "damaged_pages", "files", "rows", "vectors", "lost_vectors"), 3)
     flags = {"may_lack_rows": True, "may_lack_documents": False, "fits": None}
     found = Salvage(**fields, **flags, lost_documents=("head",), incomplete=((2, "a.py"),), written=((2, 3),))

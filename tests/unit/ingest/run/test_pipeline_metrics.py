@@ -1,4 +1,4 @@
-"""What an index run counts: chunks, files, embeddings, transactions, the lag of a commit, and what became of jobs."""
+"""Metrics of an index run: chunks, files, embeddings, transactions, lag, and outcomes of jobs."""
 
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,7 @@ def repository(make_repository):
 
 @pytest.fixture
 def grown():
-    """Give a function that tells by how much a series has grown."""
+    """Return a function that returns the growth of a series."""
 
     def samples():
         lines = metrics.render().decode().splitlines()
@@ -36,7 +36,7 @@ def grown():
     return lambda name: samples().get(f"codequarry_{name}", 0.0) - before.get(f"codequarry_{name}", 0.0)
 
 
-def test_a_run_counts_what_it_wrote_and_what_it_was_spared(repository, make_workshop, grown):
+def test_a_run_counts_written_chunks_and_reused_embeddings(repository, make_workshop, grown):
     workshop = make_workshop()
     report = index_repository(IndexRequest(repository.origin), workshop)
     assert grown("chunks_written_total") == report.chunks_written > 0
@@ -57,23 +57,21 @@ def test_an_aborted_transaction_is_counted(repository, make_workshop, grown):
     assert (grown('transactions_total{result="aborted"}'), grown('transactions_total{result="published"}')) == (1, 0)
 
 
-def test_the_lag_of_a_change_begins_when_somebody_told_of_it(repository, make_workshop, grown):
+def test_the_lag_of_a_change_starts_when_the_change_was_reported(repository, make_workshop, grown):
     workshop = make_workshop()
     index_repository(IndexRequest(repository.origin), workshop)
     assert (grown('index_lag_seconds_count{run="import"}'), grown('index_lag_seconds_count{run="change"}')) == (1, 0)
     repository.write("src/f0.py", "def f0():\n    return 100\n")
     repository.commit()
-    told = (datetime.now(UTC) - timedelta(seconds=1000)).isoformat()
-    index_repository(IndexRequest(repository.origin, seen_at=told), workshop)
+    seen_at = (datetime.now(UTC) - timedelta(seconds=1000)).isoformat()
+    index_repository(IndexRequest(repository.origin, seen_at=seen_at), workshop)
     assert grown('index_lag_seconds_count{run="change"}') == 1
     assert 1000 <= grown('index_lag_seconds_sum{run="change"}') < 1100
-    index_repository(IndexRequest(repository.origin, seen_at=told), workshop)
-    assert grown('index_lag_seconds_count{run="change"}') == 1, "nothing new was published"
+    index_repository(IndexRequest(repository.origin, seen_at=seen_at), workshop)
+    assert grown('index_lag_seconds_count{run="change"}') == 1, "a run that publishes nothing has no lag"
 
 
-def test_the_lag_of_a_change_that_a_fetch_found_begins_with_the_first_fetch(
-    repository, make_workshop, grown, monkeypatch
-):
+def test_the_lag_of_a_fetched_change_starts_with_the_first_fetch(repository, make_workshop, grown, monkeypatch):
     workshop = make_workshop()
     index_repository(IndexRequest(repository.origin), workshop)
     repository.write("src/f0.py", "def f0():\n    return 100\n")
@@ -94,7 +92,7 @@ def test_the_lag_of_a_change_that_a_fetch_found_begins_with_the_first_fetch(
     assert grown('index_lag_seconds_count{run="change"}') == 1
 
 
-def test_turns_of_jobs_are_counted_by_what_became_of_them(repository, make_workshop, grown, monkeypatch):
+def test_job_runs_are_counted_by_outcome(repository, make_workshop, grown, monkeypatch):
     workshop = make_workshop()
     claim_repository(workshop.store, Repository("project", repository.origin, "main"))
 

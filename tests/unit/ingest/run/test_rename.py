@@ -1,4 +1,4 @@
-"""A repository gets another name: everything that can be had again, and never a moment without it."""
+"""Renaming a repository keeps every version that can be indexed again, and is never visible half-done."""
 
 import pytest
 
@@ -34,15 +34,15 @@ def workshop(make_workshop, repository):
 
 
 def names(workshop):
-    return [one.name for one in list_repositories(workshop.store)]
+    return [repository.name for repository in list_repositories(workshop.store)]
 
 
 def versions(workshop, repo):
     head = read_head(workshop.store)
-    return {head.timelines[one].ref for one in head.of_repo(repo)}
+    return {head.timelines[timeline].ref for timeline in head.of_repo(repo)}
 
 
-def test_all_versions_have_the_new_name_and_the_old_one_is_gone(workshop, repository):
+def test_all_versions_get_the_new_name_and_the_old_name_is_gone(workshop, repository):
     reports = []
     renamed = rename_repository("project", "better", workshop, reports.append)
     assert (renamed.versions, renamed.lost) == (("main", "dev", "v1"), ())
@@ -67,7 +67,7 @@ def test_nothing_is_embedded_again(workshop, monkeypatch):
     assert embedded == [0, 0, 0]
 
 
-def test_interrupted_it_leaves_the_old_name_and_goes_on_when_called_again(workshop, monkeypatch):
+def test_an_interrupted_rename_keeps_the_old_name_and_can_be_repeated(workshop, monkeypatch):
     real = renaming.index_repository
 
     def fail_at_the_second(request, *rest):
@@ -85,13 +85,13 @@ def test_interrupted_it_leaves_the_old_name_and_goes_on_when_called_again(worksh
     assert names(workshop) == ["better"]
 
 
-def test_a_version_that_the_origin_has_no_more_is_named(workshop, repository):
+def test_a_version_that_the_origin_no_longer_has_is_reported(workshop, repository):
     repository.git("branch", "-D", "dev")
     renamed = rename_repository("project", "better", workshop)
     assert (renamed.versions, renamed.lost) == (("main", "v1"), ("dev",))
 
 
-def test_a_name_that_can_not_be_had_is_refused(workshop, make_repository):
+def test_an_unavailable_name_is_refused(workshop, make_repository):
     other = make_repository("other", {"b.py": "b = 1\n"})
     index_repository(IndexRequest(other.origin), workshop)
     for name in ("other", "a b", "project"):
@@ -102,21 +102,19 @@ def test_a_name_that_can_not_be_had_is_refused(workshop, make_repository):
     assert names(workshop) == ["other", "project"]
 
 
-def test_what_was_asked_for_under_the_old_name_is_asked_for_under_the_new_one(workshop, repository):
-    """A push that came during the renaming would be lost; and the origin is looked at soon, for those that ended."""
+def test_queued_jobs_are_moved_to_the_new_name(workshop, repository):
+    """Otherwise a push during the renaming would be lost. The origin is also polled soon, to catch ended jobs."""
     store = workshop.store
     waits, _ = submit(store, JobRequest("project", repository.origin, "refs/heads/dev", (Ref("branch", "dev"),)))
     other, _ = submit(store, JobRequest("other", repository.origin + "x"))
     rename_repository("project", "better", workshop)
     assert read_job(store, waits.id).state == "cancelled"
-    wishes = {(job.repo, job.ref, job.refs) for job in list_jobs(store, ("queued",))}
-    assert wishes == {("better", "refs/heads/dev", (Ref("branch", "dev"),)), (other.repo, "", ())}
+    queued = {(job.repo, job.ref, job.refs) for job in list_jobs(store, ("queued",))}
+    assert queued == {("better", "refs/heads/dev", (Ref("branch", "dev"),)), (other.repo, "", ())}
     assert read_poll(store, "better").next_at <= now()
 
 
-def test_what_was_asked_for_is_not_lost_where_the_renaming_ends_before_the_old_name_is_gone(
-    workshop, repository, monkeypatch
-):
+def test_an_interrupted_rename_does_not_lose_queued_jobs(workshop, repository, monkeypatch):
     store = workshop.store
     submit(store, JobRequest("project", repository.origin, "refs/heads/dev", (Ref("branch", "dev"),)))
 

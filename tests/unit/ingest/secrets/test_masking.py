@@ -1,4 +1,4 @@
-"""What is masked, what is not, and that nothing moves."""
+"""Secrets are masked, other text is not, and every other character keeps its position."""
 
 import os
 import subprocess
@@ -15,19 +15,19 @@ from codequarry.shared.settings.secrets import SecretSettings
 from tests.gate.planted import planted
 
 
-@pytest.mark.parametrize("one", planted(), ids=lambda one: one.kind)
-def test_every_kind_is_masked(one):
-    masked = mask(one.text, one.path)
-    assert [secret for secret in one.secrets if secret in masked.text] == []
+@pytest.mark.parametrize("sample", planted(), ids=lambda sample: sample.kind)
+def test_every_kind_of_secret_is_masked(sample):
+    masked = mask(sample.text, sample.path)
+    assert [secret for secret in sample.secrets if secret in masked.text] == []
 
 
-@pytest.mark.parametrize("one", planted(), ids=lambda one: one.kind)
-def test_lines_and_characters_stay_where_they_are(one):
-    masked = mask(one.text, one.path)
-    assert len(masked.text) == len(one.text)
-    assert all(new in (old, "*") for new, old in zip(masked.text, one.text, strict=True))
+@pytest.mark.parametrize("sample", planted(), ids=lambda sample: sample.kind)
+def test_masking_keeps_every_other_character_in_place(sample):
+    masked = mask(sample.text, sample.path)
+    assert len(masked.text) == len(sample.text)
+    assert all(new in (old, "*") for new, old in zip(masked.text, sample.text, strict=True))
     assert [at for at, sign in enumerate(masked.text) if sign in "\r\n"] == [
-        at for at, sign in enumerate(one.text) if sign in "\r\n"
+        at for at, sign in enumerate(sample.text) if sign in "\r\n"
     ]
 
 
@@ -83,16 +83,16 @@ NO_SECRETS = [
 
 @pytest.mark.parametrize("path", ["a.py", "a.yaml", "a.md", ""])
 @pytest.mark.parametrize("line", NO_SECRETS)
-def test_what_is_no_secret_stays(line, path):
+def test_text_without_secrets_is_unchanged(line, path):
     assert mask(f"x = 1\n{line}\ny = 2\n", path).text == f"x = 1\n{line}\ny = 2\n"
 
 
-def test_a_secret_is_masked_wherever_it_stands_in_the_file():
+def test_a_secret_is_masked_everywhere_in_the_file():
     text = 'api_key = "q8Zr4Tn1Vw6Yx3Ks9Lm2"\n# was q8Zr4Tn1Vw6Yx3Ks9Lm2 before\n'
     assert "q8Zr4" not in mask(text, "a.py").text
 
 
-def test_characters_are_counted_as_characters():
+def test_positions_count_characters_not_bytes():
     masked = mask('größe = "ß€𝄞"\npassword = "pä55wörd!x"\nende = 1\n', "a.py")
     assert masked.text == 'größe = "ß€𝄞"\npassword = "**********"\nende = 1\n'
     (secret,) = masked.secrets
@@ -102,11 +102,10 @@ def test_characters_are_counted_as_characters():
 
 
 def test_a_private_key_counts_once():
-    keys = [one for one in planted() if "key" in one.kind.lower() and "BEGIN" in one.text]
+    keys = [sample for sample in planted() if "key" in sample.kind.lower() and "BEGIN" in sample.text]
     assert len(keys) > 5
-    assert {one.kind: mask(one.text, one.path).counts.by_rule for one in keys} == {
-        one.kind: {"private-key": 1} for one in keys
-    }
+    found = {sample.kind: mask(sample.text, sample.path).counts.by_rule for sample in keys}
+    assert found == {sample.kind: {"private-key": 1} for sample in keys}
 
 
 def test_rules_paths_and_hashes_can_be_allowed():
@@ -118,18 +117,18 @@ def test_rules_paths_and_hashes_can_be_allowed():
     assert mask(text, "src/a.py", Allowed(paths=("/tests/data/",))).text != text
 
 
-def test_patterns_of_allowed_paths_take_time_linear_in_the_path():
-    """A stranger may have written them: with backtracking this one takes hours."""
+def test_allowed_paths_are_matched_in_linear_time():
+    """They may be hostile: with backtracking, the first pattern takes hours."""
     hostile = Allowed(paths=("*a" * 12 + "*b", "[", "!" + "*a" * 12))
     assert mask('password = "hunter2"\n', "a" * 240, hostile).counts.total == 1
 
 
-def test_a_pattern_of_the_settings_that_fits_no_path_is_refused():
+def test_an_invalid_pattern_of_the_settings_is_refused():
     with pytest.raises(UsageError, match=r"secrets.allow_paths: '\[' is not a valid"):
         SecretRules.of(SecretSettings(allow_paths=("[",)))
 
 
-def test_a_list_of_a_repository_names_paths_rules_and_hashes():
+def test_an_allow_file_names_paths_rules_and_hashes():
     allowed = parse_allow_file(["# ours", "", "path: tests/*.pem", "rule:jwt", "hash: ABC", "other: x"])
     assert allowed == Allowed(("tests/*.pem",), frozenset({"jwt"}), frozenset({"abc"}))
 
@@ -137,17 +136,17 @@ def test_a_list_of_a_repository_names_paths_rules_and_hashes():
 @pytest.mark.parametrize(
     "text", ["password=" * 100_000, "-----BEGIN PRIVATE KEY-----" * 30_000, "a:" * 400_000, "eyJ" * 300_000]
 )
-def test_no_text_takes_long(text):
+def test_masking_takes_linear_time(text):
     started = time.process_time()
     mask(text, "a.yaml")
     assert time.process_time() - started < 20
 
 
-def test_the_rule_that_names_a_secret_is_the_same_in_every_process():
-    """Several rules find this one. Sets are ordered by hashes, which differ from process to process."""
+def test_a_secret_gets_the_same_rule_in_every_process():
+    """Several rules find this secret, and the order of sets differs between processes."""
     text = 'aws_secret_access_key = "hG8dkF2mQ0pLr5sT7uVwXyZ1aB3cD4eF6gH8iJ9k"\n'
     code = f"from codequarry.ingest.secrets.masking import mask; print(mask({text!r}).secrets)"
-    said = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "PYTHONHASHSEED": str(seed)},
@@ -157,4 +156,4 @@ def test_the_rule_that_names_a_secret_is_the_same_in_every_process():
         ).stdout
         for seed in range(4)
     }
-    assert len(said) == 1 and "Secret(" in said.pop()
+    assert len(outputs) == 1 and "Secret(" in outputs.pop()

@@ -1,4 +1,4 @@
-"""Passwords as people choose them, weak ones too, in every notation that they are written down in."""
+"""Passwords as people choose them, strong and weak, in every common notation."""
 
 import time
 
@@ -10,7 +10,7 @@ PASSWORDS = (
     "Tr0ub4dor&3", "correct-horse-battery", "S3cretPassw0rd!", "hunter2", "qwerty-9-Zebra", "Winter2024!",
     "zx81spectrum", "Pa$$w0rd99", "monkeybars77", "iLoveCats",
 )  # fmt: skip
-# What it is, the path, and the text with @@ for the password.
+# Id, path, and text with @@ in place of the password.
 NOTATIONS = (
     ("py", "a.py", 'DB_PASSWORD = "@@"\n'),
     ("py-dict", "b.py", "cfg = {'user': 'bob', 'password': '@@'}\n"),
@@ -93,20 +93,20 @@ NOTATIONS = (
 )
 
 
-@pytest.mark.parametrize(("path", "text"), [one[1:] for one in NOTATIONS], ids=[one[0] for one in NOTATIONS])
-def test_a_password_is_masked_in(path, text):
-    shown = [one for one in PASSWORDS if one in mask(text.replace("@@", one), path).text]
+@pytest.mark.parametrize(("path", "text"), [row[1:] for row in NOTATIONS], ids=[row[0] for row in NOTATIONS])
+def test_a_password_is_masked_in_each_notation(path, text):
+    shown = [password for password in PASSWORDS if password in mask(text.replace("@@", password), path).text]
     assert shown == []
 
 
-@pytest.mark.parametrize("one", ["iLoveCats", "swordfish", "monkeybars"])
-def test_where_only_a_password_can_stand_one_word_is_one(one):
+@pytest.mark.parametrize("word", ["iLoveCats", "swordfish", "monkeybars"])
+def test_a_plain_word_is_masked_where_only_a_password_can_be(word):
     texts = {
-        "a.py": f'url = "postgres://amelia:{one}@db/x"\n',
-        ".netrc": f"machine h login amelia password {one}\n",
-        "a.sql": f"CREATE USER amelia IDENTIFIED BY '{one}';\n",
+        "a.py": f'url = "postgres://amelia:{word}@db/x"\n',
+        ".netrc": f"machine h login amelia password {word}\n",
+        "a.sql": f"CREATE USER amelia IDENTIFIED BY '{word}';\n",
     }
-    assert [path for path, text in texts.items() if one in mask(text, path).text] == []
+    assert [path for path, text in texts.items() if word in mask(text, path).text] == []
 
 
 @pytest.mark.parametrize(
@@ -116,17 +116,17 @@ def test_where_only_a_password_can_stand_one_word_is_one(one):
         "newUserPassword", "hashed", "passwordHasher", "scram-sha-256", "UserLoginForm", "contraseña", "current-value",
     ],
 )  # fmt: skip
-def test_the_name_of_a_field_or_a_label_is_no_password(value):
+def test_names_of_fields_and_labels_are_not_passwords(value):
     text = f'{{"password": "{value}"}}\n'
     assert mask(text, "locale/messages.json").text == text
 
 
-def test_columns_end_with_their_table():
+def test_password_columns_end_with_their_table():
     text = "| user | password |\n|---|---|\n| amelia | hunter2 |\n\n| user | word |\n|---|---|\n| amelia | hunter3 |\n"
     assert mask(text, "a.md").text == text.replace("hunter2", "*******")
 
 
-def test_a_row_of_sql_has_its_secret_in_its_column():
+def test_sql_rows_have_secrets_only_in_the_password_column():
     text = (
         "INSERT INTO u (password, name) VALUES\n  ('it''s-1-Secret', 'x1!y2(z)'),\n"
         "  ('b-22-Zoo', f('c3!!', 4));\nSELECT 'd4!e5';\n"
@@ -145,7 +145,7 @@ def test_a_row_of_sql_has_its_secret_in_its_column():
         " " * 400_000 + "|-- password",
     ],
 )
-def test_no_column_takes_long(text):
+def test_columns_are_searched_in_linear_time(text):
     started = time.process_time()
     mask(text, "a.csv")
     mask(text, "a.md")

@@ -1,4 +1,4 @@
-"""Which imports are shared, and how they are cut."""
+"""Which imports are shared, and how they are split into batches."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ def tasks(number, size=1, skip=None):
     return [FileTask(f"f{at}", "0" * 40, size, "", skip) for at in range(number)]
 
 
-def test_files_are_cut_by_number_and_by_size_and_the_last_ones_finer():
+def test_batches_are_limited_by_number_and_size_and_the_last_are_smaller():
     assert [len(batch) for batch in cut(tasks(20, BATCH_BYTES // 2), 200)] == [2] * 8 + [1] * 4
     assert [len(batch) for batch in cut(tasks(50), 8)] == [8] * 5 + [2] * 5
 
@@ -24,7 +24,7 @@ def test_every_file_is_in_one_batch(number):
     assert all(cuts)
 
 
-def test_the_bytes_of_files_that_are_not_read_do_not_count():
+def test_skipped_files_do_not_count_by_size():
     skipped = [replace(task, skip="too-large") for task in tasks(4, BATCH_BYTES)]
     assert [len(batch) for batch in cut(skipped, 200)] == [4]
 
@@ -41,5 +41,5 @@ def test_the_bytes_of_files_that_are_not_read_do_not_count():
     ],
     ids=["many", "few", "tiny", "large", "skipped", "none"],
 )
-def test_an_import_is_large_by_the_files_that_are_read_and_their_bytes(files, large):
+def test_an_import_is_large_by_number_and_size_of_the_files_read(files, large):
     assert is_large(files, 1_000) is large

@@ -1,4 +1,4 @@
-"""Reading the next batch while one is written."""
+"""Reading the next batch while the current batch is written."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from codequarry.shared.errors import LeaseHeld
 
 
 class Readers:
-    """Reads in this process, so many files ahead of whoever asks for them."""
+    """Reads in this process, up to ``most`` files ahead of the consumer."""
 
     def __init__(self, most=3):
         self.most = most
@@ -26,14 +26,14 @@ class Readers:
             yield ReadFile(in_flight.pop(0), "indexed")
 
     def close(self):
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 class Batches:
-    """Batches of four files, and what becomes of them in which order."""
+    """Batches of four files, recording the order of events."""
 
     def __init__(self, number):
-        self.left = [(at, [FileTask(f"{at}/{one}", "0" * 40, 1, "") for one in range(4)]) for at in range(number)]
+        self.left = [(at, [FileTask(f"{at}/{file}", "0" * 40, 1, "") for file in range(4)]) for at in range(number)]
         self.events = []
 
     def claim(self):
@@ -44,17 +44,17 @@ class Batches:
         return batch
 
     def finish(self, at, files):
-        assert {file.task.path for file in files} == {f"{at}/{one}" for one in range(4)}
+        assert {file.task.path for file in files} == {f"{at}/{number}" for number in range(4)}
         self.events.append(("written", at))
 
 
-def test_every_batch_is_written_whole_and_once():
+def test_every_batch_is_written_completely_and_once():
     batches = Batches(5)
     ReadingAhead(Readers()).work(batches.claim, batches.finish)
     assert [at for what, at in batches.events if what == "written"] == [0, 1, 2, 3, 4]
 
 
-def test_the_next_batch_is_taken_before_one_is_written_once_writing_is_known_to_be_quick():
+def test_the_next_batch_is_claimed_early_once_writing_is_known_to_be_quick():
     batches = Batches(3)
     ReadingAhead(Readers()).work(batches.claim, batches.finish)
     assert batches.events == [
@@ -62,14 +62,14 @@ def test_the_next_batch_is_taken_before_one_is_written_once_writing_is_known_to_
     ]  # fmt: skip
 
 
-def test_what_takes_long_to_write_is_left_to_others(monkeypatch):
+def test_if_writing_is_slow_the_next_batch_is_left_to_others(monkeypatch):
     monkeypatch.setattr(read_ahead, "AHEAD_SECONDS", -1.0)
     batches = Batches(3)
     ReadingAhead(Readers()).work(batches.claim, batches.finish)
     assert batches.events == [(what, at) for at in range(3) for what in ("taken", "written")]
 
 
-def test_the_pace_is_known_from_the_last_time():
+def test_the_pace_is_remembered_between_turns():
     reading = ReadingAhead(Readers())
     for _ in range(2):
         batches = Batches(2)
@@ -77,7 +77,7 @@ def test_the_pace_is_known_from_the_last_time():
     assert batches.events == [("taken", 0), ("taken", 1), ("written", 0), ("written", 1)]
 
 
-def test_what_cannot_be_written_ends_it():
+def test_an_error_while_writing_ends_the_work():
     batches = Batches(3)
 
     def lose(at, files):

@@ -1,4 +1,4 @@
-"""One import by several: the same result as by one, whoever dies, and nothing left of the sharing."""
+"""A shared import has the same result as an unshared import, even if processes die, and leaves nothing behind."""
 
 import threading
 import time
@@ -36,7 +36,7 @@ def repository(make_repository):
 
 @pytest.fixture
 def share_workshop(make_workshop):
-    """Return a workshop that shares every import, in batches of five files."""
+    """Return a workshop that shares every import in batches of five files."""
     return make_workshop("shared", indexing={"batch_files": 5}, queue={"share_files": 0})
 
 
@@ -45,13 +45,13 @@ def ignore(_):
 
 
 def take_part(*arguments):
-    """Take a turn as somebody who leaves at once."""
-    with closing(Helper()) as one:
-        return one.take_part(*arguments)
+    """Take a single turn with a new helper."""
+    with closing(Helper()) as helping:
+        return helping.take_part(*arguments)
 
 
 class Helpers:
-    """As many helpers as are called, each a thread with a mirror cache of its own; taking part until none is left."""
+    """Starts a thread for each helper called, up to three, each with its own mirrors, until no batch is left."""
 
     def __init__(self, workshop, tmp_path, take=Helper.take_part):
         self.workshop, self.tmp_path, self.take = workshop, tmp_path, take
@@ -64,7 +64,7 @@ class Helpers:
             thread = threading.Thread(target=self._run, args=(timeline, number, len(self.threads)))
             self.threads.append(thread)
             thread.start()
-        # The coordinator is not to be done before anybody has come.
+        # The coordinator must not finish before a helper has started.
         deadline = time.monotonic() + 20
         while not (self.batches or self.failures) and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -74,9 +74,9 @@ class Helpers:
         workshop = replace(self.workshop, settings=own)
         more = True
         try:
-            with closing(Helper()) as one:
+            with closing(Helper()) as helping:
                 while more:
-                    more = self.take(one, timeline, number, workshop, ignore)
+                    more = self.take(helping, timeline, number, workshop, ignore)
                     self.batches += 1
         except BaseException as error:
             self.failures.append(error)
@@ -91,25 +91,25 @@ def contents(store):
     head = read_head(store)
     [timeline] = head.timelines
     stored = list(store.history(timeline))
-    rows = [one.row for one in stored if hasattr(one, "row")]
+    rows = [entry.row for entry in stored if hasattr(entry, "row")]
     vectors = store.cached_vectors({row.vector_key for row in rows})
     made = {(row.chunk.path, row.chunk.blob, row.chunk.id, row.chunk.text): vectors[row.vector_key] for row in rows}
     records = {
-        (one.record.path, one.record.blob, one.record.verdict, one.record.rows)
-        for one in stored
-        if hasattr(one, "record")
+        (entry.record.path, entry.record.blob, entry.record.verdict, entry.record.rows)
+        for entry in stored
+        if hasattr(entry, "record")
     }
     return made, records
 
 
-def check_same(one, other):
-    made, records = contents(one)
-    other_made, other_records = contents(other)
-    assert (made.keys(), records) == (other_made.keys(), other_records)
-    assert all(np.abs(made[key] - other_made[key]).max() < 1e-6 for key in made)
+def check_same(store, expected_store):
+    made, records = contents(store)
+    expected, expected_records = contents(expected_store)
+    assert (made.keys(), records) == (expected.keys(), expected_records)
+    assert all(np.abs(made[key] - expected[key]).max() < 1e-6 for key in made)
 
 
-def test_several_write_what_one_writes(repository, make_workshop, share_workshop, tmp_path):
+def test_several_processes_write_what_one_process_writes(repository, make_workshop, share_workshop, tmp_path):
     alone = make_workshop("alone")
     expected = index_repository(IndexRequest(repository.origin), alone)
     helpers = Helpers(share_workshop, tmp_path)
@@ -124,13 +124,13 @@ def test_several_write_what_one_writes(repository, make_workshop, share_workshop
     assert {name: getattr(report, name) for name in same} == {name: getattr(expected, name) for name in same}
     assert report.embedded + report.reused_embeddings == expected.embedded + expected.reused_embeddings
     check_same(share_workshop.store, alone.store)
-    assert [one.files_done for one in seen] == sorted(one.files_done for one in seen)
+    assert [progress.files_done for progress in seen] == sorted(progress.files_done for progress in seen)
     assert seen[-1].files_done == len(FILES | OTHERS)
     assert share_workshop.store.list_documents("batch:") == []
 
 
 @pytest.mark.opensearch
-def test_several_write_what_one_writes_on_opensearch(
+def test_several_processes_write_what_one_process_writes_on_opensearch(
     repository, make_workshop, share_workshop, tmp_path, opensearch_node, embedder
 ):
     alone = make_workshop("alone")
@@ -148,7 +148,7 @@ def test_several_write_what_one_writes_on_opensearch(
         store.close()
 
 
-def test_one_alone_gets_through_although_nobody_comes(repository, make_workshop, share_workshop):
+def test_a_shared_import_finishes_without_helpers(repository, make_workshop, share_workshop):
     alone = make_workshop("alone")
     index_repository(IndexRequest(repository.origin), alone)
     calls = []
@@ -159,7 +159,7 @@ def test_one_alone_gets_through_although_nobody_comes(repository, make_workshop,
     check_same(share_workshop.store, alone.store)
 
 
-def test_the_batch_of_a_helper_that_is_gone_is_done_by_the_coordinator(repository, make_workshop, share_workshop):
+def test_the_coordinator_takes_over_the_batch_of_a_dead_helper(repository, make_workshop, share_workshop):
     alone = make_workshop("alone")
     index_repository(IndexRequest(repository.origin), alone)
     settings = share_workshop.settings
@@ -167,7 +167,7 @@ def test_the_batch_of_a_helper_that_is_gone_is_done_by_the_coordinator(repositor
 
     def take_and_die(timeline, number, _):
         share = SharedImport(share_workshop.store, timeline, number)
-        assert share.take(3, "")  # known to be gone
+        assert share.take(3, "")  # a claimant known to be gone
 
     workshop = replace(share_workshop, settings=hasty, call_helpers=take_and_die)
     index_repository(IndexRequest(repository.origin), workshop)
@@ -175,8 +175,8 @@ def test_the_batch_of_a_helper_that_is_gone_is_done_by_the_coordinator(repositor
     assert share_workshop.store.list_documents("batch:") == []
 
 
-def test_a_number_that_a_silent_helper_may_yet_write_to_is_given_up(repository, make_workshop, share_workshop):
-    """It looked up the lease, stands still, and writes long after: nobody may ever see that."""
+def test_a_transaction_with_a_silent_helper_is_aborted(repository, make_workshop, share_workshop):
+    """A helper may check the lease, stall, and write much later; no reader may ever see those rows."""
     store, settings = share_workshop.store, share_workshop.settings
     hasty = settings.model_copy(update={"indexing": settings.indexing.model_copy(update={"lease_seconds": 0.5})})
     numbers = []
@@ -196,19 +196,19 @@ def test_a_number_that_a_silent_helper_may_yet_write_to_is_given_up(repository, 
     assert read_head(store).defaults
 
 
-def test_a_helper_that_hangs_counts_as_silent_in_the_end(repository, share_workshop, tmp_path, monkeypatch):
-    """Its thread that beats lives on; nobody is to wait for hours."""
+def test_a_hanging_helper_counts_as_silent(repository, share_workshop, tmp_path, monkeypatch):
+    """Its heartbeat thread goes on, but the import must not wait for hours."""
     monkeypatch.setattr(helper, "BATCH_SECONDS", 0.0)
     settings = share_workshop.settings
     hasty = settings.model_copy(update={"indexing": settings.indexing.model_copy(update={"lease_seconds": 1.0})})
     over = threading.Event()
 
-    def hang(one, timeline, number, workshop, _):
+    def hang(helping, timeline, number, workshop, _):
         def observe(_):
-            helpers.batches = 1  # so that the coordinator goes on
+            helpers.batches = 1  # lets the coordinator continue
             over.wait(60)
 
-        return one.take_part(timeline, number, workshop, observe)
+        return helping.take_part(timeline, number, workshop, observe)
 
     workshop = replace(share_workshop, settings=hasty)
     helpers = Helpers(workshop, tmp_path, hang)
@@ -216,12 +216,12 @@ def test_a_helper_that_hangs_counts_as_silent_in_the_end(repository, share_works
         index_repository(IndexRequest(repository.origin), replace(workshop, call_helpers=helpers.call))
     over.set()
     helpers.join()
-    assert {type(one) for one in helpers.failures} == {LeaseHeld}
+    assert {type(error) for error in helpers.failures} == {LeaseHeld}
     assert share_workshop.store.list_documents("batch:") == []
 
 
-def test_a_helper_claims_nothing_before_it_has_the_commit(repository, share_workshop, tmp_path, monkeypatch):
-    """A first clone on its machine may take an hour, and the import would wait for it."""
+def test_a_helper_claims_no_batch_before_it_has_the_commit(repository, share_workshop, tmp_path, monkeypatch):
+    """A first clone on its machine may take an hour, and the import would wait for the claimed batch."""
     claims = []
 
     def fetch(*_, **__):
@@ -232,12 +232,12 @@ def test_a_helper_claims_nothing_before_it_has_the_commit(repository, share_work
     helpers = Helpers(share_workshop, tmp_path)
     index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=helpers.call))
     helpers.join()
-    assert {type(one) for one in helpers.failures} == {GitError}
-    # What the one that planned took itself may be there.
-    assert len({one.body["claimant"] for one in claims}) <= 1
+    assert {type(error) for error in helpers.failures} == {GitError}
+    # The coordinator may have claimed a batch itself.
+    assert len({claim.body["claimant"] for claim in claims}) <= 1
 
 
-def test_a_helper_that_comes_as_the_last_batch_is_done_leaves_nothing_behind(repository, share_workshop, monkeypatch):
+def test_a_helper_that_comes_at_the_very_end_leaves_nothing_behind(repository, share_workshop, monkeypatch):
     store = share_workshop.store
     free, places = helper._free, []
 
@@ -260,28 +260,26 @@ def test_a_helper_that_comes_as_the_last_batch_is_done_leaves_nothing_behind(rep
 
 
 @pytest.mark.parametrize("error", [GitError("no way there"), Interrupted("it is to end")])
-def test_a_helper_that_fails_gives_its_batch_back(
-    repository, make_workshop, share_workshop, tmp_path, monkeypatch, error
-):
+def test_a_failing_helper_gives_its_batch_back(repository, make_workshop, share_workshop, tmp_path, monkeypatch, error):
     alone = make_workshop("alone")
     index_repository(IndexRequest(repository.origin), alone)
 
-    def fail(one, timeline, number, workshop, _):
+    def fail(helping, timeline, number, workshop, _):
         def observe(_):
             raise error
 
-        return one.take_part(timeline, number, workshop, observe)
+        return helping.take_part(timeline, number, workshop, observe)
 
     helpers = Helpers(share_workshop, tmp_path, fail)
     index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=helpers.call))
     helpers.join()
-    assert {type(one) for one in helpers.failures} == {type(error)}
+    assert {type(failure) for failure in helpers.failures} == {type(error)}
     check_same(share_workshop.store, alone.store)
     assert share_workshop.store.list_documents("batch:") == []
 
 
-def test_a_helper_writes_nothing_once_the_coordinator_has_lost_its_lease(repository, share_workshop):
-    """Rule 2: before every write the lease of whoever planned is looked up."""
+def test_a_helper_writes_nothing_after_the_coordinator_lost_its_lease(repository, share_workshop):
+    """Rule 2: every write first checks the lease of the coordinator."""
     store = share_workshop.store
     tried = []
 
@@ -299,7 +297,7 @@ def test_a_helper_writes_nothing_once_the_coordinator_has_lost_its_lease(reposit
     assert tried == [[]]
 
 
-def test_a_resumed_import_begins_with_batches_of_its_own(repository, make_workshop, share_workshop):
+def test_a_resumed_import_starts_with_new_batches(repository, make_workshop, share_workshop):
     alone = make_workshop("alone")
     index_repository(IndexRequest(repository.origin), alone)
 
@@ -318,7 +316,7 @@ def test_a_resumed_import_begins_with_batches_of_its_own(repository, make_worksh
 
 
 @pytest.mark.parametrize("full", [False, True], ids=["undone", "purged"])
-def test_what_is_given_up_takes_its_batches_along(repository, share_workshop, full):
+def test_batches_of_an_aborted_import_are_deleted(repository, share_workshop, full):
     workshop = replace(share_workshop, call_helpers=lambda *_: None)
     index_repository(IndexRequest(repository.origin), workshop)
     for at in range(12):
@@ -377,7 +375,7 @@ class Opened:
 
 @pytest.fixture
 def short_turns(monkeypatch):
-    """One batch a turn."""
+    """End each turn after one batch."""
     monkeypatch.setattr(helper, "TURN_SECONDS", 0.0)
 
 
@@ -386,14 +384,14 @@ def opened(monkeypatch):
     return Opened(monkeypatch)
 
 
-def test_what_reads_is_kept_between_turns_and_closed_after_the_last(repository, share_workshop, opened, short_turns):
+def test_readers_are_kept_between_turns_and_closed_after_the_last(repository, share_workshop, opened, short_turns):
     turns = []
 
     def help_to_the_end(timeline, number, _):
-        with closing(Helper()) as one:
+        with closing(Helper()) as helping:
             more = True
             while more:
-                more = one.take_part(timeline, number, share_workshop, ignore)
+                more = helping.take_part(timeline, number, share_workshop, ignore)
                 turns.append((more, opened.opened, opened.closed))
 
     index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=help_to_the_end))
@@ -401,15 +399,13 @@ def test_what_reads_is_kept_between_turns_and_closed_after_the_last(repository, 
     assert turns == [(True, 1, 0)] * (len(turns) - 1) + [(False, 1, 1)]
 
 
-def test_what_nobody_needs_any_more_is_closed_after_a_while(
-    repository, share_workshop, opened, short_turns, monkeypatch
-):
+def test_idle_readers_are_closed_after_a_while(repository, share_workshop, opened, short_turns, monkeypatch):
     monkeypatch.setattr(helper, "IDLE_SECONDS", 0.01)
 
     def help_twice(timeline, number, _):
-        with closing(Helper()) as one:
+        with closing(Helper()) as helping:
             for turn in range(1, 3):
-                assert one.take_part(timeline, number, share_workshop, ignore)
+                assert helping.take_part(timeline, number, share_workshop, ignore)
                 deadline = time.monotonic() + 20
                 while opened.closed < turn and time.monotonic() < deadline:
                     time.sleep(0.01)
@@ -418,75 +414,73 @@ def test_what_nobody_needs_any_more_is_closed_after_a_while(
     index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=help_twice))
 
 
-def test_a_helper_whose_turn_fails_keeps_nothing(repository, share_workshop, opened, short_turns):
+def test_a_helper_whose_turn_fails_closes_its_readers(repository, share_workshop, opened, short_turns):
     def help_and_fail(timeline, number, _):
         def fail(progress):
             if progress.files_done:
                 raise GitError("broken off")
 
-        with closing(Helper()) as one:
+        with closing(Helper()) as helping:
             with pytest.raises(GitError):
-                one.take_part(timeline, number, share_workshop, fail)
+                helping.take_part(timeline, number, share_workshop, fail)
             assert (opened.opened, opened.closed) == (1, 1)
 
     index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=help_and_fail))
 
 
-def test_a_batch_is_given_back_whatever_fails_after_it_was_taken(repository, share_workshop, monkeypatch):
-    """Nobody else could take it: whoever claimed it lives on, and the import would begin again."""
+def test_a_batch_is_given_back_after_any_failure(repository, share_workshop, monkeypatch):
+    """Otherwise no other process could take it while its claimant lives, and the import would restart."""
     left = []
 
     def help_and_fail(timeline, number, _):
         share, read, looks = SharedImport(share_workshop.store, timeline, number), SharedImport.plan, []
 
-        def plan(one):
-            looks.append(one)
+        def plan(shared):
+            looks.append(shared)
             if len(looks) == 2:
                 raise StoreUnavailable("gone for a moment")
-            return read(one)
+            return read(shared)
 
-        with monkeypatch.context() as patch, closing(Helper()) as one:
+        with monkeypatch.context() as patch, closing(Helper()) as helping:
             patch.setattr(SharedImport, "plan", plan)
             with pytest.raises(StoreUnavailable):
-                one.take_part(timeline, number, share_workshop, lambda _: None)
+                helping.take_part(timeline, number, share_workshop, lambda _: None)
         left.append([claim.is_free for claim in share.claims().values()])
 
     index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=help_and_fail))
     assert left[0] == [True]
 
 
-def test_a_helper_goes_from_one_import_to_another(make_repository, share_workshop, opened, short_turns):
-    with closing(Helper()) as one:
+def test_a_helper_can_move_to_another_import(make_repository, share_workshop, opened, short_turns):
+    with closing(Helper()) as helping:
         for at, name in enumerate(("core", "other"), start=1):
             repository = make_repository(name, FILES)
 
             def call(timeline, number, _, at=at):
-                assert one.take_part(timeline, number, share_workshop, ignore)
+                assert helping.take_part(timeline, number, share_workshop, ignore)
                 assert (opened.opened, opened.closed) == (at, at - 1)
 
             index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=call))
     assert (opened.opened, opened.closed) == (2, 2)
 
 
-def test_a_message_about_an_import_that_is_over_leaves_open_what_reads_for_another(
-    repository, share_workshop, opened, short_turns
-):
+def test_a_late_message_keeps_the_readers_of_the_current_import(repository, share_workshop, opened, short_turns):
     def call(timeline, number, _):
-        with closing(Helper()) as one:
-            assert one.take_part(timeline, number, share_workshop, ignore)
-            assert not one.take_part(timeline, number - 1, share_workshop, ignore)
-            assert one.take_part(timeline, number, share_workshop, ignore)
+        with closing(Helper()) as helping:
+            assert helping.take_part(timeline, number, share_workshop, ignore)
+            assert not helping.take_part(timeline, number - 1, share_workshop, ignore)
+            assert helping.take_part(timeline, number, share_workshop, ignore)
             assert (opened.opened, opened.closed) == (1, 0)
 
     index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=call))
 
 
-def test_a_turn_ends_after_a_while_so_that_something_more_urgent_goes_first(repository, share_workshop, short_turns):
+def test_a_turn_ends_after_its_time_limit(repository, share_workshop, short_turns):
     def call(timeline, number, _):
         share = SharedImport(share_workshop.store, timeline, number)
-        with closing(Helper()) as one:
+        with closing(Helper()) as helping:
             for turn in range(1, 3):
-                assert one.take_part(timeline, number, share_workshop, ignore)
+                assert helping.take_part(timeline, number, share_workshop, ignore)
                 assert sum(claim.written is not None for claim in share.claims().values()) == turn
 
     index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=call))

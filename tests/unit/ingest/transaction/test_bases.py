@@ -1,4 +1,4 @@
-"""Which published state an overlay lies on."""
+"""Choosing the published state that an overlay is based on."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from codequarry.shared.versions.refs import Ref
 
 @pytest.fixture
 def world(make_repository, make_workshop):
-    """Give a repository and its index, whose default branch stood at three commits, each with four paths more."""
+    """Return a repository and its index with three commits, each adding four paths."""
 
     class World:
         repository = make_repository(files={f"base{number}.py": f"b = {number}\n" for number in range(20)})
@@ -48,18 +48,18 @@ def world(make_repository, make_workshop):
 
 
 @pytest.mark.parametrize("at", [0, 1, 2])
-def test_the_commit_that_a_branch_came_from_is_better_than_the_newest(world, at):
+def test_the_fork_point_of_a_branch_is_a_better_base_than_the_newest_commit(world, at):
     base = world.choose(world.branch(world.commits[at], "mine.py"))
     assert (base.record.commit, base.paths) == (world.commits[at], 1)
 
 
-def test_a_branch_that_has_all_of_the_newest_lies_on_it_whatever_its_history(world):
+def test_a_branch_with_all_files_of_the_newest_commit_is_based_on_it(world):
     ref = world.branch(world.commits[0], *(f"step{step}_{number}.py" for step in (1, 2) for number in range(4)))
     assert world.choose(ref).record.commit == world.commits[2]
 
 
-def test_of_two_that_are_as_good_the_one_that_it_lies_on_already(world):
-    """A newer commit with the same files is no reason to move."""
+def test_the_current_base_is_kept_if_another_is_only_as_good(world):
+    """A newer commit with the same files is no reason to change the base."""
     world.repository.commit("nothing changed")
     index_repository(IndexRequest(world.repository.origin), world.workshop)
     ref = world.branch(world.commits[2], "mine.py")
@@ -71,22 +71,22 @@ def test_of_two_that_are_as_good_the_one_that_it_lies_on_already(world):
         assert (base.record.number, base.paths) == (record.number, 1)
 
 
-def test_a_version_that_is_indexed_whole_may_be_the_base_of_others(world):
+def test_a_fully_indexed_version_can_be_a_base(world):
     ref = world.branch(world.commits[2], *(f"base{number}.py" for number in range(18)), name="big")
     assert index_repository(IndexRequest(world.repository.origin, ref), world.workshop).kind == "full"
     base = world.choose(world.branch("big", "mine.py"))
     assert (base.record.ref, base.paths) == ("big", 1)
 
 
-def test_an_overlay_is_no_base(world):
+def test_an_overlay_is_never_a_base(world):
     ref = world.branch(world.commits[2], "theirs.py", name="small")
     assert index_repository(IndexRequest(world.repository.origin, ref), world.workshop).kind == "overlay"
     base = world.choose(world.branch("small", "mine.py"))
     assert (base.record.ref, base.paths) == ("main", 2)
 
 
-def test_what_other_rules_decided_counts_as_different(world, make_workshop):
-    """After a change of settings git's own comparison would say that nothing differs."""
+def test_files_decided_by_other_rules_count_as_different(world, make_workshop):
+    """After a change of settings, git itself would find no difference."""
     settings = make_workshop("other", scan={"exclude": ["base0.py", "base1.py"]}).settings
     settings = settings.model_copy(update={"home": world.workshop.settings.home})
     base = world.choose(world.branch(world.commits[2], "mine.py"), settings=settings)

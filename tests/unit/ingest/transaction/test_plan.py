@@ -11,7 +11,7 @@ def live(path: str, blob: str = "b", rules: str = "r", verdict: str = INDEXED) -
     return FileRecord("repo", path, blob, verdict, 1, rules, timeline=1, born=2)
 
 
-def test_what_is_equal_in_blob_and_rules_is_kept():
+def test_files_with_equal_blob_and_rules_are_kept():
     plan = make_plan([task("a"), task("b")], [live("a"), live("b", verdict="binary")])
     assert plan.is_empty
     assert plan.kept == 2
@@ -20,33 +20,33 @@ def test_what_is_equal_in_blob_and_rules_is_kept():
 
 def test_a_new_file_is_written_and_nothing_retired():
     plan = make_plan([task("a"), task("new")], [live("a")])
-    assert [one.path for one in plan.changed] == ["new"]
+    assert [task.path for task in plan.changed] == ["new"]
     assert not plan.retired
 
 
-def test_a_changed_blob_is_written_and_the_old_one_retired():
+def test_a_changed_blob_is_written_and_the_old_blob_retired():
     plan = make_plan([task("a", blob="c")], [live("a")])
-    assert [one.path for one in plan.changed] == ["a"]
+    assert [task.path for task in plan.changed] == ["a"]
     assert plan.retired == {"a"}
     assert plan.removed == 0
 
 
-def test_changed_rules_do_the_same_without_a_change_of_blob():
+def test_changed_rules_retire_and_write_an_unchanged_blob():
     plan = make_plan([task("a", rules="s", skip="excluded")], [live("a")])
-    assert [one.path for one in plan.changed] == ["a"]
+    assert [task.path for task in plan.changed] == ["a"]
     assert plan.retired == {"a"}
 
 
-def test_a_file_that_is_gone_is_retired():
+def test_a_deleted_file_is_retired():
     plan = make_plan([], [live("a"), live("b")])
     assert plan.retired == {"a", "b"}
     assert plan.removed == 2
     assert not plan.changed
 
 
-def test_a_path_with_two_live_records_is_written_anew():
+def test_a_path_with_two_live_records_is_written_again():
     plan = make_plan([task("a")], [live("a"), live("a")])
-    assert [one.path for one in plan.changed] == ["a"]
+    assert [task.path for task in plan.changed] == ["a"]
     assert plan.retired == {"a"}
 
 

@@ -1,4 +1,4 @@
-"""Which commits are given up, and which rows nobody sees any more."""
+"""Which commits expire, and which rows become invisible."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -33,11 +33,11 @@ def world(*numbers: int, days=None) -> tuple[Head, dict[int, list[TransactionRec
 def test_the_newest_commits_are_kept():
     head, records = world(2, 3, 5, 8)
     (cut,) = cut_history(head, (1,), records, RetentionLimits(3, FOREVER), NOW)
-    assert (cut.floor, [one.number for one in cut.given_up]) == (3, [2])
+    assert (cut.floor, [expired.number for expired in cut.given_up]) == (3, [2])
     assert cut_history(head, (1,), records, RetentionLimits(4, FOREVER), NOW) == []
 
 
-def test_a_commit_is_kept_for_so_many_days_after_another_one_took_its_place():
+def test_a_commit_is_kept_for_keep_days_after_its_replacement():
     head, records = world(2, 3, 5, days=[100, 80, 10])
     assert cut_history(head, (1,), records, RetentionLimits(10, 90), NOW) == [], "2 was head until 80 days ago"
     (cut,) = cut_history(head, (1,), records, RetentionLimits(10, 79), NOW)
@@ -46,7 +46,7 @@ def test_a_commit_is_kept_for_so_many_days_after_another_one_took_its_place():
     assert cut.floor == 5
 
 
-def test_both_limits_bind():
+def test_both_limits_apply():
     head, records = world(2, 3, 5, days=[3, 2, 1])
     (cut,) = cut_history(head, (1,), records, RetentionLimits(1, 90), NOW)
     assert cut.floor == 5
@@ -60,16 +60,16 @@ def test_the_newest_commit_is_kept_however_old_it_is():
     assert (cut.floor, cut.dropped) == (3, False)
 
 
-def test_a_time_that_cannot_be_read_is_taken_for_new():
+def test_an_unreadable_time_counts_as_recent():
     head, records = world(2, 3)
     records[1][1] = TransactionRecord(1, 3, "r", "main", "c3", "rules", 1, "yesterday")
     assert cut_history(head, (1,), records, RetentionLimits(10, 1), NOW) == []
 
 
-def test_the_default_timeline_and_those_before_it_are_one_history():
+def test_former_and_current_default_timelines_form_one_history():
     timelines = {1: Timeline("r", 4), 5: Timeline("r", 8), 9: Timeline("r", 10, ref="refs/heads/x"), 11: Timeline("r")}
     head = Head(11, timelines=timelines, defaults={"r": 5})
-    assert families(head, "r") == [(1, 5), (9,)], "what was never published has no history"
+    assert families(head, "r") == [(1, 5), (9,)], "a timeline without publications has no history"
     records = {1: [record(1, 2), record(1, 3), record(1, 4)], 5: [record(5, 6), record(5, 8)]}
     (cut,) = cut_history(head, (1, 5), records, RetentionLimits(3, FOREVER), NOW)
     assert (cut.timeline, cut.floor, cut.dropped) == (1, 4, False)
@@ -77,13 +77,13 @@ def test_the_default_timeline_and_those_before_it_are_one_history():
     assert (cut.timeline, cut.dropped, len(cut.given_up)) == (1, True, 3)
 
 
-def test_a_timeline_that_goes_anyway_takes_nobodys_place():
+def test_a_leaving_timeline_is_not_part_of_the_history():
     head = Head(10, timelines={1: Timeline("r", 4), 5: Timeline("r", 8)}, defaults={"r": 5})
     assert families(head, "r", leaving=[1]) == [(5,)]
-    assert families(head, "r", leaving=[5]) == [(1, 5)], "what is to replace the default one is not there yet"
+    assert families(head, "r", leaving=[5]) == [(1, 5)], "a timeline that is about to be replaced is still the default"
 
 
-def test_a_former_default_timeline_stays_while_an_overlay_lies_on_it():
+def test_a_former_default_timeline_is_kept_as_the_base_of_an_overlay():
     overlay = Timeline("r", 10, ref="refs/heads/x", pins=frozenset({(1, 3)}))
     head = Head(10, timelines={1: Timeline("r", 4), 5: Timeline("r", 8), 9: overlay}, defaults={"r": 5})
     records = {1: [record(1, 2), record(1, 3), record(1, 4)], 5: [record(5, 6), record(5, 8)]}
@@ -93,7 +93,7 @@ def test_a_former_default_timeline_stays_while_an_overlay_lies_on_it():
     assert TimelineExtent.of(head, 1).gaps() == [(-1, 3), (3, 4)]
 
 
-def test_an_overlay_that_gives_up_a_commit_lets_go_of_its_base_unless_another_one_lies_there():
+def test_an_expired_overlay_commit_releases_its_base_unless_still_needed():
     overlay = Timeline("r", 12, ref="refs/heads/x", pins=frozenset({(1, 2), (1, 3)}))
     head = Head(12, timelines={1: Timeline("r", 4), 9: overlay}, defaults={"r": 1})
     records = {9: [record(9, 10, base=(1, 2)), record(9, 11, base=(1, 3)), record(9, 12, base=(1, 3))]}
@@ -102,14 +102,14 @@ def test_an_overlay_that_gives_up_a_commit_lets_go_of_its_base_unless_another_on
     assert raise_floor(head, 9, 12, cut.floor, cut.pins).pinned(1) == {3}
 
 
-def test_a_repository_may_have_limits_of_its_own():
+def test_a_repository_can_have_its_own_limits():
     settings = RetentionSettings(keep_commits=5, keep_days=7, repositories={"a": {"keep_commits": 2}})
     assert RetentionLimits.of(settings, "a") == RetentionLimits(2, 7)
     assert RetentionLimits.of(settings, "b") == RetentionLimits(5, 7)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_is_freed_is_what_no_kept_and_no_pinned_number_sees(seed):
+def test_exactly_the_rows_invisible_at_kept_and_pinned_numbers_are_freed(seed):
     chance = random.Random(seed)
     numbers = sorted(chance.sample(range(2, 30), 12))
     floor, pins = numbers[7], tuple(sorted(chance.sample(numbers[:7], chance.randint(0, 3))))

@@ -1,4 +1,4 @@
-"""What becomes of a job: done, failed for good, tried again, given back, cancelled."""
+"""Outcomes of a job: done, failed, retried, given back, cancelled."""
 
 import threading
 import time
@@ -74,7 +74,7 @@ def test_the_first_candidate_that_the_origin_has_is_indexed(do, repository):
     assert do(Ref("branch", "v1"), Ref("tag", "v1")).state == "done"
 
 
-def test_a_version_that_is_gone_leaves_no_commit_that_anyone_could_ask_for(do, repository):
+def test_the_job_of_a_deleted_version_has_no_commit(do, repository):
     do()
     repository.git("branch", "dev")
     assert do(Ref("branch", "dev")).commit
@@ -84,14 +84,14 @@ def test_a_version_that_is_gone_leaves_no_commit_that_anyone_could_ask_for(do, r
 
 
 @pytest.mark.parametrize(("trigger", "state"), [("webhook", "done"), ("poll", "done"), ("request", "failed")])
-def test_a_branch_that_was_deleted_before_its_push_was_looked_at_is_no_failure(do, trigger, state):
-    """As with branches of bots, which live for seconds."""
+def test_a_branch_deleted_before_its_push_was_handled_is_not_a_failure(do, trigger, state):
+    """Bots create branches that live for seconds."""
     do()
     job = do(Ref("branch", "renovate"), trigger=trigger, commit="1" * 40)
     assert (job.state, job.commit) == (state, "")
 
 
-def test_what_the_origin_has_not_fails_at_once_and_says_so(do):
+def test_a_missing_branch_fails_the_job_without_retries(do):
     do()
     job = do(Ref("branch", "nowhere"))
     assert (job.state, job.attempts) == ("failed", 1)
@@ -114,7 +114,7 @@ def test_a_repository_is_removed(do, workshop):
         (NotIndexed("x"), 1, False),
     ],
 )
-def test_a_failure_is_tried_again_where_that_may_help(do, monkeypatch, error, attempts, waits):
+def test_only_transient_failures_are_retried(do, monkeypatch, error, attempts, waits):
     def fail(*_):
         raise error
 
@@ -124,7 +124,7 @@ def test_a_failure_is_tried_again_where_that_may_help(do, monkeypatch, error, at
 
 
 @pytest.mark.parametrize("error", [Interrupted("the worker ends"), LeaseHeld("x"), NotIndexed("x")])
-def test_a_job_that_was_cancelled_ends_also_where_its_worker_does(do, workshop, monkeypatch, error):
+def test_a_cancelled_job_ends_even_if_its_run_fails(do, workshop, monkeypatch, error):
     def cancel_and_fail(*_):
         [job] = list_jobs(workshop.store)
         change_job(workshop.store, job.id, cancelled)
@@ -134,7 +134,7 @@ def test_a_job_that_was_cancelled_ends_also_where_its_worker_does(do, workshop, 
     assert do().state == "cancelled"
 
 
-def test_who_is_interrupted_at_the_keyboard_gives_the_job_back(do, workshop, monkeypatch):
+def test_ctrl_c_gives_the_job_back(do, workshop, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
@@ -145,7 +145,7 @@ def test_who_is_interrupted_at_the_keyboard_gives_the_job_back(do, workshop, mon
     assert (job.state, job.attempts, job.holder) == ("queued", 0, "")
 
 
-def test_what_nobody_expected_is_tried_again_and_told_without_its_text(do, monkeypatch):
+def test_an_unexpected_error_is_retried_and_its_text_hidden(do, monkeypatch):
     def fail(*_):
         raise ValueError("secret")
 
@@ -154,8 +154,8 @@ def test_what_nobody_expected_is_tried_again_and_told_without_its_text(do, monke
     assert (job.state, job.error) == ("queued", f"an unexpected error (ValueError); the log has it under job {job.id}")
 
 
-def test_a_job_that_takes_too_long_is_tried_again_and_says_so(do, workshop, monkeypatch):
-    """What it has written stays for the next attempt."""
+def test_a_job_beyond_the_soft_limit_is_retried(do, workshop, monkeypatch):
+    """Rows that it has written are kept for the next attempt."""
     transact = pipeline.transact
 
     def take_long(run, held, placer):
@@ -172,9 +172,7 @@ def test_a_job_that_takes_too_long_is_tried_again_and_says_so(do, workshop, monk
     assert len(read_head(workshop.store).open) == 1
 
 
-def test_a_running_job_that_is_cancelled_publishes_nothing_and_leaves_nothing_open(
-    do, repository, workshop, monkeypatch
-):
+def test_cancelling_a_running_job_aborts_its_transaction(do, repository, workshop, monkeypatch):
     monkeypatch.setattr(running_job, "BEAT_SECONDS", 0.01)
     transact = pipeline.transact
 
@@ -195,7 +193,7 @@ def test_a_running_job_that_is_cancelled_publishes_nothing_and_leaves_nothing_op
 
 
 @pytest.mark.parametrize("how", ["cancelled", "its worker ends"])
-def test_a_job_ends_also_while_its_origin_is_waited_for(workshop, silent_server, monkeypatch, how):
+def test_a_job_can_end_while_it_waits_for_its_origin(workshop, silent_server, monkeypatch, how):
     """A clone may take an hour."""
     monkeypatch.setattr(running_job, "FIRST_BEAT_SECONDS", 0.01)
     origin = f"http://127.0.0.1:{silent_server}/team/large.git"
@@ -215,7 +213,7 @@ def test_a_job_ends_also_while_its_origin_is_waited_for(workshop, silent_server,
 
 
 @pytest.mark.parametrize("phase", ["scanning", "indexing"])
-def test_what_was_cancelled_is_not_published_also_between_two_beats(repository, workshop, monkeypatch, phase):
+def test_a_cancelled_job_publishes_nothing_even_between_heartbeats(repository, workshop, monkeypatch, phase):
     monkeypatch.setattr(running_job, "FIRST_BEAT_SECONDS", 3600.0)
     monkeypatch.setattr(running_job, "BEAT_SECONDS", 3600.0)
     job, _ = submit(workshop.store, JobRequest("project", repository.origin))
@@ -229,7 +227,7 @@ def test_what_was_cancelled_is_not_published_also_between_two_beats(repository, 
     assert (read_head(workshop.store).defaults, read_head(workshop.store).open) == ({}, {})
 
 
-def test_who_lost_a_job_writes_nothing_of_it_any_more(do, workshop, monkeypatch):
+def test_a_run_that_lost_its_job_does_not_change_it(do, workshop, monkeypatch):
     def lose(*_):
         [job] = workshop.store.list_documents("job:")
         change_job(workshop.store, job.body["id"], lambda known: replace(known, holder="other"))
@@ -259,8 +257,8 @@ def test_a_repository_that_is_removed_during_a_job_is_not_indexed_again(do, repo
 
 
 @pytest.mark.parametrize("trigger", ["request", "webhook", "sync"])
-def test_a_branch_that_is_asked_for_first_does_not_become_the_default_one(do, repository, workshop, trigger):
-    """A push may overtake the first import, and the settings' branches are more urgent than that."""
+def test_a_branch_requested_first_does_not_become_the_default_branch(do, repository, workshop, trigger):
+    """A push may overtake the first import, and branches of the settings are more urgent than it."""
     repository.git("branch", "dev")
     assert do(Ref("branch", "dev"), trigger=trigger).state == "done"
     head = read_head(workshop.store)
@@ -271,7 +269,7 @@ def test_a_branch_that_is_asked_for_first_does_not_become_the_default_one(do, re
     assert read_head(workshop.store).default_branch("project") == "main"
 
 
-def test_a_job_goes_on_with_the_trace_and_the_request_that_asked_for_it(repository, workshop):
+def test_a_job_continues_the_trace_and_request_id_of_its_request(repository, workshop):
     exporter, trace, parent = InMemorySpanExporter(), "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
     asked = JobRequest(
         "project", repository.origin, request_id="asked-here", traceparent=f"00-{trace}-{parent}-01"
@@ -284,14 +282,14 @@ def test_a_job_goes_on_with_the_trace_and_the_request_that_asked_for_it(reposito
         run_job(taken, "me", lambda: workshop, lambda *_: bound.append(get_contextvars()["request_id"]))
     finally:
         stop_tracing()
-    span = next(one for one in exporter.get_finished_spans() if one.name == "job")
+    span = next(finished for finished in exporter.get_finished_spans() if finished.name == "job")
     assert (f"{span.context.trace_id:032x}", f"{span.parent.span_id:016x}") == (trace, parent)
     assert set(bound) == {"asked-here"}
 
 
 @pytest.mark.parametrize("trigger", ["webhook", "poll", "search"])
-def test_who_follows_a_repository_does_not_bring_it_back(do, workshop, trigger):
-    """A push that came while it was removed."""
+def test_following_jobs_do_not_restore_a_removed_repository(do, workshop, trigger):
+    """Such as a push that arrived during the removal."""
     do()
     remove_repository("project", workshop.store, workshop.settings)
     job = do(trigger=trigger)
@@ -300,7 +298,7 @@ def test_who_follows_a_repository_does_not_bring_it_back(do, workshop, trigger):
     assert do(trigger="request").state == "done"
 
 
-def test_a_job_for_a_repository_that_was_renamed_is_done_under_its_new_name(do, repository, workshop):
+def test_a_job_for_a_renamed_repository_uses_the_new_name(do, repository, workshop):
     do()
     rename_repository("project", "renamed", workshop)
     repository.write("src/f0.py", "def f0():\n    return 10\n")

@@ -1,4 +1,4 @@
-"""Looking after jobs: who is lost, by the observer's own clock, and who was not told."""
+"""Supervision of jobs: lost holders, judged by the observer's clock, and missing messages."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def ask(store, repo: str = "core", priority: str = "import"):
     return submit(store, JobRequest(repo, f"https://example.org/{repo}", priority=PRIORITIES[priority]))[0]
 
 
-def test_a_job_of_another_machine_is_lost_when_it_has_not_beaten_for_long_by_our_own_clock(store):
+def test_a_job_of_another_machine_is_lost_after_a_long_silence_by_our_clock(store):
     clock = Clock()
     lookout = Lookout(30, clock)
     job = claim(store, ask(store).id, "another machine")
@@ -38,7 +38,7 @@ def test_a_job_of_another_machine_is_lost_when_it_has_not_beaten_for_long_by_our
     clock.now = 58
     assert lookout.look(store) == []
     clock.now = 59
-    assert [one.id for one in lookout.look(store)] == [job.id]
+    assert [lost.id for lost in lookout.look(store)] == [job.id]
     assert read_job(store, job.id).state == "queued"
 
 
@@ -48,10 +48,10 @@ def test_a_job_of_this_machine_is_lost_as_soon_as_its_process_is_gone(store):
     lookout = Lookout(1e9)
     assert lookout.look(store) == []
     retire_holder(holder)
-    assert [one.id for one in lookout.look(store)] == [job.id]
+    assert [lost.id for lost in lookout.look(store)] == [job.id]
 
 
-def test_who_takes_a_job_over_is_watched_from_then_on(store):
+def test_a_new_holder_is_watched_from_its_start(store):
     clock = Clock()
     lookout = Lookout(30, clock)
     job = claim(store, ask(store).id, "one machine")
@@ -65,7 +65,7 @@ def test_who_takes_a_job_over_is_watched_from_then_on(store):
     assert read_job(store, job.id).holder == "another machine"
 
 
-def test_a_job_that_kills_whoever_takes_it_fails_for_good(store):
+def test_a_job_that_kills_its_workers_fails_after_the_last_attempt(store):
     job = ask(store)
     lookout = Lookout(0)
     for _ in range(MAX_ATTEMPTS):
@@ -77,7 +77,7 @@ def test_a_job_that_kills_whoever_takes_it_fails_for_good(store):
     assert left.error == "the process that ran the job was lost"
 
 
-def test_so_many_messages_are_sent_as_are_missing_the_most_urgent_first(store):
+def test_missing_messages_are_sent_for_the_most_urgent_jobs(store):
     for repo, priority in (("old", "import"), ("new", "background"), ("pushed", "change")):
         ask(store, repo, priority)
     assert [job.repo for job in jobs_without_message(store, 0)] == ["pushed", "old", "new"]

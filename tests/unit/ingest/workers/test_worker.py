@@ -1,4 +1,4 @@
-"""What one process of a worker does with what it is told."""
+"""One worker process and the messages it receives."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -19,8 +19,8 @@ from codequarry.shared.timestamps import from_now
 FILES = {f"f{at}.py": f"x = {at}\n" for at in range(12)}
 
 
-class Told:
-    """A queue that only remembers what it was told."""
+class RecordedQueue:
+    """A queue that only records its messages."""
 
     def __init__(self):
         self.jobs, self.calls, self.is_gone = [], [], False
@@ -41,7 +41,7 @@ class Told:
 
 
 class Bell:
-    """Whether the worker is to end: from its ``after``-th look on."""
+    """Tells the worker to end from its ``after``-th check on."""
 
     after = 10**9
 
@@ -67,8 +67,8 @@ def place(make_workshop):
         return opened[-1]
 
     yield make
-    for one in opened:
-        one.close()
+    for index in opened:
+        index.close()
 
 
 def ask(store, repository, priority="import", **fields):
@@ -76,10 +76,10 @@ def ask(store, repository, priority="import", **fields):
     return submit(store, JobRequest(name, repository.origin, priority=PRIORITIES[priority], **fields))[0]
 
 
-def test_the_most_urgent_job_is_done_whatever_the_message_named(store, place, make_repository):
+def test_the_most_urgent_job_runs_first(store, place, make_repository):
     for name, priority in (("later", "import"), ("pushed", "change")):
         ask(store, make_repository(name, FILES), priority)
-    worker = Worker(place(), Told(), Bell())
+    worker = Worker(place(), RecordedQueue(), Bell())
     worker.do_next()
     assert {job.repo: job.state for job in list_jobs(store)} == {"later": "queued", "pushed": "done"}
     worker.do_next()
@@ -87,9 +87,7 @@ def test_the_most_urgent_job_is_done_whatever_the_message_named(store, place, ma
     assert {job.state for job in list_jobs(store)} == {"done"}
 
 
-def test_more_urgent_jobs_of_other_repositories_go_first_between_two_batches(
-    store, place, make_repository, monkeypatch
-):
+def test_more_urgent_jobs_of_other_repositories_run_between_batches(store, place, make_repository, monkeypatch):
     big = make_repository("big", FILES)
     ended = []
     run_job = rooms.run_job
@@ -103,7 +101,7 @@ def test_more_urgent_jobs_of_other_repositories_go_first_between_two_batches(
     monkeypatch.setattr(rooms, "LOOK_SECONDS", 0.0)
     first = ask(store, big)
     bell = Bell()
-    worker = Worker(place(), Told(), bell)
+    worker = Worker(place(), RecordedQueue(), bell)
     asked = []
 
     def ask_meanwhile():
@@ -120,8 +118,8 @@ def test_more_urgent_jobs_of_other_repositories_go_first_between_two_batches(
     assert [read_job(store, job.id).state for job in asked[2:]] == ["queued", "queued"]
 
 
-def test_a_first_import_does_not_begin_within_another_job(store, place, make_repository, monkeypatch):
-    """It may take hours, and a push to the repository of the outer job waits for the end of that."""
+def test_a_first_import_does_not_start_inside_another_job(store, place, make_repository, monkeypatch):
+    """It may take hours, and a push to the repository of the outer job would wait for it."""
     big = make_repository("big", FILES)
     ended = []
     run_job = rooms.run_job
@@ -143,56 +141,53 @@ def test_a_first_import_does_not_begin_within_another_job(store, place, make_rep
         return False
 
     monkeypatch.setattr(Bell, "__call__", ask_meanwhile)
-    Worker(place(), Told(), Bell()).do_next()
+    Worker(place(), RecordedQueue(), Bell()).do_next()
     assert ended == ["pushed", "big"]
     assert read_job(store, asked[0].id).state == "queued"
 
 
-def test_a_worker_that_is_to_end_leaves_its_transaction_to_the_next_one(store, place, make_repository):
+def test_a_stopping_worker_leaves_its_transaction_to_the_next_worker(store, place, make_repository):
     job = ask(store, make_repository("core", FILES))
     bell = Bell()
     bell.after = 6
-    Worker(place(), Told(), bell).do_next()
+    Worker(place(), RecordedQueue(), bell).do_next()
     left = read_job(store, job.id)
     assert (left.state, left.attempts) == ("queued", 0)
     [number] = read_head(store).open
-    Worker(place(), Told(), Bell()).do_next()
+    Worker(place(), RecordedQueue(), Bell()).do_next()
     head = read_head(store)
     assert read_job(store, job.id).state == "done"
     assert head.timelines[head.defaults["core"]].published == number
 
 
-def test_a_worker_that_is_to_end_takes_nothing(store, place, make_repository):
+def test_a_stopping_worker_takes_no_job(store, place, make_repository):
     job = ask(store, make_repository("core", FILES))
-    told, bell = Told(), Bell()
+    queue, bell = RecordedQueue(), Bell()
     bell.after = 0
-    worker = Worker(place(), told, bell)
+    worker = Worker(place(), queue, bell)
     worker.do_next()
     worker.write_batch(1, 2, 6)
     assert read_job(store, job.id).state == "queued"
-    assert told.calls == []
+    assert queue.calls == []
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["queue", "no-queue"])
-def test_a_big_import_calls_for_help_once_and_needs_none(store, place, make_repository, gone):
-    told = Told()
-    told.is_gone = gone
+def test_a_large_import_calls_helpers_but_does_not_need_them(store, place, make_repository, gone):
+    queue = RecordedQueue()
+    queue.is_gone = gone
     job = ask(store, make_repository("core", FILES))
-    Worker(place(queue={"share_files": 3}), told, Bell()).do_next()
+    Worker(place(queue={"share_files": 3}), queue, Bell()).do_next()
     assert read_job(store, job.id).state == "done"
-    # Six batches: five that others could take, when the first one is begun.
-    assert len(told.calls) == (0 if gone else 6)
+    assert len(queue.calls) == (0 if gone else 6)
 
 
-def test_who_takes_part_for_a_turn_sees_that_there_is_a_message_for_the_next_one(
-    store, place, make_repository, monkeypatch
-):
+def test_a_helper_leaves_a_message_for_its_next_turn(store, place, make_repository, monkeypatch):
     monkeypatch.setattr(helper, "TURN_SECONDS", 0.0)
-    answers = Told()
+    answers = RecordedQueue()
     with closing(Worker(place(), answers, Bell())) as other:
-        called = Told()
+        called = RecordedQueue()
         called.call_helper = other.write_batch
-        # A message at a time: there are as many as batches, and each is taken at once.
+        # One message at a time: each is handled at once.
         monkeypatch.setattr(called, "waiting_calls", lambda: 5)
         job = ask(store, make_repository("core", FILES))
         Worker(place(queue={"share_files": 3}), called, Bell()).do_next()
@@ -200,25 +195,25 @@ def test_who_takes_part_for_a_turn_sees_that_there_is_a_message_for_the_next_one
     assert answers.calls == [(1, 2, job.priority)]
 
 
-def test_a_call_that_comes_late_does_nothing(store, place):
-    told = Told()
-    Worker(place(), told, Bell()).write_batch(1, 2, 6)
-    assert told.calls == []
+def test_a_late_call_does_nothing(store, place):
+    queue = RecordedQueue()
+    Worker(place(), queue, Bell()).write_batch(1, 2, 6)
+    assert queue.calls == []
 
 
-def test_who_looks_after_jobs_tells_of_those_that_nobody_was_told_of(store, place, make_repository):
+def test_supervision_sends_missing_messages_once(store, place, make_repository):
     job = ask(store, make_repository("core", FILES))
-    told = Told()
-    worker = Worker(place(), told, Bell())
+    queue = RecordedQueue()
+    worker = Worker(place(), queue, Bell())
     worker.look_after_jobs()
     worker.look_after_jobs()
-    assert [one.id for one in told.jobs] == [job.id]
+    assert [job.id for job in queue.jobs] == [job.id]
 
 
-def test_mirrors_are_trimmed_after_each_job_and_fetched_anew_when_needed(store, place, make_repository):
+def test_mirrors_are_trimmed_after_each_job_and_fetched_again_when_needed(store, place, make_repository):
     repository = make_repository("core", FILES)
     workplace = place(git={"mirror_cache_bytes": 0})
-    worker = Worker(workplace, Told(), Bell())
+    worker = Worker(workplace, RecordedQueue(), Bell())
     for at in range(2):
         repository.write("f0.py", f"y = {at}\n")
         commit = repository.commit()
@@ -228,17 +223,17 @@ def test_mirrors_are_trimmed_after_each_job_and_fetched_anew_when_needed(store, 
         assert list((workplace.settings.home / "mirrors").glob("*.git")) == []
 
 
-def test_what_polling_finds_is_told_and_done(store, place, make_repository):
+def test_a_change_found_by_polling_is_queued_and_done(store, place, make_repository):
     repository = make_repository("polled", FILES)
     ask(store, repository)
-    told = Told()
-    worker = Worker(place(), told, Bell())
+    queue = RecordedQueue()
+    worker = Worker(place(), queue, Bell())
     worker.do_next()
     repository.write("f0.py", "x = 100\n")
     commit = repository.commit()
     change_poll(store, "polled", lambda poll: replace(poll, next_at=from_now(-1)))
     worker.poll_origins()
-    [job] = told.jobs
+    [job] = queue.jobs
     assert (job.trigger, job.wanted_commit, job.priority) == ("poll", commit, PRIORITIES["background"])
     worker.do_next()
     assert read_job(store, job.id).commit == commit

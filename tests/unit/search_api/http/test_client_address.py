@@ -1,4 +1,4 @@
-"""Whose address counts: the last one that no trusted proxy has."""
+"""The client's address is the last forwarded address that is not a trusted proxy."""
 
 from ipaddress import ip_network
 
@@ -26,11 +26,11 @@ PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
         ("", ["198.51.100.7"], ""),
     ],
 )
-def test_a_proxy_that_is_trusted_says_who_the_client_is(peer, forwarded_for, address):
+def test_a_trusted_proxy_names_the_client(peer, forwarded_for, address):
     assert client_address(peer, forwarded_for, PROXIES) == address
 
 
-def test_without_trusted_proxies_nobody_says_who_the_client_is():
+def test_without_trusted_proxies_forwarded_addresses_are_ignored():
     assert client_address("127.0.0.1", ["198.51.100.7"], ()) == "127.0.0.1"
 
 
@@ -44,5 +44,5 @@ def test_without_trusted_proxies_nobody_says_who_the_client_is():
         ("", ""),
     ],
 )
-def test_a_network_of_ipv6_counts_as_one_client(address, group):
+def test_a_network_of_64_ipv6_bits_counts_as_one_client(address, group):
     assert group_of(address) == group

@@ -1,4 +1,4 @@
-"""Limits of one key and of all together: what is running, and how many in a minute."""
+"""Limits of each key and of all keys together: concurrent requests and requests a minute."""
 
 import threading
 
@@ -11,13 +11,13 @@ from codequarry.shared.settings.service import LimitSettings
 
 @pytest.fixture
 def clock():
-    """Give a clock that a test moves."""
+    """Return a clock that the test advances."""
     return {"now": 100.0}
 
 
 @pytest.fixture
 def limited(clock):
-    """Give a function that makes limits."""
+    """Return a function that makes limits."""
     return lambda **settings: RateLimits(LimitSettings(**settings), lambda: clock["now"])
 
 
@@ -38,7 +38,7 @@ def test_without_limits_everything_passes(limited):
         limits.enter("ci")
 
 
-def test_a_burst_passes_and_then_as_many_as_the_rate_allows(limited, clock):
+def test_a_burst_passes_and_then_the_rate_applies(limited, clock):
     limits = limited(requests_per_minute=60, burst=3)
     for _ in range(3):
         pass_through(limits)
@@ -54,14 +54,14 @@ def test_a_burst_passes_and_then_as_many_as_the_rate_allows(limited, clock):
     refusal(limits)
 
 
-def test_one_key_does_not_use_up_what_is_another_ones(limited):
+def test_each_key_has_its_own_budget(limited):
     limits = limited(requests_per_minute=60, burst=1)
     pass_through(limits, "one")
     refusal(limits, "one")
     pass_through(limits, "two")
 
 
-def test_all_together_have_a_limit_too_and_who_is_refused_uses_nothing_up(limited, clock):
+def test_all_keys_share_a_limit_and_refused_requests_cost_nothing(limited, clock):
     limits = limited(requests_per_minute=60, burst=5, total_requests_per_minute=60, total_burst=2)
     pass_through(limits, "one")
     pass_through(limits, "two")
@@ -72,7 +72,7 @@ def test_all_together_have_a_limit_too_and_who_is_refused_uses_nothing_up(limite
         pass_through(limits, name)
 
 
-def test_only_so_many_run_at_once(limited):
+def test_concurrent_requests_are_limited(limited):
     limits = limited(concurrent=2, total_concurrent=3)
     for name in ("one", "one", "two"):
         limits.enter(name)
@@ -82,7 +82,7 @@ def test_only_so_many_run_at_once(limited):
     limits.enter("two")
 
 
-def test_buckets_of_keys_that_are_quiet_are_forgotten(limited):
+def test_buckets_of_idle_keys_are_dropped(limited):
     limits = limited(concurrent=1)
     limits.enter("runs")
     for number in range(MAX_BUCKETS + 5):
@@ -90,7 +90,7 @@ def test_buckets_of_keys_that_are_quiet_are_forgotten(limited):
     refusal(limits, "runs")
 
 
-def test_threads_are_counted_once_each(limited):
+def test_concurrent_threads_are_each_counted_once(limited):
     limits = limited(concurrent=5)
     barrier, admitted = threading.Barrier(20), []
 
@@ -112,7 +112,7 @@ def test_threads_are_counted_once_each(limited):
 
 @pytest.fixture
 def strangers(clock):
-    """Give limits by address that let three requests a minute be refused."""
+    """Return limits by address that allow three refused requests a minute."""
     return RefusalLimits(LimitSettings(refused_per_minute=3), lambda: clock["now"])
 
 
@@ -122,7 +122,7 @@ def refuse(strangers, address, times, token=None):
         strangers.note_refused(address, token)
 
 
-def test_an_address_that_was_refused_too_often_is_sent_away_for_a_while(strangers, clock):
+def test_an_address_that_was_refused_too_often_must_wait(strangers, clock):
     refuse(strangers, "192.0.2.1", 3, "a guess")
     with pytest.raises(TooManyRequests, match="from this address") as refused:
         strangers.check("192.0.2.1", "another guess")
@@ -132,7 +132,7 @@ def test_an_address_that_was_refused_too_often_is_sent_away_for_a_while(stranger
     strangers.check("192.0.2.1", "another guess")
 
 
-def test_who_shares_an_address_with_somebody_that_tries_keys_goes_on(strangers):
+def test_a_valid_key_is_admitted_from_a_blocked_address_until_it_is_refused(strangers):
     strangers.note_admitted("a good key")
     refuse(strangers, "192.0.2.1", 3, "a guess")
     strangers.check("192.0.2.1", "a good key")
@@ -141,13 +141,13 @@ def test_who_shares_an_address_with_somebody_that_tries_keys_goes_on(strangers):
         strangers.check("192.0.2.1", "a good key")
 
 
-def test_addresses_and_keys_are_not_kept_for_ever(strangers):
+def test_addresses_and_keys_are_forgotten_beyond_a_limit(strangers):
     for number in range(MAX_BUCKETS + 10):
         strangers.note_refused(str(number), None)
         strangers.note_admitted(str(number))
     assert (len(strangers._by_address), len(strangers._welcome)) == (MAX_BUCKETS, MAX_BUCKETS)
 
 
-def test_without_a_limit_nobody_is_sent_away():
+def test_without_a_limit_no_address_is_blocked():
     strangers = RefusalLimits(LimitSettings(refused_per_minute=None))
     refuse(strangers, "192.0.2.1", 1000)

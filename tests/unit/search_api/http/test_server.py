@@ -30,13 +30,13 @@ def test_the_network_is_closed_unless_the_settings_open_it(host):
     check_host(settings(host=host, open_to_network=True), lambda: False)
 
 
-def test_with_a_key_the_service_may_listen_beyond_this_machine():
+def test_with_a_key_the_service_may_listen_on_the_network():
     check_host(settings(host="0.0.0.0"), lambda: True)
     by_settings = SettingsModel.model_validate({"api": {"host": "0.0.0.0"}, "auth": {"admin_key": "a" * 40}})
     check_host(by_settings, lambda: False)
 
 
-def test_keys_are_looked_for_in_the_index(tmp_path):
+def test_has_keys_reads_the_index(tmp_path):
     empty = SettingsModel.model_validate({"home": tmp_path / "home"})
     assert not has_keys(empty)
     with closing(open_store(empty, 4)) as store:
@@ -45,13 +45,13 @@ def test_keys_are_looked_for_in_the_index(tmp_path):
         assert has_keys(empty)
 
 
-def test_gunicorn_is_told_what_the_settings_say():
+def test_the_settings_become_gunicorn_options():
     options = gunicorn_options(settings(host="::1", port=81, threads=3, workers=2))
     assert options["bind"] == ["[::1]:81"]
     assert (options["threads"], options["workers"], options["worker_class"]) == (3, 2, PatientWorker)
 
 
-# Threads that need arrays of many sizes for a moment, and keep something small from each time, as a cache does.
+# Threads that briefly need arrays of many sizes and keep a small array each time, as a cache does.
 SCRIPT = """
 import resource, sys, threading
 import numpy as np
@@ -84,10 +84,10 @@ print((resident() - before) // 1_000_000)
 
 
 def grown(how: str) -> int:
-    """Return by how many megabytes a process grew."""
+    """Return the growth of a process in megabytes."""
     done = subprocess.run([sys.executable, "-c", SCRIPT, how], capture_output=True, text=True, check=True)
     return int(done.stdout)
 
 
-def test_arrays_that_threads_freed_are_not_kept():
+def test_memory_freed_by_threads_returns_to_the_system():
     assert grown("flat") < 15

@@ -1,4 +1,4 @@
-"""Pages of a list of jobs that changes while somebody reads it."""
+"""Pages of a list of jobs that changes between two requests."""
 
 from dataclasses import replace
 
@@ -17,13 +17,13 @@ def job(number, state="done"):
 
 
 def shown(jobs):
-    """Order jobs as `shown_jobs` does: those that wait, then those that ended, the latest first."""
-    ended = sorted((one for one in jobs if one.is_finished), key=lambda one: (one.updated_at, one.id), reverse=True)
-    return [one for one in jobs if not one.is_finished] + ended
+    """Order jobs as `shown_jobs` does: unfinished jobs, then finished jobs, the latest first."""
+    ended = sorted(filter(lambda job: job.is_finished, jobs), key=lambda job: (job.updated_at, job.id), reverse=True)
+    return [job for job in jobs if not job.is_finished] + ended
 
 
 def ids(page):
-    return [one.id for one in page.jobs]
+    return [job.id for job in page.jobs]
 
 
 def test_the_pages_hold_each_job_once_in_order():
@@ -42,14 +42,14 @@ def test_a_list_that_fits_has_one_page(count):
     assert page_of([job(number) for number in range(count)], 4, None, "q", SEAL).next_cursor is None
 
 
-def test_what_ends_between_two_pages_moves_nothing_that_had_ended():
+def test_jobs_that_finish_between_two_pages_do_not_shift_the_list():
     jobs = [job(number) for number in range(10)]
     first = page_of(shown(jobs), 4, None, "q", SEAL)
     later = page_of(shown([*jobs, *(job(number) for number in range(20, 30))]), 4, first.next_cursor, "q", SEAL)
     assert ids(first) + ids(later) == ["009", "008", "007", "006", "005", "004", "003", "002"]
 
 
-def test_what_begins_between_two_pages_is_passed_over_by_count():
+def test_jobs_that_start_between_two_pages_keep_their_place():
     jobs = [job(number, "queued") for number in range(8)]
     first = page_of(jobs, 4, None, "q", SEAL)
     later = page_of(
@@ -65,13 +65,13 @@ def test_what_begins_between_two_pages_is_passed_over_by_count():
 
 
 @pytest.mark.parametrize("cursor", ["nonsense", "é", "a" * 30_000])
-def test_a_cursor_that_is_none_is_refused(cursor):
+def test_an_invalid_cursor_is_refused(cursor):
     with pytest.raises(UsageError, match="cursor"):
         page_of([job(1)], 1, cursor, "q", SEAL)
 
 
 def test_a_cursor_of_another_list_or_caller_is_refused():
     cursor = page_of([job(1), job(2)], 1, None, "q", SEAL).next_cursor
-    for query, seal in (("other", SEAL), ("q", Seal(b"k" * 32, "somebody else"))):
+    for query, seal in (("other", SEAL), ("q", Seal(b"k" * 32, "another reader"))):
         with pytest.raises(UsageError, match="cursor"):
             page_of([job(1)], 1, cursor, query, seal)

@@ -4,13 +4,13 @@ from codequarry.search_api.query.language import Clause, kind_field, language_id
 from codequarry.shared.errors import UnknownName, UsageError
 
 
-def test_plain_text_stays_as_it_is():
+def test_plain_text_only_loses_extra_blanks():
     parsed = parse_query("  where are   jobs retried? ")
     assert parsed.text == "where are jobs retried?"
     assert parsed.clauses == parsed.phrases == ()
 
 
-def test_filters_and_phrases_are_taken_out_of_the_text():
+def test_filters_are_removed_from_the_text_and_phrases_stay():
     parsed = parse_query('retry "exact words" repo:core -path:tests/ lang:"c++" later')
     assert parsed.text == "retry exact words later"
     assert parsed.phrases == ("exact words",)
@@ -29,7 +29,7 @@ def test_aliases_stand_for_the_filter():
 
 
 @pytest.mark.parametrize("value", ["v1.2", "pull/12", "workspace:/home/me/project", "refs/heads/main", "12ab34c"])
-def test_a_version_may_have_digits_colons_and_slashes_in_it(value):
+def test_a_version_may_contain_digits_colons_and_slashes(value):
     assert parse_query(f"retry ref:{value}").clauses == (Clause("ref", value),)
 
 
@@ -93,7 +93,7 @@ def test_a_filter_without_value_is_refused():
         "kind: Deployment",
     ],
 )
-def test_what_looks_like_code_is_text(query):
+def test_text_that_looks_like_code_is_not_a_filter(query):
     parsed = parse_query(query)
     assert parsed.clauses == ()
     assert parsed.text == " ".join(query.split())
@@ -103,7 +103,7 @@ def test_a_quoted_unknown_filter_is_text():
     assert parse_query('"foo:bar"').phrases == ("foo:bar",)
 
 
-def test_known_filters_hold_beside_code_too():
+def test_known_filters_work_beside_code():
     assert parse_query("f(x) lang:go").clauses == (Clause("lang", "go"),)
 
 
@@ -111,7 +111,7 @@ def test_language_names_become_ids():
     assert [language_id(name) for name in ("Py", "golang", "c++", "rust")] == ["python", "go", "cpp", "rust"]
 
 
-def test_kinds_are_of_symbols_or_of_files():
+def test_a_kind_belongs_to_symbols_or_to_files():
     assert kind_field("method") == "symbol_type"
     assert kind_field("test") == "kind_of_file"
     with pytest.raises(UnknownName, match="klass"):

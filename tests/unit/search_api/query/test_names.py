@@ -21,11 +21,11 @@ from codequarry.search_api.query.names import Name, find_names, find_paths, look
         ("$scope", Name("scope")),
     ],
 )
-def test_a_bare_name_is_found(query, name):
+def test_a_query_that_is_a_name_is_parsed_with_its_scope(query, name):
     assert find_names(query) == (name,)
 
 
-def test_identifiers_stand_out_of_a_sentence_and_plain_words_do_not():
+def test_identifiers_in_a_sentence_are_names_but_plain_words_are_not():
     names = find_names("where does parse_header call the flush() of HttpReader")
     assert [name.last for name in names] == ["parse_header", "flush", "HttpReader"]
 
@@ -34,7 +34,7 @@ def test_a_question_names_nothing():
     assert find_names("how are failed jobs retried") == ()
 
 
-def test_files_and_abbreviations_are_no_names():
+def test_files_and_abbreviations_are_not_names():
     assert find_names("what is in util.go and README.md, e.g. about Node.js?") == ()
     assert find_names("where is user.save called") == (Name("save", ("user",)),)
 
@@ -43,7 +43,7 @@ def test_a_question_mark_may_belong_to_the_question_or_to_the_name():
     assert find_names("who calls parse_header?") == (Name("parse_header"), Name("parse_header?"))
 
 
-def test_names_are_bounded():
+def test_the_number_of_names_is_limited():
     assert len(find_names(" ".join(f"someName{index}" for index in range(100)))) == 16
 
 
@@ -56,12 +56,12 @@ def test_symbol_queries_are_lower_case_and_unique():
 
 
 @pytest.mark.parametrize("word", ["camelCase", "snake_case", "HTTPServer", "a.b", "A::b", "_private", "@decorator"])
-def test_identifiers_by_their_look(word):
+def test_identifiers_are_recognised_by_their_form(word):
     assert looks_like_identifier(word)
 
 
 @pytest.mark.parametrize("word", ["word", "Word", "HTTP", "x"])
-def test_plain_words_by_their_look(word):
+def test_plain_words_are_not_identifiers(word):
     assert not looks_like_identifier(word)
 
 
@@ -71,5 +71,5 @@ def test_paths_are_found_lower_case():
     assert find_paths("no paths here, e.g. none. And/or") == ("e.g", "and/or")
 
 
-def test_urls_are_no_paths():
+def test_urls_are_not_paths():
     assert find_paths("http://example.org/a/b.html") == ()

@@ -5,13 +5,13 @@ from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.settings.reranking import RerankingSettings
 
 
-def test_defaults():
+def test_missing_fields_get_their_defaults():
     request = parse_request({"query": "retry"})
     assert (request.top_k, request.max_per_file, request.include_tests, request.explain) == (20, 2, True, False)
     assert request.filters == {}
 
 
-def test_null_is_the_default():
+def test_null_means_the_default():
     assert parse_request({"query": "x", **dict.fromkeys(FIELDS[1:])}) == parse_request({"query": "x"})
 
 
@@ -42,7 +42,7 @@ def test_a_filter_takes_a_value_or_a_list():
         ({"query": "x", "filters": {"author": "me"}}, "'author' is not available yet"),
     ],
 )
-def test_what_is_wrong_is_said(body, message):
+def test_each_invalid_body_gets_its_message(body, message):
     with pytest.raises(UsageError, match=message):
         parse_request(body)
 
@@ -63,14 +63,14 @@ def test_fields_of_later_versions_are_refused_by_name(field):
         ({"query": "x", "filters": {"kind_of_file": ["test", "tests"]}}, "tests", "test"),
     ],
 )
-def test_unknown_names_are_named_with_the_known_ones(body, name, known):
+def test_unknown_names_are_reported_with_the_known_names(body, name, known):
     with pytest.raises(UnknownName) as caught:
         parse_request(body)
     assert caught.value.name == name
     assert known in caught.value.known
 
 
-def test_whole_numbers_may_be_written_with_a_point():
+def test_whole_numbers_may_be_written_as_floats():
     assert parse_request({"query": "x", "top_k": 5.0}).top_k == 5
 
 
@@ -80,21 +80,21 @@ def test_halves_of_surrogate_pairs_are_replaced():
     assert request.filters["language"] == ("?",)
 
 
-def test_the_documented_body_has_the_fields_that_are_read():
+def test_the_documented_body_has_exactly_the_parsed_fields():
     assert set(SearchBody.model_fields) == {*FIELDS, "token"}
 
 
-def test_a_second_stage_takes_part_where_the_settings_say_so_unless_it_is_left_out():
+def test_the_settings_enable_the_second_stage_and_a_request_can_skip_it():
     on = RerankingSettings(enabled=True, final_count=7)
-    asked = [
+    requests = [
         parse_request({"query": "x", **fields}, reranking=on) for fields in ({}, {"rerank": True}, {"rerank": False})
     ]
-    assert [(one.rerank, one.top_k) for one in asked] == [(True, 7), (True, 7), (False, 20)]
+    assert [(request.rerank, request.top_k) for request in requests] == [(True, 7), (True, 7), (False, 20)]
     assert parse_request({"query": "x", "top_k": 30}, reranking=on).top_k == 30
     off = parse_request({"query": "x"})
     assert (off.rerank, off.top_k) == (False, 20)
 
 
-def test_a_second_stage_that_there_is_not_can_not_be_asked_for():
+def test_rerank_without_a_second_stage_is_refused():
     with pytest.raises(UsageError, match="'rerank' needs a second stage, and none is set up here"):
         parse_request({"query": "x", "rerank": True})

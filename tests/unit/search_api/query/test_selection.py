@@ -8,7 +8,7 @@ from codequarry.shared.errors import UsageError
 from codequarry.shared.model import Filters, PathGlobs
 
 
-def test_nothing_asked_selects_everything():
+def test_no_filters_select_everything():
     selection = select({}, (), include_tests=True)
     assert selection.filters == Filters()
     assert not selection.chooses_kind
@@ -27,7 +27,7 @@ def test_repeated_clauses_are_alternatives_and_negated_ones_exclude():
     assert selection.filters.excluded == (("language", ("c",)), ("kind_of_file", ("test",)))
 
 
-def test_repositories_are_no_field_filter():
+def test_repositories_are_not_field_filters():
     selection = select({"repo": ("a", "b")}, [Clause("repo", "b"), Clause("repo", "c", True)], include_tests=True)
     assert selection.repos == ("b",)
     assert selection.excluded_repos == ("c",)
@@ -45,7 +45,7 @@ def test_symbol_filters_by_its_last_part_and_keeps_the_scope_for_ranking():
     assert selection.symbols == (Name("request", ("Session",)),)
 
 
-def test_path_globs_of_the_body_are_taken_as_they_are():
+def test_path_globs_of_the_body_are_used_unchanged():
     selection = select({"path": ("src/**", "!*.md")}, (), include_tests=True)
     assert selection.filters.paths == PathGlobs(("src/**",), ("*.md",))
 
@@ -61,7 +61,7 @@ def test_path_globs_of_the_body_are_taken_as_they_are():
         ("/cmd", "/cmd"),
     ],
 )
-def test_path_in_the_query_fits_anywhere(value, glob):
+def test_a_path_in_the_query_matches_anywhere(value, glob):
     assert select({}, [Clause("path", value)], include_tests=True).filters.paths.include == (glob,)
 
 
@@ -70,33 +70,33 @@ def test_paths_in_both_places_are_refused():
         select({"path": ("a",)}, [Clause("path", "b")], include_tests=True)
 
 
-def asked(filters, *clauses):
+def versions(filters, *clauses):
     version = select(filters, clauses, include_tests=True).version
-    return [(one.kind, one.text) for one in version.all]
+    return [(named.kind, named.text) for named in version.all]
 
 
-def test_what_branch_and_ref_both_name_is_a_branch():
-    assert asked({"ref": ("v1",)}) == [("ref", "v1")]
-    assert asked({"branch": ("main", "dev")}) == [("branch", "main"), ("branch", "dev")]
-    assert asked({"ref": ("main",), "branch": ("main", "dev")}) == [("branch", "main")]
+def test_a_name_given_as_branch_and_ref_is_a_branch():
+    assert versions({"ref": ("v1",)}) == [("ref", "v1")]
+    assert versions({"branch": ("main", "dev")}) == [("branch", "main"), ("branch", "dev")]
+    assert versions({"ref": ("main",), "branch": ("main", "dev")}) == [("branch", "main")]
 
 
-def test_versions_may_stand_in_the_query():
-    assert asked({}, Clause("ref", "v1"), Clause("commit", "a1b2c3d")) == [
+def test_versions_may_be_given_in_the_query():
+    assert versions({}, Clause("ref", "v1"), Clause("commit", "a1b2c3d")) == [
         ("ref", "v1"),
         ("commit", "a1b2c3d"),
     ]
     with pytest.raises(UsageError, match="contradict"):
-        asked({"ref": ("v1",)}, Clause("ref", "v2"))
+        versions({"ref": ("v1",)}, Clause("ref", "v2"))
 
 
-def test_a_version_can_not_be_excluded():
+def test_a_version_cannot_be_excluded():
     with pytest.raises(UsageError, match="'-branch:'"):
-        asked({}, Clause("branch", "main", negated=True))
+        versions({}, Clause("branch", "main", negated=True))
 
 
-def test_no_more_paths_are_asked_for_than_an_engine_takes():
-    asked = [Clause("path", f"folder-{number}/", bool(number % 2)) for number in range(MAX_FILTER_VALUES)]
-    assert len(select({}, asked, include_tests=True).filters.paths.include) == MAX_FILTER_VALUES // 2
+def test_the_number_of_paths_is_limited_to_what_an_engine_accepts():
+    clauses = [Clause("path", f"folder-{number}/", bool(number % 2)) for number in range(MAX_FILTER_VALUES)]
+    assert len(select({}, clauses, include_tests=True).filters.paths.include) == MAX_FILTER_VALUES // 2
     with pytest.raises(UsageError, match="at most 200 included and excluded paths"):
-        select({}, [*asked, Clause("path", "one-more")], include_tests=True)
+        select({}, [*clauses, Clause("path", "one-more")], include_tests=True)

@@ -25,7 +25,7 @@ from codequarry.search_api.query.synonyms import SHORT_FORMS, inflections
         ("directories", "directory"),
     ],
 )
-def test_forms_of_a_word(word, form):
+def test_inflections_include_the_other_form(word, form):
     assert form in inflections(word)
 
 
@@ -35,11 +35,11 @@ def test_short_and_foreign_words_have_no_forms(word):
 
 
 @pytest.mark.parametrize("word", ["class", "status", "process"])
-def test_a_final_s_is_no_plural_everywhere(word):
+def test_a_final_s_is_not_always_a_plural(word):
     assert word[:-1] not in inflections(word)
 
 
-def test_a_word_is_not_its_own_form():
+def test_a_word_is_not_among_its_inflections():
     assert all(word not in inflections(word) for word in ("retry", "retried", "requests", "parsing"))
 
 

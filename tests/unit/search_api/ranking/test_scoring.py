@@ -36,7 +36,7 @@ def test_every_kind_of_file_has_a_weight():
     assert set(KIND_WEIGHTS) == set(KINDS_OF_FILE)
 
 
-def test_a_definition_comes_before_its_uses_and_its_tests(plan, make_candidate, make_recall):
+def test_a_definition_ranks_above_uses_and_tests(plan, make_candidate, make_recall):
     definition = make_candidate("def flush(self): pass\n", "src/io.py", symbol_name="flush", similarity=0.3)
     use = make_candidate("flush() flush() flush()\n", "src/app.py", similarity=0.9)
     test = make_candidate(
@@ -46,7 +46,7 @@ def test_a_definition_comes_before_its_uses_and_its_tests(plan, make_candidate, 
     assert ranked[0].candidate == definition
 
 
-def test_tests_weigh_less_unless_asked_for(plan, make_candidate, make_recall):
+def test_tests_weigh_less_unless_the_query_asks_for_tests(plan, make_candidate, make_recall):
     source = make_candidate("retry the job\n", "src/a.py")
     test = make_candidate("retry the job\n", "tests/a.py", kind_of_file="test")
     recall = make_recall(source, test)
@@ -56,7 +56,7 @@ def test_tests_weigh_less_unless_asked_for(plan, make_candidate, make_recall):
     assert {item.kind_weight for item in rank(plan("retry job kind:test"), recall)} == {1.0}
 
 
-def test_a_second_chunk_of_a_file_makes_room_for_other_files(plan, make_candidate, make_recall):
+def test_a_second_chunk_of_a_file_ranks_below_other_files(plan, make_candidate, make_recall):
     best = make_candidate("retry the job again job\n", "src/a.py", start_line=1)
     again = make_candidate("retry the job at once\n", "src/a.py", start_line=20)
     other = make_candidate("retry a job some other time of day\n", "src/b.py")
@@ -65,7 +65,7 @@ def test_a_second_chunk_of_a_file_makes_room_for_other_files(plan, make_candidat
     assert [item.repeat_weight for item in ranked] == [1.0, 1.0, REPEAT_WEIGHT]
 
 
-def test_definitions_asked_for_are_not_lowered_for_being_in_one_file(plan, make_candidate, make_recall):
+def test_definitions_of_a_named_symbol_in_one_file_are_not_lowered(plan, make_candidate, make_recall):
     overloads = [
         make_candidate(f"void flush(int a{line});\n", "src/a.java", start_line=line, symbol_name="flush")
         for line in (1, 20, 40)
@@ -80,7 +80,7 @@ def test_prose_weighs_less_than_code_with_the_same_words(plan, make_candidate, m
     assert rank(plan("retry job"), make_recall(prose, code))[0].candidate == code
 
 
-def test_a_phrase_found_comes_before_its_words(plan, make_candidate, make_recall):
+def test_a_phrase_ranks_above_its_words(plan, make_candidate, make_recall):
     phrase = make_candidate("x = 'no such key'\n", "src/a.py")
     words = make_candidate("key key such such no no key\n", "src/b.py")
     ranked = rank(plan('"no such key"'), make_recall(words, phrase))
@@ -95,7 +95,7 @@ def test_equal_scores_are_ordered_by_place(plan, make_candidate, make_recall):
         (item.candidate.chunk.repo, item.candidate.chunk.path, item.candidate.chunk.start_line)
         for item in rank(plan("retry"), make_recall(*candidates))
     ]
-    # The second chunk of a.py has the words of the first, and weighs less for coming after it.
+    # The second chunk of a.py has the same words as the first and weighs less as a repeat.
     assert order == [("other", "b.py", 1), ("quarry", "a.py", 1), ("quarry", "b.py", 1), ("quarry", "a.py", 9)]
 
 
@@ -105,13 +105,13 @@ def test_the_order_of_the_engine_does_not_matter(plan, make_candidate, make_reca
     assert [item.id for item in rank(plan("retry job"), there)] == [item.id for item in rank(plan("retry job"), back)]
 
 
-def test_what_shares_nothing_with_the_query_is_no_match(plan, make_candidate, make_recall):
+def test_a_candidate_with_nothing_in_common_is_not_a_match(plan, make_candidate, make_recall):
     far, near = make_candidate("alpha\n", similarity=0.05), make_candidate("beta\n", "b.py", similarity=0.6)
     word = make_candidate("retry\n", "c.py", similarity=None)
 
     def is_found(query, candidate):
-        asked = plan(query)
-        return has_match(asked, rank(asked, make_recall(candidate)))
+        planned = plan(query)
+        return has_match(planned, rank(planned, make_recall(candidate)))
 
     assert not is_found("retry later", far)
     assert is_found("retry later", near)
@@ -121,7 +121,7 @@ def test_what_shares_nothing_with_the_query_is_no_match(plan, make_candidate, ma
 
 @pytest.fixture
 def make_ranked(make_candidate):
-    """Give a function that makes a ranked list of (path, first line) with falling scores."""
+    """Return a function that makes a ranked list of (path, first line) with falling scores."""
 
     def make(*places):
         return [
@@ -141,12 +141,12 @@ def paths(page):
     return [item.candidate.chunk.path for item in page.hits]
 
 
-def test_at_most_so_many_of_a_file(make_ranked):
+def test_a_page_has_at_most_max_per_file_hits_of_a_file(make_ranked):
     ranked = make_ranked(("a", 1), ("a", 11), ("a", 21), ("b", 1), ("c", 1))
     assert paths(cut_page(ranked, 4, 2, 0)) == ["a", "a", "b", "c"]
 
 
-def test_the_limit_is_lifted_as_far_as_the_page_needs(make_ranked):
+def test_the_limit_per_file_is_raised_to_fill_the_page(make_ranked):
     ranked = make_ranked(("a", 1), ("a", 11), ("a", 21), ("a", 31), ("b", 1))
     page = cut_page(ranked, 4, 2, 0)
     assert paths(page) == ["a", "a", "a", "b"]
@@ -169,7 +169,7 @@ def test_pages_are_sorted_by_score(make_ranked):
         assert scores == sorted(scores, reverse=True)
 
 
-def test_what_repeats_a_better_hit_comes_last(make_ranked):
+def test_a_hit_that_overlaps_a_better_hit_comes_last(make_ranked):
     ranked = make_ranked(("a", 1), ("a", 2), ("b", 1), ("a", 11))
     lines = [(item.candidate.chunk.path, item.candidate.chunk.start_line) for item in cut_page(ranked, 3, 2, 0).hits]
     assert lines == [("a", 1), ("b", 1), ("a", 11)]
@@ -187,11 +187,11 @@ def test_a_copy_of_a_better_hit_in_the_same_repository_comes_last(make_candidate
     assert [item.id for item in cut_page(named, 2, 2, 0).hits] == ["core/v1/a", "core/v2/a"]
 
 
-def test_nothing_ranked_is_an_empty_page():
+def test_an_empty_ranking_gives_an_empty_page():
     assert cut_page([], 5, 2, 0).hits == ()
 
 
-def test_overlapping_parts_of_one_symbol_repeat_each_other(make_chunk):
+def test_overlapping_parts_of_one_symbol_are_redundant(make_chunk):
     first = make_chunk("x\n" * 20, start_line=1, symbol_part="1/3", qualified_name="f")
     second = make_chunk("x\n" * 20, start_line=19, symbol_part="2/3", qualified_name="f")
     third = make_chunk("x\n" * 20, start_line=37, symbol_part="3/3", qualified_name="f")
@@ -199,6 +199,6 @@ def test_overlapping_parts_of_one_symbol_repeat_each_other(make_chunk):
     assert not is_redundant(third, first)
 
 
-def test_neighbours_that_share_a_line_do_not(make_chunk):
+def test_neighbours_that_share_a_line_are_not_redundant(make_chunk):
     assert not is_redundant(make_chunk("x\n" * 9, start_line=10), make_chunk("x\n" * 10, start_line=1))
     assert is_redundant(make_chunk("x\n" * 4, start_line=3), make_chunk("x\n" * 30, start_line=1))

@@ -1,4 +1,4 @@
-"""The second stage takes nothing from an answer, whatever its model does, and says what it did not do."""
+"""The second stage never loses hits, whatever its model does, and reports what it left out."""
 
 from collections.abc import Iterator, Sequence
 from threading import Event
@@ -24,7 +24,7 @@ ORIGINS = {"quarry": "https://example.org/quarry", "secret": "https://example.or
 
 
 class Model:
-    """A re-ranker that scores by length, fails, hangs, or is on another machine, as it is told."""
+    """A re-ranker that scores by length; a test can make it fail, hang, or run on another machine."""
 
     name = "model"
 
@@ -70,7 +70,7 @@ def clock():
 
 @pytest.fixture
 def stage(model, clock):
-    """Give a function that makes the stage; only code of `quarry` may go to another machine."""
+    """Return a function that makes the stage; only code of `quarry` may leave the machine."""
 
     def make(seconds=LONG, open_model=lambda: model):
         settings = RerankingSettings(enabled=True, timeout_seconds=min(seconds, 30), weight=0.4)
@@ -90,14 +90,14 @@ def test_every_candidate_is_scored(stage, chunks, model):
     assert (found.weight, found.warning) == (0.4, "")
 
 
-def test_candidates_that_are_late_are_left_out_and_counted(stage, chunks, model):
+def test_late_candidates_are_left_out_and_counted(stage, chunks, model):
     model.slow_from = 1
     found = stage(seconds=0.5).score("query", chunks, ORIGINS)
     assert set(found.scores) == {key_of(chunks[0])}
     assert found.warning == "reranking: of 3 candidates 2 were not scored within 0.5 s, and keep their places"
 
 
-def test_a_model_that_is_silent_is_left_alone_for_a_while(stage, chunks, model, clock):
+def test_a_silent_model_is_not_asked_for_a_while(stage, chunks, model, clock):
     model.slow_from = 0
     silent = stage(seconds=0.05)
     assert "3 were not scored within 0.05 s" in silent.score("query", chunks, ORIGINS).warning
@@ -108,19 +108,17 @@ def test_a_model_that_is_silent_is_left_alone_for_a_while(stage, chunks, model, 
     assert silent.score("query", chunks, ORIGINS).warning == ""
 
 
-def test_searches_that_a_model_is_too_slow_for_leave_so_many_runs_of_it_behind_and_no_more(
-    stage, chunks, model, clock, monkeypatch
-):
-    """What it remembers comes at once, so that it is not silent; what it must read holds it up."""
+def test_a_slow_model_leaves_at_most_three_runs_behind(stage, chunks, model, clock, monkeypatch):
+    """The model answers the first candidate at once, so it is not silent, and then hangs."""
     monkeypatch.setattr(second, "MAX_ABANDONED_CALLS", 3)
     model.slow_from = 1
     slow = stage(seconds=0.01)
-    said = []
+    warnings = []
     for _ in range(5):
-        said.append(slow.score("query", chunks, ORIGINS).warning)
+        warnings.append(slow.score("query", chunks, ORIGINS).warning)
         clock.now += PAUSE_SECONDS
     assert len(model.asked) == 3
-    assert ["is still busy with earlier searches" in one for one in said] == [False] * 3 + [True] * 2
+    assert ["is still busy with earlier searches" in warning for warning in warnings] == [False] * 3 + [True] * 2
     model.slow_from = None
     model.released.set()
     for thread in enumerate_threads():
@@ -131,46 +129,46 @@ def test_searches_that_a_model_is_too_slow_for_leave_so_many_runs_of_it_behind_a
 
 
 @pytest.mark.parametrize(
-    ("error", "says"),
+    ("error", "reason"),
     [(EmbeddingError("no memory left"), "no memory left"), (KeyError("x"), "KeyError in the model; see the log")],
 )
-def test_a_model_that_fails_changes_nothing_and_is_asked_again(stage, chunks, model, error, says):
+def test_a_failing_model_changes_nothing_and_is_asked_again(stage, chunks, model, error, reason):
     failing = stage()
     model.error = error
     found = failing.score("query", chunks, ORIGINS)
     assert found.scores == {}
-    assert found.warning == f"reranking: hits are in the order of the first stage: {says}"
+    assert found.warning == f"reranking: hits are in the order of the first stage: {reason}"
     model.error = None
     assert failing.score("query", chunks, ORIGINS).warning == ""
 
 
-def test_a_model_that_is_not_there_is_looked_for_again_after_a_while(stage, chunks, model, clock):
-    there = False
+def test_a_missing_model_is_opened_again_after_a_while(stage, chunks, model, clock):
+    is_installed = False
 
     def open_model():
-        if not there:
+        if not is_installed:
             raise EmbeddingError("model 'm' is not installed")
         return model
 
     waiting = stage(open_model=open_model)
     assert waiting.score("query", chunks, ORIGINS).warning.endswith("model 'm' is not installed")
-    there = True
+    is_installed = True
     assert waiting.score("query", chunks, ORIGINS).scores == {}
     clock.now += RETRY_SECONDS
     assert len(waiting.score("query", chunks, ORIGINS).scores) == 3
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), ImportError("libgomp.so.1")])
-def test_a_model_that_can_not_be_opened_for_whatever_reason_changes_nothing(stage, chunks, error):
+def test_a_model_that_cannot_be_opened_changes_nothing(stage, chunks, error):
     def open_model():
         raise error
 
     found = stage(open_model=open_model).score("query", chunks, ORIGINS)
-    said = f"{type(error).__name__} in the model; see the log"
-    assert (found.scores, found.warning) == ({}, f"reranking: hits are in the order of the first stage: {said}")
+    reason = f"{type(error).__name__} in the model; see the log"
+    assert (found.scores, found.warning) == ({}, f"reranking: hits are in the order of the first stage: {reason}")
 
 
-def test_scores_that_are_no_numbers_are_left_out(stage, chunks, model, monkeypatch):
+def test_scores_that_are_not_finite_are_left_out(stage, chunks, model, monkeypatch):
     scores = [(0, float("nan")), (1, float("inf")), (2, 0.123456)]
     monkeypatch.setattr(model, "score", lambda *_: iter(scores))
     found = stage().score("query", chunks, ORIGINS)
@@ -178,17 +176,17 @@ def test_scores_that_are_no_numbers_are_left_out(stage, chunks, model, monkeypat
     assert "2 were not scored" in found.warning
 
 
-def test_code_that_must_stay_is_not_sent_to_a_model_on_another_machine(stage, make_chunk, model):
-    """Neither is that of a repository of which nothing is known."""
+def test_code_that_must_stay_is_not_sent_to_another_machine(stage, make_chunk, model):
+    """Code of an unknown repository must stay as well."""
     model.leaves_machine = True
     chunks = [make_chunk(f"{repo}\n", "a.py", repo=repo, id=repo) for repo in ("quarry", "secret", "unknown")]
     found = stage().score("query", chunks, ORIGINS)
     assert model.asked == [[text_of(chunks[0])]]
     assert set(found.scores) == {key_of(chunks[0])}
-    said = "reranking: of 3 candidates 2 stayed on this machine (external_models = false), and keep their places"
-    assert found.warning == said
+    warning = "reranking: of 3 candidates 2 stayed on this machine (external_models = false), and keep their places"
+    assert found.warning == warning
     assert stage().score("query", chunks[1:], ORIGINS).scores == {}
-    assert len(model.asked) == 1, "not even the query, where no code goes with it"
+    assert len(model.asked) == 1, "the query must not be sent without code"
     model.leaves_machine = False
     assert len(stage().score("query", chunks, ORIGINS).scores) == 3
 
@@ -209,11 +207,11 @@ def test_the_model_is_opened_once_and_closed_with_the_stage(model, chunks, stage
     assert (len(opened), model.closed) == (1, True)
 
 
-def test_without_the_setting_there_is_none():
+def test_the_second_stage_needs_its_setting():
     assert second_stage(SettingsModel()) is None
     assert second_stage(SettingsModel(reranking=RerankingSettings(enabled=True))) is not None
 
 
-def test_what_the_model_reads_begins_with_the_path(make_chunk):
+def test_the_model_reads_path_name_doc_and_code(make_chunk):
     chunk = make_chunk("def flush(): ...\n", "src/io.py", qualified_name="io.flush", doc="Empty the buffer.")
     assert text_of(chunk).split("\n") == ["src/io.py", "io.flush", "Empty the buffer.", "def flush(): ...", ""]

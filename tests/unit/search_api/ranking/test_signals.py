@@ -14,10 +14,10 @@ def test_semantic_is_the_positive_cosine(cosine, signal):
     assert semantic_signal(cosine) == signal
 
 
-def test_a_definition_is_better_the_more_exact_its_name(make_chunk):
-    asked = [Name("readPage")]
+def test_a_more_exact_name_is_a_better_definition(make_chunk):
+    wanted = [Name("readPage")]
     signals = [
-        definition_signal(make_chunk(symbol_name=name, body_start_char=9), asked)
+        definition_signal(make_chunk(symbol_name=name, body_start_char=9), wanted)
         for name in ("readPage", "readpage", "read_page", "readPages")
     ]
     assert signals == sorted(signals, reverse=True)
@@ -25,9 +25,9 @@ def test_a_definition_is_better_the_more_exact_its_name(make_chunk):
     assert signals[-1] == 0.0
 
 
-def test_the_part_of_a_split_symbol_with_its_signature_is_its_definition(make_chunk):
+def test_the_part_with_the_signature_defines_a_split_symbol(make_chunk):
     fields = {"symbol_name": "flush", "signature": "def flush(self) -> None", "body_start_char": 9}
-    comment = make_chunk("# What it is for\n", symbol_part="1/3", **fields)
+    comment = make_chunk("# Writes the buffer\n", symbol_part="1/3", **fields)
     head = make_chunk("def flush(self) -> None:\n", symbol_part="2/3", **fields)
     middle = make_chunk("self.file.flush()\n", symbol_part="3/3", **fields)
     signals = [definition_signal(chunk, [Name("flush")]) for chunk in (head, comment, middle)]
@@ -35,7 +35,7 @@ def test_the_part_of_a_split_symbol_with_its_signature_is_its_definition(make_ch
     assert len(set(signals)) == 3
 
 
-def test_a_body_defines_more_than_a_prototype_and_more_than_a_class_that_lists_it(make_chunk):
+def test_a_body_defines_more_than_a_prototype_or_a_class_that_lists_it(make_chunk):
     body = definition_signal(make_chunk(symbol_name="Find", body_start_char=9), [Name("Find")])
     prototype = definition_signal(make_chunk(symbol_name="Find"), [Name("Find")])
     listed = definition_signal(
@@ -44,25 +44,25 @@ def test_a_body_defines_more_than_a_prototype_and_more_than_a_class_that_lists_i
     assert body > prototype > listed > 0
 
 
-def test_the_scope_that_was_asked_for_counts(make_chunk):
-    asked = [Name("read", ("Reader",))]
-    right = definition_signal(make_chunk(symbol_name="read", qualified_name="io.Reader.read"), asked)
-    wrong = definition_signal(make_chunk(symbol_name="read", qualified_name="io.Writer.read"), asked)
+def test_the_scope_of_the_query_counts(make_chunk):
+    wanted = [Name("read", ("Reader",))]
+    right = definition_signal(make_chunk(symbol_name="read", qualified_name="io.Reader.read"), wanted)
+    wrong = definition_signal(make_chunk(symbol_name="read", qualified_name="io.Writer.read"), wanted)
     assert right > wrong > 0
 
 
-def test_code_defines_more_than_a_heading(make_chunk):
+def test_code_defines_more_than_documentation(make_chunk):
     code = definition_signal(make_chunk(symbol_name="Router", symbol_type="class"), [Name("Router")])
     text = definition_signal(make_chunk(symbol_name="Router", symbol_type="documentation"), [Name("Router")])
     assert code > text > 0
 
 
-def test_one_of_several_small_definitions_is_found_too(make_chunk):
+def test_a_definition_in_a_block_of_several_counts(make_chunk):
     signal = definition_signal(make_chunk(defines=("A", "LIMIT"), symbol_type="block"), [Name("LIMIT")])
     assert 0.8 < signal < 1
 
 
-def test_no_name_no_definition(make_chunk):
+def test_without_a_name_the_definition_signal_is_zero(make_chunk):
     assert definition_signal(make_chunk(symbol_name="f"), []) == 0.0
 
 

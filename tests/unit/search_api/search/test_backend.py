@@ -1,4 +1,4 @@
-"""One process's backend while the index moves to another edition."""
+"""The backend of one process while the index moves to another edition."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -55,7 +55,7 @@ def move(settings: SettingsModel) -> None:
     assert migrate(settings, "small").moved
 
 
-def test_the_next_request_opens_the_new_edition_and_running_ones_end_on_the_old(backend, settings, clock):
+def test_new_requests_open_the_new_edition_and_running_requests_finish_on_the_old(backend, settings, clock):
     old = backend.engine()
     move(settings)
     new = backend.engine()
@@ -70,7 +70,7 @@ def test_the_next_request_opens_the_new_edition_and_running_ones_end_on_the_old(
     assert new.search(REQUEST).results
 
 
-def test_an_edition_that_cannot_be_opened_yet_leaves_the_old_one_answering(backend, settings, monkeypatch):
+def test_the_old_edition_answers_until_the_new_edition_opens(backend, settings, monkeypatch):
     old = backend.engine()
     move(settings)
 
@@ -84,7 +84,7 @@ def test_an_edition_that_cannot_be_opened_yet_leaves_the_old_one_answering(backe
     assert backend.engine().embedder.dimension == 64
 
 
-def test_who_waits_for_a_pointer_that_does_not_come_keeps_nobody_else_waiting(backend, monkeypatch):
+def test_a_request_that_waits_for_the_pointer_does_not_block_others(backend, monkeypatch):
     engine = backend.engine()
     asked, answered = Event(), Event()
     read = EmbeddedEditions.active
@@ -104,19 +104,19 @@ def test_who_waits_for_a_pointer_that_does_not_come_keeps_nobody_else_waiting(ba
         assert first.result() is engine
 
 
-def test_an_index_that_hangs_is_given_up_by_whoever_opens_it_for_others_wait_behind_that(tmp_path):
+def test_opening_an_index_that_hangs_times_out(tmp_path):
     with ExitStack() as stack:
         silent = stack.enter_context(create_server(("127.0.0.1", 0)))
         node = {"urls": [f"http://127.0.0.1:{silent.getsockname()[1]}"], "timeout_seconds": 600}
         settings = SettingsModel(home=tmp_path, store="opensearch", opensearch=node)
         backend = stack.enter_context(closing(Backend(settings)))
         pool = stack.enter_context(ThreadPoolExecutor(1))
-        # Closed first: whoever waits for it goes on then.
+        # The socket closes first, which frees the waiting thread.
         with silent, pytest.raises(StoreUnavailable, match="in time"):
             pool.submit(backend.engine).result(SOON)
 
 
-def test_a_request_that_waited_while_the_index_moved_asks_the_other_edition(backend, settings, monkeypatch):
+def test_a_request_retries_on_the_new_edition_if_the_index_moved(backend, settings, monkeypatch):
     old = backend.engine()
 
     def search(*_):
@@ -127,13 +127,13 @@ def test_a_request_that_waited_while_the_index_moved_asks_the_other_edition(back
     assert backend.search(REQUEST, OWNER).results[0].path == "server.py"
 
 
-def test_a_model_that_is_not_there_is_looked_for_again(settings, clock):
+def test_a_model_that_does_not_fit_is_opened_again_after_a_while(settings, clock):
     with closing(editions_of(settings)) as editions, closing(editions.open(1, 256)) as store:
         document = store.read_document(IDENTITY_KEY)
         store.write_document(IDENTITY_KEY, {**document.body, "model": "another"}, document.version)
         with closing(Backend(settings, clock=clock)) as backend:
-            (said,) = backend.search(REQUEST, OWNER).degraded
-            assert said.startswith("embedding: ") and "codequarry migrate" in said
+            (warning,) = backend.search(REQUEST, OWNER).degraded
+            assert warning.startswith("embedding: ") and "codequarry migrate" in warning
             assert backend.checks()["embedding"] == "unavailable: searches use words only"
             lost = store.read_document(IDENTITY_KEY)
             store.write_document(IDENTITY_KEY, document.body, lost.version)

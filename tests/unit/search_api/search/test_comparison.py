@@ -1,4 +1,4 @@
-"""Two versions side by side and compared, on both stores."""
+"""Two versions compared and searched side by side, on both stores."""
 
 import pytest
 
@@ -33,7 +33,7 @@ DIFFERENCES = {
 
 @pytest.fixture(params=["versioned_index", pytest.param("versioned_opensearch_index", marks=pytest.mark.opensearch)])
 def engine(request):
-    """Give an engine over a repository and a branch that lies over it."""
+    """Return an engine over a repository and a branch stored as an overlay."""
     index = request.getfixturevalue(request.param)
     main, dev = index.add("core"), index.add("core", "refs/heads/dev")
     number = index.publish(main, "a" * 40, MAIN)
@@ -47,47 +47,49 @@ def ask(engine, **fields):
     return to_json(compare(engine, parse_diff({"query": "def return", "top_k": 50, "max_per_file": 50, **fields})))
 
 
-def test_what_was_added_removed_moved_and_changed(engine):
+def test_added_removed_moved_and_changed_code_is_reported(engine):
     answer = ask(engine, **{"from": "a" * 40, "to": "dev"})
-    assert {(one["change"], one["symbol"]) for one in answer["results"]} == DIFFERENCES
+    assert {(hit["change"], hit["symbol"]) for hit in answer["results"]} == DIFFERENCES
     assert answer["counts"] == {"added": 2, "removed": 1, "moved": 1, "changed": 1, "unchanged": 2}
-    moved = next(one for one in answer["results"] if one["change"] == "moved")
+    moved = next(hit for hit in answer["results"] if hit["change"] == "moved")
     assert (moved["from"]["path"], moved["to"]["path"]) == ("old/move.py", "new/move.py")
     assert [entry["indexed_commit"] for entry in answer["freshness"]] == ["a" * 40, "b" * 40]
-    scores = [one["score"] for one in answer["results"]]
+    scores = [hit["score"] for hit in answer["results"]]
     assert scores == sorted(scores, reverse=True)
 
 
-def test_the_other_way_round_added_and_removed_change_places(engine):
+def test_swapping_the_versions_swaps_added_and_removed(engine):
     turned = {"added": "removed", "removed": "added"}
     answer = ask(engine, **{"from": "dev", "to": "a" * 40})
     expected = {(turned.get(change, change), symbol) for change, symbol in DIFFERENCES}
-    # What was new in dev is gone, and the other way round; the twin of kind.py was there all the time.
-    assert {(one["change"], one["symbol"]) for one in answer["results"]} == expected
+    # Code that is only in dev now counts as removed. The twin in kind.py is in both versions.
+    assert {(hit["change"], hit["symbol"]) for hit in answer["results"]} == expected
 
 
-def test_a_version_is_the_same_as_itself(engine):
+def test_a_version_does_not_differ_from_itself(engine):
     answer = ask(engine, **{"from": "main", "to": "main"})
     assert (answer["results"], answer["reason"]) == ([], "no hit differs")
     assert ask(engine, **{"from": "main", "to": "main", "all": True})["results"]
 
 
-def test_the_best_are_kept_with_few_of_a_file(engine):
+def test_top_k_and_max_per_file_limit_the_results(engine):
     answer = ask(engine, **{"from": "a" * 40, "to": "dev", "top_k": 2, "max_per_file": 1})
-    assert len({one["path"] for one in answer["results"]}) == len(answer["results"]) == 2
+    assert len({hit["path"] for hit in answer["results"]}) == len(answer["results"]) == 2
 
 
-def test_a_version_that_no_repository_has_beside_the_other_is_refused(engine):
+def test_an_unknown_or_missing_version_is_refused(engine):
     with pytest.raises(NotIndexed):
         ask(engine, **{"from": "main", "to": "nope"})
     with pytest.raises(UsageError, match="'from'"):
         ask(engine, to="main")
 
 
-def test_hits_of_versions_side_by_side_name_those_that_hold_them(engine):
+def test_hits_of_several_versions_name_the_versions_that_contain_them(engine):
     fields = {"query": "def return", "top_k": 50, "max_per_file": 50, "filters": {"branch": ["main", "dev"]}}
     answer = to_json(engine.search(parse_request(fields)))
-    holders = {(hit["path"], hit["symbol_name"]): [one["ref"] for one in hit["versions"]] for hit in answer["results"]}
+    holders = {
+        (hit["path"], hit["symbol_name"]): [version["ref"] for version in hit["versions"]] for hit in answer["results"]
+    }
     assert holders["kind.py", "twin"] == ["main", "dev"]
     assert holders["other.py", "twin"] == ["dev"]
     assert holders["gone.py", "vanish"] == ["main"]

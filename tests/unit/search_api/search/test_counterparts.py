@@ -1,4 +1,4 @@
-"""What became of a chunk in another version."""
+"""Finding the counterpart of a chunk in another version."""
 
 import pytest
 
@@ -24,7 +24,7 @@ NEW = {
 
 @pytest.fixture
 def sides(versioned_index):
-    """Give the same repository before and after a commit."""
+    """Return the same repository before and after a commit."""
     index = versioned_index
     timeline = index.add("core")
     old = index.publish(timeline, "a" * 40, OLD)
@@ -39,36 +39,36 @@ def sides(versioned_index):
 
 
 def chunk(side, path, name=None):
-    return next(one for one in side.chunks(path) if name in (None, one.qualified_name))
+    return next(chunk for chunk in side.chunks(path) if name in (None, chunk.qualified_name))
 
 
-def test_the_same_text_on_other_lines_is_unchanged(sides):
+def test_equal_text_on_other_lines_is_unchanged(sides):
     old, new = sides
     assert is_unchanged(chunk(old, "kept.py", "kept"), new)
     assert not is_unchanged(chunk(old, "kept.py", "edited"), new)
 
 
-def test_a_declaration_that_was_edited_is_found_by_its_name(sides):
+def test_an_edited_declaration_is_found_by_its_name(sides):
     old, new = sides
     assert same_place(chunk(old, "kept.py", "edited"), new).text.endswith("2")
     assert same_place(chunk(old, "kept.py", "dropped"), new) is None
 
 
-def test_text_without_a_name_is_found_by_its_likeness(sides):
+def test_text_without_a_name_is_found_by_similarity(sides):
     old, new = sides
     assert same_place(chunk(old, "notes.md"), new).path == "notes.md"
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_what_is_elsewhere_and_no_more_where_it_was_has_moved(sides, turned):
+def test_code_that_is_only_elsewhere_has_moved(sides, turned):
     here, there = sides[::-1] if turned else sides
     path, target = ("to/moves.py", "moves.py") if turned else ("moves.py", "to/moves.py")
-    one = chunk(here, path)
-    assert moved_from([one], here, there)[one.id].path == target
+    moved = chunk(here, path)
+    assert moved_from([moved], here, there)[moved.id].path == target
 
 
-def test_a_name_that_still_stands_where_it_stood_has_not_moved(sides):
-    """`main` of main_b.py is new although main_a.py has one too."""
+def test_code_that_is_still_in_its_old_place_has_not_moved(sides):
+    """`main` of main_b.py is new, although main_a.py also has a `main`."""
     old, new = sides
-    one = chunk(new, "main_b.py", "main")
-    assert moved_from([one], new, old) == {}
+    main = chunk(new, "main_b.py", "main")
+    assert moved_from([main], new, old) == {}

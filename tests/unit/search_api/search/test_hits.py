@@ -18,7 +18,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
         ("https://gitea.example.org/a/b", "https://gitea.example.org/a/b/src/commit/{}/a/b.py#L3-L9"),
     ],
 )
-def test_lines_on_the_code_host(origin, start):
+def test_hits_link_to_their_lines_on_the_code_host(origin, start):
     assert blob_url(origin, COMMIT, "a/b.py", 3, 9) == start.format(COMMIT)
 
 
@@ -35,11 +35,11 @@ def test_lines_on_the_code_host(origin, start):
         "C:\\code",
     ],
 )
-def test_unknown_origins_have_no_address(origin):
+def test_unknown_origins_have_no_url(origin):
     assert blob_url(origin, COMMIT, "a.py", 1, 2) is None
 
 
-def test_no_commit_no_address():
+def test_without_a_commit_there_is_no_url():
     assert blob_url("https://github.com/a/b", "", "a.py", 1, 2) is None
 
 

@@ -4,12 +4,12 @@ from codequarry.shared.model import Snapshot
 SNAPSHOT = Snapshot(())
 
 
-def test_every_channel_is_asked(plan):
-    asked = recall_query(plan("how does parse_header of http/reader.py work lang:python"), SNAPSHOT, None)
-    assert "parseheader" in asked.terms
-    assert asked.symbols == ("parse_header",)
-    assert asked.paths == ("http/reader.py",)
-    assert asked.filters.terms == (("language", ("python",)),)
+def test_the_recall_query_uses_every_channel(plan):
+    query = recall_query(plan("how does parse_header of http/reader.py work lang:python"), SNAPSHOT, None)
+    assert "parseheader" in query.terms
+    assert query.symbols == ("parse_header",)
+    assert query.paths == ("http/reader.py",)
+    assert query.filters.terms == (("language", ("python",)),)
 
 
 def test_limits_grow_with_top_k_and_are_the_same_on_every_page(plan):
@@ -20,13 +20,13 @@ def test_limits_grow_with_top_k_and_are_the_same_on_every_page(plan):
     assert recall_query(plan("retry", top_k=5, cursor="x"), SNAPSHOT, None) == few
 
 
-def test_misspellings_are_looked_for_without_filters(plan):
-    asked = near_query(plan("symbol:retry_latter lang:go"), SNAPSHOT)
-    assert "later" in asked.terms
-    assert asked.filters.terms == ()
-    assert asked.vector is None
+def test_misspellings_are_searched_without_filters(plan):
+    query = near_query(plan("symbol:retry_latter lang:go"), SNAPSHOT)
+    assert "later" in query.terms
+    assert query.filters.terms == ()
+    assert query.vector is None
 
 
-def test_one_slip_is_undone():
+def test_a_single_typo_is_corrected():
     slips = {"recieve": "receive", "retryy": "retry", "comit": "commit"}
     assert all(right in set(near_spellings(wrong)) for wrong, right in slips.items())

@@ -9,7 +9,7 @@ from codequarry.shared.versions.head import Head, Timeline
 
 @pytest.fixture
 def store(tmp_path):
-    """Give an empty embedded store."""
+    """Return an empty embedded store."""
     opened = EmbeddedStore(tmp_path / "store", 4)
     yield opened
     opened.close()
@@ -17,11 +17,11 @@ def store(tmp_path):
 
 @pytest.fixture
 def clock():
-    """Give a clock that a test moves."""
+    """Return a clock that the test advances."""
     return {"now": 0.0}
 
 
-def test_repositories_are_read_anew_when_they_are_old(store, clock):
+def test_repositories_are_read_again_when_the_cache_expires(store, clock):
     catalog = Catalog(store, clock=lambda: clock["now"])
     assert catalog.repositories(Head()) == {}
     save_repository(store, Repository("core", "", "main"))
@@ -34,14 +34,14 @@ def test_repositories_are_read_anew_when_they_are_old(store, clock):
     ("head", "asked"),
     [(Head(timelines={1: Timeline("core", 1)}, defaults={"core": 1}), ()), (Head(), ("core",))],
 )
-def test_repositories_are_read_anew_when_one_is_missing(store, clock, head, asked):
+def test_repositories_are_read_again_if_one_is_missing(store, clock, head, asked):
     catalog = Catalog(store, clock=lambda: clock["now"])
     catalog.repositories(Head())
     save_repository(store, Repository("core", "", "main"))
     assert list(catalog.repositories(head, asked)) == ["core"]
 
 
-def test_a_refusal_while_reading_goes_through_every_time(store):
+def test_an_error_of_the_check_is_raised_every_time(store):
     def refuse(_):
         raise ModelMismatch("made with another model")
 
@@ -51,7 +51,7 @@ def test_a_refusal_while_reading_goes_through_every_time(store):
             catalog.repositories(Head())
 
 
-def test_what_an_unfinished_publication_lacks_is_asked_for_again(store):
+def test_missing_parts_of_a_publication_are_not_cached(store):
     catalog = Catalog(store)
     assert catalog.publication(1, 2).summary is None
     assert catalog.publication(1, 2).record is None

@@ -1,4 +1,4 @@
-"""How fresh an answer is, and waiting until it is fresh enough."""
+"""Freshness of answers, and waiting for a commit."""
 
 from contextlib import ExitStack
 
@@ -16,13 +16,13 @@ A, B, C, D, E = (letter * 40 for letter in "abcde")
 
 @pytest.fixture
 def engine(versioned_index):
-    """Give an engine over an index that a test fills."""
+    """Return an engine over an index that the test fills."""
     return SearchEngine(versioned_index.store, versioned_index.embedder, SettingsModel())
 
 
 @pytest.fixture
 def core(versioned_index):
-    """Give the timeline of `core`, which stood at A, then B (two commits later), and now stands at C (three later)."""
+    """Return the timeline of `core`: published at A, then B (two commits later), and now C (three commits later)."""
     timeline = versioned_index.add("core", head_commit=C)
     versioned_index.publish(timeline, A, {"a.py": "def a():\n    return 1"}, commits=(A,))
     versioned_index.publish(timeline, B, {"a.py": "def a():\n    return 2"}, commits=(B, "b1" * 20))
@@ -35,18 +35,18 @@ def freshness(engine, **filters):
     return to_json(entry)
 
 
-def test_at_head_nothing_is_behind(engine, core):
+def test_at_head_no_commits_are_behind(engine, core):
     entry = freshness(engine)
     assert (entry["indexed_commit"], entry["head_commit"], entry["commits_behind"]) == (C, C, 0)
     assert (entry["ref"], entry["kind"], entry["state"], entry["skipped_files"]) == ("main", "branch", "ready", 0)
 
 
 @pytest.mark.parametrize(("commit", "behind"), [(A, 5), (B, 3), (C, 0)])
-def test_an_older_commit_is_behind_by_all_that_came_after_it(engine, core, commit, behind):
+def test_an_older_commit_is_behind_by_all_later_commits(engine, core, commit, behind):
     assert freshness(engine, commit=commit)["commits_behind"] == behind
 
 
-def test_a_head_that_a_fetch_has_seen_counts_too(engine, core, versioned_index):
+def test_a_newer_head_seen_by_a_fetch_counts(engine, core, versioned_index):
     save_repository(versioned_index.store, Repository("core", "", "main", head_commit=D))
     assert freshness(engine)["commits_behind"] is None
     save_ref_head(versioned_index.store, RefHead("core", "", D, "", behind_of=C, behind=7))
@@ -55,20 +55,20 @@ def test_a_head_that_a_fetch_has_seen_counts_too(engine, core, versioned_index):
     assert freshness(engine, commit=B)["commits_behind"] == 10
 
 
-def test_a_step_that_does_not_say_how_many_commits_it_was_leaves_the_distance_unknown(engine, core, versioned_index):
+def test_a_publication_without_a_commit_count_makes_the_distance_unknown(engine, core, versioned_index):
     save_repository(versioned_index.store, Repository("core", "", "main", head_commit=D))
     versioned_index.publish(core, D, {"a.py": "def a():\n    return 4"})
     assert freshness(engine)["commits_behind"] == 0
     assert freshness(engine, commit=B)["commits_behind"] is None
 
 
-def test_across_a_force_push_only_the_commit_right_before_it_knows_its_distance(engine, core, versioned_index):
+def test_across_a_force_push_only_the_commit_just_before_has_a_distance(engine, core, versioned_index):
     save_repository(versioned_index.store, Repository("core", "", "main", head_commit=D))
     versioned_index.publish(core, D, {"a.py": "def a():\n    return 4"}, commits=(D,), lost=(C, "c1" * 20))
     assert [freshness(engine, commit=commit)["commits_behind"] for commit in (D, C, B)] == [0, 1, None]
 
 
-def test_a_branch_has_a_head_of_its_own(engine, core, versioned_index):
+def test_each_branch_has_its_own_head(engine, core, versioned_index):
     dev = versioned_index.add("core", "refs/heads/dev")
     number = engine.head().timelines[core].published
     versioned_index.publish(dev, D, {"b.py": "def b(): ..."}, base=(core, number), mask=("b.py",), commits=(D,))
@@ -85,12 +85,12 @@ def ask(engine, min_commit, wait_ms=0, **filters):
 
 
 @pytest.mark.parametrize("commit", [C, A, "b1" * 20, C[:7], "c1c1c1c1"])
-def test_a_commit_that_came_with_any_transaction_is_held(engine, core, commit):
+def test_a_commit_of_any_transaction_is_contained(engine, core, commit):
     assert ask(engine, commit).results
 
 
-def test_a_commit_that_a_force_push_took_away_is_held_no_more(engine, core, versioned_index):
-    """The one that they fork from still is, and the older version had it."""
+def test_a_commit_lost_by_a_force_push_is_not_contained(engine, core, versioned_index):
+    """The fork point is still contained, and the older version still contains its commits."""
     versioned_index.publish(core, D, {"a.py": "def a():\n    return 4"}, commits=(D,), lost=(C, "c1" * 20))
     for commit in (C, "c1" * 20):
         with pytest.raises(NotReached, match="core main at dddddddddddd"):
@@ -99,7 +99,7 @@ def test_a_commit_that_a_force_push_took_away_is_held_no_more(engine, core, vers
     assert ask(engine, "c1" * 20, commit=C).results
 
 
-def test_a_commit_that_comes_back_is_held_again(engine, core, versioned_index):
+def test_a_commit_that_returns_is_contained_again(engine, core, versioned_index):
     versioned_index.publish(core, D, {"a.py": "def a():\n    return 4"}, commits=(D,), lost=(C, "c1" * 20))
     versioned_index.publish(core, C, {"a.py": "def a():\n    return 3"}, commits=(C, "c1" * 20), lost=(D,))
     assert ask(engine, "c1" * 20).results
@@ -107,7 +107,7 @@ def test_a_commit_that_comes_back_is_held_again(engine, core, versioned_index):
         ask(engine, D)
 
 
-def test_nothing_older_is_vouched_for_where_it_is_unknown_what_a_force_push_took(engine, core, versioned_index):
+def test_older_commits_are_uncertain_if_the_loss_of_a_force_push_is_unknown(engine, core, versioned_index):
     versioned_index.publish(core, D, {"a.py": "def a():\n    return 4"}, commits=(D, "d1" * 20), lost=None)
     assert ask(engine, "d1" * 20).results
     for commit in (A, C):
@@ -115,19 +115,19 @@ def test_nothing_older_is_vouched_for_where_it_is_unknown_what_a_force_push_took
             ask(engine, commit)
 
 
-def test_a_commit_that_does_not_come_is_told_with_the_freshness(engine, core):
+def test_a_missing_commit_is_reported_with_the_freshness(engine, core):
     with pytest.raises(NotReached, match="core main at cccccccccccc") as caught:
         ask(engine, D)
     assert caught.value.freshness[0].indexed_commit == C
 
 
-def test_an_older_version_never_holds_a_newer_commit(engine, core):
-    """It is told at once, since no waiting can help."""
+def test_an_older_version_never_contains_a_newer_commit(engine, core):
+    """The error comes at once, because waiting cannot help."""
     with pytest.raises(NotReached):
         ask(engine, C, wait_ms=60_000, commit=B)
 
 
-def test_a_commit_that_comes_in_time_is_waited_for(engine, core, versioned_index):
+def test_a_search_waits_for_a_commit_that_arrives_in_time(engine, core, versioned_index):
     pauses = []
 
     def pause(seconds):
@@ -141,7 +141,7 @@ def test_a_commit_that_comes_in_time_is_waited_for(engine, core, versioned_index
     assert found.scope.views["core"][0].commit == D
 
 
-def test_half_of_the_threads_may_wait_and_the_others_answer_what_need_not(versioned_index, core):
+def test_at_most_half_of_the_threads_wait_for_commits(versioned_index, core):
     settings = SettingsModel.model_validate({"api": {"threads": 4}})
     engine = SearchEngine(versioned_index.store, versioned_index.embedder, settings)
     with ExitStack() as others:
@@ -162,14 +162,14 @@ def engine_plan(commit):
     return make_plan(parse_request({"query": "a", "min_commit": commit, "filters": {"repo": "core"}}))
 
 
-def test_a_short_commit_that_fits_two_is_ambiguous(engine, core, versioned_index):
+def test_an_abbreviation_of_two_commits_is_ambiguous(engine, core, versioned_index):
     versioned_index.publish(core, "c1c1c1c" + "0" * 33, {"a.py": "def a(): ..."})
     versioned_index.publish(core, E, {"a.py": "def a():\n    return 5"})
     with pytest.raises(AmbiguousCommit):
         ask(engine, "c1c1c1c")
 
 
-def test_it_must_be_clear_which_version_is_to_hold_the_commit(engine, core, versioned_index):
+def test_min_commit_needs_a_single_repository(engine, core, versioned_index):
     versioned_index.publish(versioned_index.add("site"), B, {"b.py": "def b(): ..."})
     with pytest.raises(UsageError, match="one repository"):
         engine.search(parse_request({"query": "a", "min_commit": C}))

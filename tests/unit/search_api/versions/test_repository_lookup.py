@@ -1,4 +1,4 @@
-"""Repositories named by where they come from or where they are checked out."""
+"""Looking up repositories by origin, by name or by the path of a checkout."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from codequarry.shared.versions.head import Head, Timeline
 
 @pytest.fixture
 def directory(tmp_path):
-    """Give two repositories, one of them a local folder, and a working tree of the other."""
+    """Return two repositories: a local folder, and a remote repository with a working tree."""
     for name in ("local", "tree", "other"):
         (tmp_path / "roots" / name).mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "roots")
@@ -38,22 +38,22 @@ def found(directory, **fields):
         "ssh://git@github.com/pallets/flask/",
     ],
 )
-def test_scheme_user_host_case_and_suffix_of_an_origin_do_not_count(directory, origin):
+def test_scheme_user_host_case_and_suffix_of_an_origin_are_ignored(directory, origin):
     assert found(directory, origin=origin) == ("flask", VersionQuery())
 
 
-def test_each_has_its_version(directory):
-    asked = [RepositoryVersion(name="flask", version="v1"), RepositoryVersion(name="local")]
-    selection = versions_of(asked, directory, Selection())
+def test_each_repository_has_its_own_version(directory):
+    wanted = [RepositoryVersion(name="flask", version="v1"), RepositoryVersion(name="local")]
+    selection = versions_of(wanted, directory, Selection())
     assert selection.versions == (("flask", VersionQuery((VersionSpecifier("ref", "v1"),))), ("local", VersionQuery()))
 
 
-def test_a_path_names_a_local_origin_or_a_working_tree_links_resolved(directory, tmp_path):
+def test_a_path_with_links_names_a_local_origin_or_a_working_tree(directory, tmp_path):
     assert found(directory, path=str(tmp_path / "link/local"))[0] == "local"
     assert found(directory, path=str(tmp_path / "roots/tree"))[0] == "flask"
 
 
-def test_links_in_a_circle_lead_nowhere(directory, tmp_path):
+def test_circular_links_are_refused(directory, tmp_path):
     (tmp_path / "roots" / "circle").symlink_to(tmp_path / "roots" / "circle")
     with pytest.raises(UsageError, match="not inside a folder"):
         found(directory, path=str(tmp_path / "roots/circle/x"))
@@ -74,7 +74,7 @@ def test_workspace_means_the_working_tree(directory, tmp_path):
         found(directory, name="local", version="workspace")
 
 
-def test_a_folder_in_a_checkout_stands_for_the_checkout(directory, tmp_path):
+def test_a_folder_in_a_checkout_means_the_checkout(directory, tmp_path):
     for name in ("local/src/deep", "tree/packages/a", "tree/inner/src"):
         (tmp_path / "roots" / name).mkdir(parents=True)
     for name in ("local", "tree", "tree/inner"):
@@ -87,7 +87,7 @@ def test_a_folder_in_a_checkout_stands_for_the_checkout(directory, tmp_path):
         found(directory, path=str(tmp_path / "roots/tree/inner/src"), version="workspace")
 
 
-def test_nothing_above_the_roots_is_looked_at(directory, tmp_path):
+def test_folders_above_the_roots_are_not_examined(directory, tmp_path):
     (tmp_path / "roots/tree/packages").mkdir()
     narrow = Directory(directory.head, directory.repositories, (tmp_path / "roots/tree/packages",))
     with pytest.raises(NotIndexed):
@@ -95,7 +95,7 @@ def test_nothing_above_the_roots_is_looked_at(directory, tmp_path):
 
 
 @pytest.mark.parametrize("path", ["/etc", "roots/../../etc", "link/../.."])
-def test_paths_beyond_the_roots_are_refused(directory, tmp_path, path):
+def test_paths_outside_the_roots_are_refused(directory, tmp_path, path):
     with pytest.raises(UsageError, match="not inside a folder"):
         found(directory, path=str(tmp_path / path))
 
@@ -119,16 +119,16 @@ def test_paths_of_another_machine_are_refused(directory, tmp_path):
         found(directory, path=str(tmp_path / "roots/local"), host="build-7")
 
 
-def test_all_that_are_unknown_are_named_without_their_passwords(directory):
-    asked = [RepositoryVersion(origin="https://me:secret@example.org/x.git"), RepositoryVersion(name="nope")]
+def test_all_unknown_repositories_are_named_without_passwords(directory):
+    wanted = [RepositoryVersion(origin="https://me:secret@example.org/x.git"), RepositoryVersion(name="nope")]
     with pytest.raises(NotIndexed, match=r"example\.org/x, nope; indexed: flask, local") as caught:
-        versions_of(asked, directory, Selection())
+        versions_of(wanted, directory, Selection())
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "selection", [Selection(repos=("a",)), Selection(version=VersionQuery((VersionSpecifier("ref", "v1"),)))]
 )
-def test_repositories_and_versions_are_given_in_one_place(directory, selection):
+def test_repositories_or_versions_given_twice_are_refused(directory, selection):
     with pytest.raises(UsageError, match="not in both"):
         versions_of([RepositoryVersion(name="flask")], directory, selection)

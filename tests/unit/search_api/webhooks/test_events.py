@@ -1,4 +1,4 @@
-"""What deliveries say, in the shapes that code hosts document."""
+"""Parsing of deliveries in the formats that code hosts document."""
 
 import pytest
 from werkzeug.datastructures import Headers
@@ -73,20 +73,20 @@ def lab(kind, **fields):
         (lab("merge_request", object_attributes={"iid": 7, "action": "merge"}), Ref("pull", "7"), "closed", ""),
     ],
 )
-def test_a_version_that_changed(parsed, ref, change, commit):
+def test_changes_of_versions_are_parsed(parsed, ref, change, commit):
     assert isinstance(parsed, Event)
     assert (parsed.ref, parsed.change, parsed.commit, parsed.asked) == (ref, change, commit, False)
     assert parsed.place.default_branch == "main"
     assert {"https://host/owner/core.git", "git@host:owner/core.git"} <= set(parsed.place.origins)
 
 
-def test_a_system_hook_of_gitlab_is_read_like_that_of_a_project():
+def test_a_gitlab_system_hook_is_read_like_a_project_hook():
     body = {"event_name": "push", "project": PROJECT, "ref": "refs/heads/main", "after": C1}
     assert read_gitlab(NO_HEADERS, body) == lab("push", ref="refs/heads/main", after=C1)
 
 
 @pytest.mark.parametrize(
-    ("parsed", "says"),
+    ("parsed", "reason"),
     [
         (hub("ping"), "works"),
         (hub("repository", action="edited", changes={"description": {"from": "x"}}), "does not concern"),
@@ -99,9 +99,9 @@ def test_a_system_hook_of_gitlab_is_read_like_that_of_a_project():
         (lab("merge_request", object_attributes={"iid": 7, "action": "approved"}), "changes no code"),
     ],
 )
-def test_what_does_not_concern_the_index_has_a_reason(parsed, says):
+def test_a_delivery_that_is_ignored_has_a_reason(parsed, reason):
     assert isinstance(parsed, IgnoredEvent)
-    assert says in parsed.reason
+    assert reason in parsed.reason
 
 
 @pytest.mark.parametrize(
@@ -120,12 +120,12 @@ def test_what_does_not_concern_the_index_has_a_reason(parsed, says):
         lambda: lab("merge_request", object_attributes={"iid": "7", "action": "open"}),
     ],
 )
-def test_junk_is_a_clear_refusal(read):
+def test_an_invalid_delivery_is_refused(read):
     with pytest.raises(UsageError):
         read()
 
 
-def test_anybody_can_say_that_a_version_moved():
+def test_a_generic_delivery_names_repository_version_and_commit():
     event = read_generic(NO_HEADERS, {"repo": "core", "ref": "main", "commit": C1.upper()})
     assert (event.place.name, event.ref, event.alternatives) == ("core", Ref("branch", "main"), (Ref("tag", "main"),))
     assert (event.commit, event.asked) == (C1, True)

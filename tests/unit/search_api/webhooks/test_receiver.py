@@ -1,4 +1,4 @@
-"""Which deliveries become jobs."""
+"""Deciding which deliveries become jobs."""
 
 from dataclasses import replace
 
@@ -23,11 +23,11 @@ HEAD = Head(
     },
     defaults={"core": 1},
 )
-NOTHING_NAMED = None
+NO_RULES = None
 RULES = RepositorySettings(origin="https://host/owner/core", refs=("release/*", "refs/tags/v*"), pulls=True)
 
 
-def told(ref, change="moved", rules=NOTHING_NAMED, head=HEAD, **fields):
+def decision(ref, change="moved", rules=NO_RULES, head=HEAD, **fields):
     return decide(Event("push", NamedRepository(), ref, change, **fields), Known(CORE, head, rules), "webhook github")
 
 
@@ -35,17 +35,17 @@ def branch(name):
     return Ref("branch", name)
 
 
-def test_the_default_branch_is_indexed_however_it_is_named():
-    for wish in (told(branch("main"), commit="c9"), told(None, commit="c9")):
-        assert isinstance(wish, JobRequest)
-        assert (wish.ref, wish.candidates, wish.commit, wish.priority) == ("", (), "c9", 3)
+def test_the_default_branch_is_indexed_with_or_without_its_name():
+    for job in (decision(branch("main"), commit="c9"), decision(None, commit="c9")):
+        assert isinstance(job, JobRequest)
+        assert (job.ref, job.candidates, job.commit, job.priority) == ("", (), "c9", 3)
 
 
-def test_a_repository_that_waits_for_its_first_import_is_indexed_by_the_branch_that_the_host_says():
+def test_before_the_first_import_the_host_names_the_default_branch():
     event = Event("push", NamedRepository(default_branch="trunk"), branch("trunk"), "moved")
-    wish = decide(event, Known(Repository("core", "https://host/owner/core", ""), Head(), None), "")
-    assert isinstance(wish, JobRequest)
-    assert (wish.ref, wish.priority) == ("", 6)
+    job = decide(event, Known(Repository("core", "https://host/owner/core", ""), Head(), None), "")
+    assert isinstance(job, JobRequest)
+    assert (job.ref, job.priority) == ("", 6)
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_a_repository_that_waits_for_its_first_import_is_indexed_by_the_branch_t
         (None, "moved", "", ""),
     ],
 )
-def test_another_default_branch_is_noticed_by_what_the_host_says_of_it(ref, change, commit, wanted):
-    """The origin knows which one it is when the job runs."""
+def test_a_changed_default_branch_is_noticed_in_a_delivery(ref, change, commit, wanted):
+    """The job asks the origin for its default branch when it runs."""
     event = Event("push", NamedRepository(default_branch="trunk"), ref, change, commit)
-    wish = decide(event, Known(CORE, HEAD, None), "")
-    assert isinstance(wish, JobRequest)
-    assert (wish.ref, wish.candidates, wish.commit) == ("", (), wanted)
+    job = decide(event, Known(CORE, HEAD, None), "")
+    assert isinstance(job, JobRequest)
+    assert (job.ref, job.candidates, job.commit) == ("", (), wanted)
 
 
-def test_a_branch_that_a_person_chose_stays_the_default_one_whatever_the_host_says():
+def test_a_chosen_default_branch_stays_whatever_the_host_names():
     event = Event("push", NamedRepository(default_branch="trunk"), branch("trunk"), "moved")
     chosen = replace(CORE, follows_head=False)
     assert "neither the default branch nor indexed" in decide(event, Known(chosen, HEAD, None), "")
@@ -76,50 +76,50 @@ def test_a_branch_that_a_person_chose_stays_the_default_one_whatever_the_host_sa
 @pytest.mark.parametrize(
     ("ref", "rules"),
     [
-        (branch("dev"), NOTHING_NAMED),
+        (branch("dev"), NO_RULES),
         (branch("release/2"), RULES),
         (Ref("tag", "v2"), RULES),
-        (Ref("pull", "5"), NOTHING_NAMED),
+        (Ref("pull", "5"), NO_RULES),
         (Ref("pull", "9"), RULES),
     ],
 )
-def test_what_is_indexed_or_named_by_the_settings_is_indexed(ref, rules):
-    wish = told(ref, rules=rules)
-    assert isinstance(wish, JobRequest)
-    assert (wish.ref, wish.candidates, wish.kind) == (ref.key, (ref,), "index")
+def test_versions_that_are_indexed_or_in_the_settings_are_indexed(ref, rules):
+    job = decision(ref, rules=rules)
+    assert isinstance(job, JobRequest)
+    assert (job.ref, job.candidates, job.kind) == (ref.key, (ref,), "index")
 
 
 @pytest.mark.parametrize(
     ("ref", "rules"),
     [
-        (branch("feature"), NOTHING_NAMED),
-        (branch("left"), NOTHING_NAMED),
+        (branch("feature"), NO_RULES),
+        (branch("left"), NO_RULES),
         (branch("v2"), RULES),
-        (Ref("tag", "release/2x"), NOTHING_NAMED),
-        (Ref("pull", "9"), NOTHING_NAMED),
+        (Ref("tag", "release/2x"), NO_RULES),
+        (Ref("pull", "9"), NO_RULES),
     ],
 )
-def test_other_versions_are_left_alone_with_a_reason(ref, rules):
-    assert "neither the default branch nor indexed" in told(ref, rules=rules)
+def test_other_versions_are_ignored_with_a_reason(ref, rules):
+    assert "neither the default branch nor indexed" in decision(ref, rules=rules)
 
 
-def test_who_asks_gets_what_the_settings_do_not_name():
-    wish = told(branch("x"), asked=True, alternatives=(Ref("tag", "x"),))
-    assert isinstance(wish, JobRequest)
-    assert wish.candidates == (branch("x"), Ref("tag", "x"))
+def test_an_explicit_request_indexes_any_version():
+    job = decision(branch("x"), asked=True, alternatives=(Ref("tag", "x"),))
+    assert isinstance(job, JobRequest)
+    assert job.candidates == (branch("x"), Ref("tag", "x"))
 
 
-def test_a_deleted_version_is_looked_for_at_the_origin_and_a_closed_pull_request_is_removed():
-    gone = told(branch("dev"), "deleted", commit="0" * 40)
-    closed = told(Ref("pull", "5"), "closed")
+def test_a_deleted_version_is_checked_and_a_closed_pull_request_is_removed():
+    gone = decision(branch("dev"), "deleted", commit="0" * 40)
+    closed = decision(Ref("pull", "5"), "closed")
     assert isinstance(gone, JobRequest) and isinstance(closed, JobRequest)
     assert (gone.kind, gone.commit, closed.kind) == ("index", "0" * 40, "remove")
 
 
-def test_what_is_not_there_is_not_removed():
-    assert told(branch("feature"), "deleted", rules=RULES) == "branch feature is not indexed"
-    assert told(Ref("pull", "9"), "closed", rules=RULES) == "pull request 9 is not indexed"
-    assert "can be removed only with its repository" in told(branch("main"), "deleted")
+def test_versions_that_are_not_indexed_are_not_removed():
+    assert decision(branch("feature"), "deleted", rules=RULES) == "branch feature is not indexed"
+    assert decision(Ref("pull", "9"), "closed", rules=RULES) == "pull request 9 is not indexed"
+    assert "can be removed only with its repository" in decision(branch("main"), "deleted")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What somebody may see of the index, and what they may do."""
+"""What a principal may see of the index and what it may do."""
 
 from dataclasses import replace
 
@@ -32,14 +32,14 @@ def test_a_grant_names_a_repository_or_a_pattern_of_names():
     assert not TEAM.sees("team", "id-t")
 
 
-def test_the_widest_grant_of_a_repository_counts():
+def test_the_widest_grant_of_a_repository_applies():
     both = Principal("x", frozenset({"search"}), (Grant("shared", DOCS, "id-s"), Grant("shared", repo_id="id-s")))
     assert both.allowed_paths("shared", "id-s") == ()
     two = Principal("x", frozenset({"search"}), (Grant("shared", DOCS, "id-s"), Grant("sh*", PathGlobs(("src/",)))))
     assert two.allowed_paths("shared", "id-s") == (DOCS, PathGlobs(("src/",)))
 
 
-def test_the_head_document_has_only_what_may_be_seen():
+def test_the_head_document_is_reduced_to_permitted_timelines():
     seen = permitted_head(HEAD, TEAM)
     assert set(seen.timelines) == {1, 2}
     assert seen.defaults == {"team-a": 1, "shared": 2}
@@ -49,19 +49,19 @@ def test_the_head_document_has_only_what_may_be_seen():
 
 
 @pytest.mark.parametrize("repo_id", ["", PENDING, LOST, "id-before"])
-def test_a_grant_of_one_repository_never_shows_another_of_its_name(repo_id):
+def test_a_grant_of_a_repository_never_shows_another_with_its_name(repo_id):
     principal = Principal("x", frozenset({"search"}), (Grant("shared", repo_id=repo_id),))
     assert permitted_head(HEAD, principal).timelines == {}
     unmarked = replace(HEAD, timelines={2: Timeline("shared", 6, repo_id=repo_id)}, defaults={"shared": 2})
     assert set(permitted_head(unmarked, principal).defaults) == ({"shared"} if repo_id == "id-before" else set())
 
 
-def test_a_grant_follows_its_repository_to_another_name():
+def test_a_grant_follows_its_renamed_repository():
     principal = Principal("x", frozenset({"search"}), (Grant("shared", repo_id="id-x"),))
     assert set(permitted_head(HEAD, principal).defaults) == {"secret"}
 
 
-def test_so_has_the_catalog():
+def test_the_catalog_is_reduced_to_permitted_repositories():
     catalog = {
         name: Repository(name, "", "main", id=HEAD.timelines[key].repo_id) for name, key in HEAD.defaults.items()
     }
@@ -69,7 +69,7 @@ def test_so_has_the_catalog():
     assert permitted_catalog(catalog, OWNER) is catalog
 
 
-def test_a_scope_that_is_lacking_is_named_and_admin_has_all():
+def test_a_missing_scope_is_named_and_admin_has_all_scopes():
     TEAM.require("search")
     with pytest.raises(Forbidden, match="'index'"):
         TEAM.require("index")

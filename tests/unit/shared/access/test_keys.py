@@ -1,4 +1,4 @@
-"""API keys: what is kept of them, for how long they hold, how they are rotated and changed."""
+"""API keys: storage, expiry, rotation, and changes of their grants."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -48,7 +48,7 @@ LATER, BEFORE = timedelta(hours=1), timedelta(hours=-1)
 
 @pytest.fixture
 def store(tmp_path):
-    """Give an empty embedded store."""
+    """Return an empty embedded store."""
     opened = EmbeddedStore(tmp_path / "store", 4)
     yield opened
     opened.close()
@@ -67,11 +67,11 @@ def test_a_token_has_the_id_of_its_key_and_a_secret_of_32_random_bytes():
 
 
 @pytest.mark.parametrize("token", ["", "cq", "cq_", "cq_id", "cq_id_", "cq__secret", "xx_id_secret", "Bearer"])
-def test_what_is_no_token_is_none(token):
+def test_an_invalid_token_is_none(token):
     assert split_token(token) is None
 
 
-def test_of_a_secret_only_its_hash_is_kept_and_not_even_that_is_shown():
+def test_only_the_hash_of_a_secret_is_stored_and_it_is_never_shown():
     key, token = new_key("ci", ["search"], [Grant("*")])
     assert secret_of(token) not in repr(key.to_document())
     assert key.secrets[0].digest not in repr(key.to_json(moment()))
@@ -101,12 +101,12 @@ def test_a_key_survives_the_catalog(store):
         ("ci", ["search"], [Grant(f"r{n}") for n in range(200)]),
     ],
 )
-def test_what_no_key_can_be_is_refused_when_it_is_made(name, scopes, grants):
+def test_an_invalid_key_is_refused_when_it_is_created(name, scopes, grants):
     with pytest.raises(UsageError):
         new_key(name, scopes, grants)
 
 
-def test_rotated_both_secrets_hold_until_the_older_one_ends():
+def test_after_rotation_both_secrets_are_valid_until_the_old_secret_expires():
     key, old = new_key("ci", ["search"], [Grant("*")])
     changed, new = rotated(key, LATER)
     for token in (old, new):
@@ -115,21 +115,21 @@ def test_rotated_both_secrets_hold_until_the_older_one_ends():
     assert changed.has(secret_of(new), moment(LATER))
 
 
-def test_rotated_twice_only_the_newest_of_the_old_secrets_holds():
+def test_after_two_rotations_only_the_newest_old_secret_is_valid():
     key, first = new_key("ci", ["search"], [Grant("*")])
     key, second = rotated(key, LATER)
     key, third = rotated(key, LATER)
     assert [key.has(secret_of(token), moment()) for token in (first, second, third)] == [False, True, True]
 
 
-def test_rotated_without_keeping_the_old_secret_ends_at_once():
+def test_rotation_without_overlap_ends_the_old_secret_at_once():
     key, old = new_key("ci", ["search"], [Grant("*")])
     changed, _ = rotated(key, timedelta())
     assert not changed.has(secret_of(old), moment())
     assert len(changed.secrets) == 1
 
 
-def test_a_key_ends_when_it_was_to_and_goes_on_with_another_end():
+def test_a_key_expires_and_rotation_can_extend_it():
     key, _ = new_key("ci", ["search"], [Grant("*")], expires_at=moment(BEFORE))
     assert key.state(moment()) == "expired"
     with pytest.raises(UsageError, match="expired"):
@@ -137,7 +137,7 @@ def test_a_key_ends_when_it_was_to_and_goes_on_with_another_end():
     assert rotated(key, LATER, moment(LATER))[0].state(moment()) == "active"
 
 
-def test_a_revoked_key_has_no_secret_any_more():
+def test_a_revoked_key_has_no_secrets():
     key, token = new_key("ci", ["search"], [Grant("*")])
     ended = revoked(key)
     assert (ended.state(moment()), ended.secrets) == ("revoked", ())
@@ -147,7 +147,7 @@ def test_a_revoked_key_has_no_secret_any_more():
         rotated(ended, LATER)
 
 
-def test_a_key_has_no_more_globs_than_an_engine_takes_in_a_search():
+def test_a_key_is_limited_to_the_globs_that_an_engine_accepts():
     many = [Grant(f"r{n}", PathGlobs(tuple(f"folder-{n}-{m}/" for m in range(MAX_GLOBS)))) for n in range(10)]
     key, _ = new_key("x", ["search"], many)
     with pytest.raises(UsageError, match="200 path globs"):
@@ -155,7 +155,7 @@ def test_a_key_has_no_more_globs_than_an_engine_takes_in_a_search():
     assert granted(key, [replace(many[0], repos=f"also-{number}") for number in range(50)])
 
 
-def test_grants_come_and_go():
+def test_grants_are_added_withdrawn_and_renamed():
     key, _ = new_key("ci", ["search"], [Grant("core")])
     more = granted(key, [DOCS, Grant("core"), Grant("team-*")])
     assert more.grants == (Grant("core"), DOCS, Grant("team-*"))
@@ -164,7 +164,7 @@ def test_grants_come_and_go():
     assert [(grant.repos, grant.repo_id) for grant in kernel] == [("kernel", "id"), ("kernel", "id"), ("team-*", "")]
 
 
-def test_a_removed_repository_leaves_no_grant_and_a_renamed_one_takes_its_grants_along(store):
+def test_grants_vanish_with_a_repository_and_follow_its_new_name(store):
     site = Repository("site", "https://example.org/site", "main", id="b" * 16)
     claim_repository(store, CORE)
     claim_repository(store, site)
@@ -172,16 +172,16 @@ def test_a_removed_repository_leaves_no_grant_and_a_renamed_one_takes_its_grants
         add_key(store, new_key(name, ["search"], [Grant(repos)])[0])
     rename_in_grants(store, site.id, replace(site, name="page"))
     forget_in_grants(store, "core", CORE.id)
-    assert {key.name: [one.repos for one in key.grants] for key in list_keys(store)} == {
+    assert {key.name: [grant.repos for grant in key.grants] for key in list_keys(store)} == {
         "a": [],
         "b": ["co*"],
         "c": ["page"],
     }
 
 
-def test_a_grant_waits_for_a_repository_and_is_bound_to_the_first_that_takes_the_name(store):
+def test_a_pending_grant_is_bound_to_the_first_repository_of_its_name(store):
     key = add_key(store, new_key("ci", ["search"], [Grant("core")])[0])
-    assert [one["state"] for one in key.to_json(moment())["grants"]] == ["pending"]
+    assert [grant["state"] for grant in key.to_json(moment())["grants"]] == ["pending"]
     claim_repository(store, CORE)
     bind_pending(store, CORE)
     assert [grant.repo_id for grant in find_key(store, "ci").grants] == [CORE.id]
@@ -189,14 +189,14 @@ def test_a_grant_waits_for_a_repository_and_is_bound_to_the_first_that_takes_the
     assert [grant.repo_id for grant in find_key(store, "ci").grants] == [CORE.id]
 
 
-def test_what_was_pending_when_its_repository_came_is_bound_by_the_next_run(store):
+def test_the_next_run_binds_grants_that_a_killed_process_left_pending(store):
     add_key(store, new_key("ci", ["search"], [Grant("core")])[0])
-    claim_repository(store, CORE)  # and here the process died
+    claim_repository(store, CORE)  # the process dies here
     bind_index(store)
     assert [grant.repo_id for grant in find_key(store, "ci").grants] == [CORE.id]
 
 
-def test_grants_of_an_older_version_are_bound_and_a_leftover_of_one_never_is(store):
+def test_grants_of_older_releases_are_bound_unless_their_repository_is_gone(store):
     for name in ("core", "gone"):
         body = new_key(name, ["search"], [Grant(name)])[0].to_document()
         for grant in body["grants"]:
@@ -211,13 +211,13 @@ def test_grants_of_an_older_version_are_bound_and_a_leftover_of_one_never_is(sto
     assert find_key(store, "core").principal.sees("core", known.id)
     claim_repository(store, Repository("gone", "https://example.org/another", "main"))
     bind_index(store)
-    assert [one["state"] for one in find_key(store, "gone").to_json(moment())["grants"]] == ["lost"]
+    assert [grant["state"] for grant in find_key(store, "gone").to_json(moment())["grants"]] == ["lost"]
     assert not find_key(store, "gone").principal.sees("gone", read_repository(store, "gone").id)
     regranted = grant_to_key(store, find_key(store, "gone").id, [Grant("gone")])
     assert [grant.repo_id for grant in regranted.grants] == [read_repository(store, "gone").id]
 
 
-def test_a_key_is_found_by_its_id_and_by_a_name_that_only_it_has(store):
+def test_a_key_is_found_by_its_id_or_its_unique_name(store):
     keys = [new_key(name, ["search"], [Grant("*")])[0] for name in ("one", "two", "two")]
     for key in keys:
         add_key(store, key)
@@ -231,7 +231,7 @@ def test_a_key_is_found_by_its_id_and_by_a_name_that_only_it_has(store):
     assert find_key(store, "two") == keys[1]
 
 
-def test_a_change_that_a_migration_may_have_left_behind_is_said_to_be_lost(store):
+def test_a_change_that_a_migration_may_miss_is_reported(store):
     key, _ = new_key("ci", ["search"], [Grant("*")])
     add_key(store, key)
     change_head(store, lambda head: (replace(head, move=Move("h", 2, "minilm", done=True)), None), "h")
@@ -239,7 +239,7 @@ def test_a_change_that_a_migration_may_have_left_behind_is_said_to_be_lost(store
         change_key(store, key.id, revoked)
 
 
-def test_use_is_noted_by_the_hour(store):
+def test_the_last_use_is_recorded_by_the_hour(store):
     key, _ = new_key("ci", ["search"], [Grant("*")])
     add_key(store, key)
     note_use(store, key.id, lambda known: used(known, coarse_moment()))
@@ -248,6 +248,6 @@ def test_use_is_noted_by_the_hour(store):
     assert used(ApiKey.from_document(list_keys(store)[0].to_document()), "2000").last_used_at == noted
 
 
-def test_an_unknown_scope_names_those_there_are():
+def test_an_unknown_scope_is_reported_with_the_known_scopes():
     with pytest.raises(UnknownName, match="search, index, admin"):
         new_key("ci", ["read"], [Grant("*")])

@@ -1,4 +1,4 @@
-"""The log of deliveries forgets what is old, but nothing that could be sent again."""
+"""The log of deliveries drops old entries, but none that could still be replayed."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -13,21 +13,21 @@ from codequarry.shared.store.factory import open_store
 
 @pytest.fixture
 def store(tmp_path):
-    """Give an empty store."""
+    """Return an empty store."""
     opened = open_store(SettingsModel.model_validate({"home": tmp_path}), 4)
     yield opened
     opened.close()
 
 
-def test_too_many_and_too_old_ones_go_and_none_whose_signature_is_still_good(store):
+def test_surplus_and_old_deliveries_are_dropped_but_no_replayable_ones(store):
     for minutes in (0, 1, 4, 9, 20, 60 * 24 * 8):
         received = (datetime.now(UTC) - timedelta(minutes=minutes)).isoformat()
-        one = Delivery("generic", f"{minutes} min", received)
-        put_document(store, one.key, asdict(one))
+        delivery = Delivery("generic", f"{minutes} min", received)
+        put_document(store, delivery.key, asdict(delivery))
 
     def kept(most, days=7.0, least_seconds=600.0):
         tidy_deliveries(store, most, days, least_seconds)
-        return [one.id for one in list_deliveries(store)]
+        return [delivery.id for delivery in list_deliveries(store)]
 
     assert kept(10) == ["0 min", "1 min", "4 min", "9 min", "20 min"]
     assert kept(1) == ["0 min", "1 min", "4 min", "9 min"]

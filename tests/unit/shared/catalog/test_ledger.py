@@ -27,7 +27,7 @@ def test_an_empty_index_has_an_empty_head(store):
     assert read_head(store) == Head()
 
 
-def test_changes_of_many_threads_are_all_made(store):
+def test_concurrent_changes_are_all_applied(store):
     def count() -> None:
         for _ in range(20):
             change_head(store, lambda head: new_timeline(head, "r"))
@@ -42,7 +42,7 @@ def test_changes_of_many_threads_are_all_made(store):
     assert len(head.timelines) == 80
 
 
-def test_a_conflict_that_comes_from_reading_is_final(store):
+def test_a_conflict_raised_by_the_change_is_not_retried(store):
     timeline = change_head(store, lambda head: new_timeline(head, "r"))
     with pytest.raises(Conflict, match="no longer held"):
         change_head(store, lambda head: (publish(head, timeline, "me", 9, "c"), None))
@@ -55,7 +55,7 @@ def test_the_record_of_a_transaction_never_changes(store):
     assert read_transaction(store, 1, 3) is None
 
 
-def test_only_published_transactions_of_the_timeline_are_listed_oldest_first(store):
+def test_published_transactions_of_a_timeline_are_listed_oldest_first(store):
     def history(head: Head) -> tuple[Head, int]:
         head, timeline = new_timeline(head, "r")
         for step in (publish, abort, publish):
@@ -69,7 +69,7 @@ def test_only_published_transactions_of_the_timeline_are_listed_oldest_first(sto
         record_transaction(store, record(timeline, number))
     record_transaction(store, record(timeline + 1, 2))
     listed = published_transactions(store, read_head(store), timeline)
-    assert [one.number for one in listed] == [2, 4]
+    assert [transaction.number for transaction in listed] == [2, 4]
 
 
 def test_records_sort_by_age(store):

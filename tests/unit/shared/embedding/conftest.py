@@ -26,7 +26,7 @@ MOST_SECONDS = 20
 
 @dataclass(frozen=True)
 class Reply:
-    """A scripted answer; ``hang`` keeps the connection open without one until the test ends."""
+    """A scripted answer; ``hang`` keeps the connection open without an answer until the test ends."""
 
     status: int = 200
     body: object = None
@@ -35,13 +35,13 @@ class Reply:
 
 
 def vector_of(text: str, dimension: int = DIMENSION) -> list[float]:
-    """Return the server's vector of a text: always the same, never of length 1."""
-    return [float(one) for one in np.random.default_rng(zlib.crc32(text.encode())).normal(2.0, 3.0, dimension)]
+    """Return the server's vector of a text: deterministic and not normalised."""
+    return [float(number) for number in np.random.default_rng(zlib.crc32(text.encode())).normal(2.0, 3.0, dimension)]
 
 
 @dataclass
 class EmbeddingServer:
-    """Speaks the embeddings protocol; scripted replies first, then right answers."""
+    """Speaks the embeddings protocol: scripted replies first, then correct answers."""
 
     url: str = ""
     script: deque[Reply | Callable[[dict[str, Any]], Reply]] = field(default_factory=deque)
@@ -49,10 +49,10 @@ class EmbeddingServer:
     headers: list[dict[str, str]] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
     most_texts: int | None = None
-    # Where set, so many requests must be under way at once before any is answered.
+    # If set, this many requests must be in flight before any is answered.
     together: threading.Barrier | None = None
     released: threading.Event = field(default_factory=threading.Event)
-    # Cleared, the server takes requests and answers none, not even one for a sign of life.
+    # While cleared, the server accepts requests but answers none, including those for a sign of life.
     talks: threading.Event = field(default_factory=threading.Event)
     signs: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -77,14 +77,14 @@ class EmbeddingServer:
         return Reply(200, self.right(body))
 
     def right(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the right answer to a request."""
+        """Return the correct answer to a request."""
         dimension = body.get("dimensions") or body.get("output_dimension") or DIMENSION
         vectors = [vector_of(text, dimension) for text in body["input"]]
         if body.get("encoding_format") == "base64":
-            shown: list[Any] = [base64.b64encode(np.array(one, "<f4").tobytes()).decode() for one in vectors]
+            shown: list[Any] = [base64.b64encode(np.array(vector, "<f4").tobytes()).decode() for vector in vectors]
         else:
             shown = vectors
-        data = [{"object": "embedding", "index": index, "embedding": one} for index, one in enumerate(shown)]
+        data = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(shown)]
         return {"object": "list", "data": data, "model": body["model"], "usage": {"total_tokens": 1}}
 
 
@@ -124,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients that leave early, which the tests make them do."""
+        """Ignore clients that disconnect early, as the tests make them do."""
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ Connect = Callable[..., OpenAICompatibleEmbedder]
 
 @pytest.fixture
 def connect(server: EmbeddingServer) -> Iterator[Connect]:
-    """Return a function that opens an embedder on the server; its waits are short, its settings are given."""
+    """Return a function that opens an embedder on the server with the given settings and short waits."""
     opened: list[OpenAICompatibleEmbedder] = []
 
     def connect(
@@ -195,7 +195,7 @@ def _tensor(name: str, element: int, *axes: str | int) -> bytes:
 
 
 def onnx_model(weights: np.ndarray, inputs: tuple[str, ...], pooled: bool) -> bytes:
-    """Return an ONNX file that looks token vectors up in ``weights``, and averages them where ``pooled``."""
+    """Return an ONNX file that looks up token vectors in ``weights`` and, if ``pooled``, averages them."""
     floats, ints = 1, 7
     initializer = _field(1, weights.shape[0]) + _field(1, weights.shape[1]) + _field(2, floats)
     initializer += _field(8, "weights") + _field(9, weights.astype("<f4").tobytes())
@@ -216,7 +216,7 @@ def onnx_model(weights: np.ndarray, inputs: tuple[str, ...], pooled: bool) -> by
 
 @dataclass(frozen=True)
 class TinyModel:
-    """A model folder whose vectors can be computed by hand from ``weights`` (one row a word of ``words``)."""
+    """A model folder whose vectors can be computed from ``weights`` (a row for each word of ``words``)."""
 
     folder: Path
     weights: np.ndarray
@@ -247,7 +247,7 @@ def make_tiny_model(tmp_path: Path) -> Callable[..., TinyModel]:
         tokenizer.post_processor = processors.TemplateProcessing(
             single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
         )
-        # As models often come: with limits that are not the model's.
+        # Tokenizer files often contain limits that are not those of the model.
         tokenizer.enable_truncation(4)
         tokenizer.enable_padding(length=12)
         tokenizer.save(str(folder / "tokenizer.json"))

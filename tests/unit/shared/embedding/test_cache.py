@@ -28,7 +28,7 @@ def open_cache(tmp_path: Path) -> Iterator[Callable[[int], Store]]:
         store.close()
 
 
-def test_a_key_tells_models_and_texts_apart() -> None:
+def test_a_key_depends_on_model_and_text() -> None:
     key = vector_key("model", "text")
     assert len(key) == 64
     assert int(key, 16) > 0
@@ -37,7 +37,7 @@ def test_a_key_tells_models_and_texts_apart() -> None:
     assert vector_key("model", "\ud800") != vector_key("model", "?")
 
 
-def test_what_was_embedded_is_not_embedded_again(open_cache: Callable[[int], Store]) -> None:
+def test_cached_texts_are_not_embedded_again(open_cache: Callable[[int], Store]) -> None:
     store, model = open_cache(256), open_built_in(EmbeddingSettings())
     first = embed_with_cache(["one", "two"], model, store)
     assert (first.reused, first.embedded) == (0, 2)
@@ -57,13 +57,13 @@ def test_the_same_text_in_one_call_is_embedded_once(
     assert [request["input"] for request in server.requests] == [["one", "two"]]
 
 
-def test_no_texts_ask_nobody(open_cache: Callable[[int], Store], server: Any, connect: Any) -> None:
+def test_without_texts_no_request_is_sent(open_cache: Callable[[int], Store], server: Any, connect: Any) -> None:
     made = embed_with_cache([], connect(), open_cache(8))
     assert (made.keys, made.vectors, made.tokens) == ((), {}, 0)
     assert not server.requests
 
 
-def test_another_document_prefix_is_another_entry(open_cache: Callable[[int], Store]) -> None:
+def test_another_document_prefix_gets_another_entry(open_cache: Callable[[int], Store]) -> None:
     store = open_cache(256)
     embed_with_cache(["one"], open_built_in(EmbeddingSettings()), store)
     prefixed = embed_with_cache(["one"], open_built_in(EmbeddingSettings(document_prefix="text: ")), store)
@@ -83,7 +83,7 @@ def test_an_interrupted_run_does_not_pay_twice(open_cache: Callable[[int], Store
     assert [request["input"] for request in server.requests] == [texts[2:4], texts[4:]]
 
 
-def test_refused_texts_are_named_after_all_others_are_kept(
+def test_refused_texts_are_named_after_the_others_are_cached(
     open_cache: Callable[[int], Store], server: Any, connect: Any
 ) -> None:
     store = open_cache(8)

@@ -1,4 +1,4 @@
-"""Comparing two texts by any model."""
+"""Comparing two texts with any model."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from codequarry.shared.settings.config import EmbeddingSettings
 
 @pytest.fixture
 def tiny(make_tiny_model):
-    """Give the folder of a tiny ONNX model and a function that opens it."""
+    """Return a tiny ONNX model and a function that opens it."""
     model = make_tiny_model()
     opened = []
 
@@ -18,11 +18,11 @@ def tiny(make_tiny_model):
         return opened[-1]
 
     yield model, opener
-    for one in opened:
-        one.close()
+    for embedder in opened:
+        embedder.close()
 
 
-def test_a_model_that_is_no_sum_of_tokens_gives_the_cosine_alone(tiny):
+def test_a_model_without_token_sums_gives_only_the_cosine(tiny):
     model, opener = tiny
     found = compare(opener(), "read file", "sort list", 5)
     expected = model.mean("[CLS]", "read", "file", "[SEP]") @ model.mean("[CLS]", "sort", "list", "[SEP]")
@@ -31,7 +31,7 @@ def test_a_model_that_is_no_sum_of_tokens_gives_the_cosine_alone(tiny):
     assert not explains(opener())
 
 
-def test_each_side_has_what_its_model_puts_before_it(tiny):
+def test_each_text_gets_the_prefix_of_its_side(tiny):
     model, opener = tiny
     found = compare(opener(query_prefix="query : ", document_prefix="passage : "), "read", "read", 5)
     query = model.mean("[CLS]", "query", ":", "read", "[SEP]")
@@ -39,7 +39,7 @@ def test_each_side_has_what_its_model_puts_before_it(tiny):
     assert found.similarity == pytest.approx(float(expected), abs=1e-5)
 
 
-def test_of_a_long_document_the_nearest_part_counts(tiny):
+def test_the_nearest_part_of_a_long_document_counts(tiny):
     _, opener = tiny
     embedder = opener(context_window=16)
     found = compare(embedder, "sort list", "read file " * 20 + "sort list " * 20, 5)

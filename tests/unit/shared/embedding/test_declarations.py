@@ -30,12 +30,12 @@ from codequarry.shared.embedding.declarations import declared_names, summaries
         ("", []),
     ],
 )
-def test_the_names_that_lines_declare(text, names):
+def test_declared_names_are_found_in_lines(text, names):
     assert declared_names(text) == names
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "summary"),
     [
         ('def read(self):\n    """Read a page. Close it."""', ["Read a page"]),
         (
@@ -73,8 +73,8 @@ def test_the_names_that_lines_declare(text, names):
         ("", []),
     ],
 )
-def test_the_first_sentence_of_what_is_said_of_code(text, said):
-    assert summaries(text) == said
+def test_summaries_are_the_first_sentences_of_comments(text, summary):
+    assert summaries(text) == summary
 
 
 def test_a_sentence_without_end_is_cut():
@@ -102,6 +102,6 @@ def test_a_sentence_without_end_is_cut():
         "a.",
     ],
 )
-def test_a_long_text_without_end_is_read_in_no_time(part, end):
+def test_long_texts_without_ends_are_read_in_linear_time(part, end):
     text = part * (200_000 // len(part)) + end
     assert len(declared_names(text)) <= 1 and len(summaries(text)) <= len(text) // 300 + 1

@@ -32,7 +32,7 @@ def test_an_unknown_model_is_refused_with_the_known_ones(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("settings", [{}, {"base_url": "http://127.0.0.1:9/v1"}], ids=["here", "at a server"])
 @pytest.mark.parametrize("name", ["wordllama", "WordLlama", "dleemiller/word-llama-l2-supercat"])
-def test_a_built_in_model_of_an_earlier_release_says_in_a_line_what_to_do(
+def test_a_built_in_model_of_an_earlier_release_names_its_replacement(
     name: str, settings: dict[str, str], tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError) as caught:
@@ -43,9 +43,7 @@ def test_a_built_in_model_of_an_earlier_release_says_in_a_line_what_to_do(
     )
 
 
-def test_a_token_table_is_a_model_by_its_path_and_by_its_name(
-    place_table: Callable[[Path, int], Path], tmp_path: Path
-) -> None:
+def test_a_token_table_is_opened_by_its_path_or_name(place_table: Callable[[Path, int], Path], tmp_path: Path) -> None:
     folder = place_table(tmp_path / "models" / "mine", 32)
     by_path = open_embedder(EmbeddingSettings(model=str(folder)), tmp_path / "nowhere")
     by_name = open_embedder(EmbeddingSettings(model="mine"), tmp_path / "models")
@@ -54,12 +52,12 @@ def test_a_token_table_is_a_model_by_its_path_and_by_its_name(
     assert (by_path.dimension, by_path.embed_query("x").shape) == (32, (32,))
 
 
-def test_a_model_that_is_not_installed_names_the_command(tmp_path: Path) -> None:
+def test_a_missing_model_names_the_command_that_installs_it(tmp_path: Path) -> None:
     with pytest.raises(EmbeddingError, match="run `codequarry models install minilm`"):
         open_embedder(EmbeddingSettings(model="MiniLM"), tmp_path)
 
 
-def test_a_model_to_be_placed_names_files_and_folder(tmp_path: Path) -> None:
+def test_a_model_without_installer_names_its_files_and_folder(tmp_path: Path) -> None:
     with pytest.raises(
         EmbeddingError, match=r"put model.onnx and tokenizer.json of BAAI/bge-small-en-v1.5 into"
     ) as caught:
@@ -67,7 +65,7 @@ def test_a_model_to_be_placed_names_files_and_folder(tmp_path: Path) -> None:
     assert str(tmp_path / "bge-small-en-v1.5") in str(caught.value)
 
 
-def test_a_folder_is_a_model_by_its_path_and_by_its_name(make_tiny_model: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_model_folder_is_opened_by_its_path_or_name(make_tiny_model: Callable[..., Any], tmp_path: Path) -> None:
     tiny = make_tiny_model("mine")
     by_path = open_embedder(EmbeddingSettings(model=str(tiny.folder)), tmp_path / "nowhere")
     by_name = open_embedder(EmbeddingSettings(model="mine"), tmp_path / "models")
@@ -76,13 +74,13 @@ def test_a_folder_is_a_model_by_its_path_and_by_its_name(make_tiny_model: Callab
     assert by_path.name.startswith("mine-")
 
 
-def test_a_known_model_in_its_folder_has_its_own_shape(make_tiny_model: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_known_model_in_its_folder_has_its_known_shape(make_tiny_model: Callable[..., Any], tmp_path: Path) -> None:
     make_tiny_model("bge-small-en-v1.5")
     embedder = open_embedder(EmbeddingSettings(model="BAAI/bge-small-en-v1.5"), tmp_path / "models")
     assert (embedder.dimension, embedder.max_tokens) == (384, 512)
 
 
-def test_a_folder_without_the_files_says_which(tmp_path: Path) -> None:
+def test_a_folder_without_model_files_names_the_missing_file(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").touch()
     with pytest.raises(EmbeddingError, match=r"is not an embedding model: it has no tokenizer.json"):
         open_embedder(EmbeddingSettings(model=str(tmp_path)), tmp_path / "models")
@@ -102,13 +100,13 @@ def test_any_model_name_goes_to_a_server(tmp_path: Path) -> None:
     assert embedder.name == "whatever"
 
 
-def test_a_server_for_the_built_in_model_is_a_mistake(tmp_path: Path) -> None:
+def test_a_server_for_the_built_in_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="base_url is set, but model = 'codequarry-1' runs on this machine"):
         open_embedder(EmbeddingSettings(base_url="http://127.0.0.1:9/v1"), tmp_path)
 
 
 @pytest.mark.parametrize("package", ["onnxruntime", "tokenizers"])
-def test_without_what_the_extra_brings_it_is_named(
+def test_a_missing_package_names_the_extra(
     package: str, make_tiny_model: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
@@ -116,7 +114,7 @@ def test_without_what_the_extra_brings_it_is_named(
         open_embedder(EmbeddingSettings(model=str(make_tiny_model().folder)), tmp_path)
 
 
-def test_the_table_of_models_is_whole() -> None:
+def test_the_table_of_models_is_complete() -> None:
     assert {model.name for model in EMBEDDERS} >= {
         "codequarry-1",
         "minilm",
@@ -135,12 +133,12 @@ def test_the_table_of_models_is_whole() -> None:
         assert model.source != "folder" or model.repository
 
 
-def test_no_two_models_answer_to_one_name() -> None:
-    names = [one.casefold() for model in EMBEDDERS for one in (model.name, *model.aliases)]
+def test_names_and_aliases_of_models_are_unique() -> None:
+    names = [name.casefold() for model in EMBEDDERS for name in (model.name, *model.aliases)]
     assert len(names) == len(set(names))
 
 
-# What comes with every installation, and is mapped by every process.
+# The files come with every installation, and every process maps them.
 MOST_BYTES = 10_000_000
 CODE = {
     "json": "def load_config(path):\n    with open(path) as file:\n        return json.load(file)",
@@ -163,11 +161,11 @@ def model() -> Embedder:
     return open_built_in(EmbeddingSettings())
 
 
-def test_its_files_are_small() -> None:
+def test_the_built_in_model_is_small() -> None:
     assert sum(file.stat().st_size for file in FOLDER.iterdir()) <= MOST_BYTES
 
 
-def test_its_shape_is_the_one_that_is_told(model: Embedder) -> None:
+def test_the_built_in_model_has_its_known_shape(model: Embedder) -> None:
     known = find_model(DEFAULT)
     assert known and (known.dimension, known.window) == (model.dimension, model.max_tokens) == (256, None)
     assert model.name.startswith("codequarry-1-")
@@ -180,19 +178,19 @@ def test_a_question_is_nearest_to_its_code(model: Embedder, question: str, answe
     assert list(CODE)[int(np.argmax(similarity))] == answer
 
 
-def test_every_letter_and_digit_says_something(model: Embedder) -> None:
-    """No word is so rare that nothing of it can be looked for."""
+def test_every_letter_and_digit_has_a_vector(model: Embedder) -> None:
+    """Every word can be searched for, however rare it is."""
     lengths = np.linalg.norm(model.embed_documents(list("abcdefghijklmnopqrstuvwxyz0123456789")), axis=1)
     np.testing.assert_allclose(lengths, 1, atol=1e-6)
     assert model.embed_query("xqzvjkwy") @ model.embed_query("xqzvjkwyq") > 0.5
 
 
-def test_names_are_read_by_their_words(model: Embedder) -> None:
-    one, other = model.embed_documents(["getUserById", "get_user_by_id"])
-    np.testing.assert_array_equal(one, other)
+def test_names_are_split_into_words(model: Embedder) -> None:
+    first, second = model.embed_documents(["getUserById", "get_user_by_id"])
+    np.testing.assert_array_equal(first, second)
 
 
-def test_missing_files_name_the_command_that_brings_them_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_files_ask_for_a_new_installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(factory, "FOLDER", tmp_path / "gone")
     with pytest.raises(EmbeddingError, match=r"rows.npy is missing\); reinstall codequarry"):
         open_embedder(EmbeddingSettings(), tmp_path).embed_query("x")
@@ -203,7 +201,7 @@ def test_other_dimensions_are_refused(tmp_path: Path) -> None:
         open_embedder(EmbeddingSettings(dimensions=64), tmp_path)
 
 
-def test_embedding_takes_no_heavy_package_and_leaves_the_root_logger_alone() -> None:
+def test_embedding_imports_no_heavy_package_and_leaves_the_root_logger_alone() -> None:
     code = (
         "import logging, sys\n"
         "from pathlib import Path\n"

@@ -1,4 +1,4 @@
-"""Queries to a server that is slow, that hangs, and that comes back."""
+"""Queries to a server that is slow, hangs, or recovers."""
 
 import time
 from typing import Any
@@ -12,7 +12,7 @@ from codequarry.shared.errors import EmbedderUnavailable
 from codequarry.shared.liveness import pulse
 
 SOON = 60
-# Longer than any test run: who waits for it never comes back.
+# Longer than any test run, so a wait for it never ends.
 FOR_EVER = 100_000
 
 
@@ -44,9 +44,7 @@ def until_it_answers(ask: Any) -> Any:
 
 
 @pytest.mark.usefixtures("_quick_signs")
-def test_a_server_that_hangs_is_given_up_left_alone_and_asked_again_when_it_gives_a_sign(
-    server: Any, connect: Any
-) -> None:
+def test_a_hanging_server_is_asked_again_only_after_a_sign_of_life(server: Any, connect: Any) -> None:
     embedder = connect(max_retries=6, timeout_seconds=FOR_EVER)
     server.talks.clear()
     with pytest.raises(EmbedderUnavailable, match="does not respond"):
@@ -58,7 +56,7 @@ def test_a_server_that_hangs_is_given_up_left_alone_and_asked_again_when_it_give
     assert ["two"] not in [request["input"] for request in server.requests]
 
 
-def test_a_server_that_is_slow_but_shows_life_is_waited_for(server: Any, connect: Any) -> None:
+def test_a_query_waits_for_a_slow_server_that_gives_signs_of_life(server: Any, connect: Any) -> None:
     def slow(body: dict[str, Any]) -> Any:
         deadline = time.monotonic() + SOON
         while server.signs < 5 and time.monotonic() < deadline:
@@ -70,7 +68,7 @@ def test_a_server_that_is_slow_but_shows_life_is_waited_for(server: Any, connect
     assert server.signs >= 5
 
 
-def test_a_query_ends_at_its_limit_also_where_there_is_life_and_is_not_repeated(server: Any, connect: Any) -> None:
+def test_a_query_times_out_despite_signs_of_life_and_is_not_retried(server: Any, connect: Any) -> None:
     server.script.extend([server.Reply(hang=True)] * 2)
     with pytest.raises(EmbedderUnavailable, match=r"did not answer within 0\.2 s"):
         connect(Patience(retries=1, timeout=0.2, first_wait=0.0, jitter=0.0)).embed_query("one")
@@ -78,7 +76,7 @@ def test_a_query_ends_at_its_limit_also_where_there_is_life_and_is_not_repeated(
 
 
 @pytest.mark.usefixtures("_quick_signs")
-def test_a_dimension_that_somebody_waits_for_is_not_waited_for_longer_than_a_query(server: Any, connect: Any) -> None:
+def test_a_prompt_request_for_the_dimension_has_the_limits_of_a_query(server: Any, connect: Any) -> None:
     server.talks.clear()
     with pytest.raises(EmbedderUnavailable, match="does not respond"):
         connect(max_retries=6, timeout_seconds=FOR_EVER, interactive=True).dimension  # noqa: B018 - it asks the server

@@ -36,7 +36,7 @@ def test_cls_pooling_takes_the_first_token(make_tiny_model: MakeModel) -> None:
     np.testing.assert_allclose(opened(tiny.folder).embed_query("read file"), tiny.mean("[CLS]"), atol=1e-6)
 
 
-def test_a_graph_that_pools_itself_is_taken_at_its_word(make_tiny_model: MakeModel) -> None:
+def test_a_graph_that_pools_is_not_pooled_again(make_tiny_model: MakeModel) -> None:
     tiny = make_tiny_model(pooled=True)
     expected = tiny.mean("[CLS]", "read", "file", "[SEP]")
     np.testing.assert_allclose(opened(tiny.folder).embed_query("read file"), expected, atol=1e-6)
@@ -47,7 +47,7 @@ def test_a_graph_gets_only_the_inputs_it_has(make_tiny_model: MakeModel) -> None
     np.testing.assert_allclose(opened(tiny.folder).embed_query("x"), tiny.mean("[CLS]", "[UNK]", "[SEP]"), atol=1e-6)
 
 
-def test_prefixes_come_from_the_folder_and_settings_count_more(make_tiny_model: MakeModel) -> None:
+def test_prefixes_come_from_the_folder_unless_settings_override_them(make_tiny_model: MakeModel) -> None:
     tiny = make_tiny_model(query_prefix="query: ", document_prefix="passage: ")
     embedder = opened(tiny.folder)
     query = tiny.mean("[CLS]", "query", ":", "sort", "[SEP]")
@@ -79,7 +79,7 @@ def test_windows_leave_room_for_prefix_and_special_tokens(make_tiny_model: MakeM
     np.testing.assert_allclose(embedder.embed_documents([windows[0].text])[0], first, atol=1e-6)
 
 
-def test_the_limits_of_the_tokenizer_file_do_not_count(make_tiny_model: MakeModel) -> None:
+def test_limits_in_the_tokenizer_file_are_ignored(make_tiny_model: MakeModel) -> None:
     tiny = make_tiny_model()
     expected = tiny.mean("[CLS]", *["read"] * 30, "[SEP]")
     np.testing.assert_allclose(opened(tiny.folder).embed_query("read " * 30), expected, atol=1e-6)
@@ -128,50 +128,50 @@ def test_several_threads_share_one_model(make_tiny_model: MakeModel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"context_window": 1024}, "context_window = 1024: model 'tiny' reads 512 tokens"),
         ({"dimensions": 128}, "dimensions is for servers"),
     ],
 )
-def test_settings_that_a_local_model_cannot_follow_are_refused(
-    make_tiny_model: MakeModel, settings: dict[str, int], said: str
+def test_settings_that_a_local_model_does_not_support_are_refused(
+    make_tiny_model: MakeModel, settings: dict[str, int], message: str
 ) -> None:
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         opened(make_tiny_model().folder, **settings)
 
 
-def test_a_smaller_context_window_is_followed(make_tiny_model: MakeModel) -> None:
+def test_a_smaller_context_window_is_accepted(make_tiny_model: MakeModel) -> None:
     assert opened(make_tiny_model().folder, context_window=32).max_tokens == 32
 
 
 @pytest.mark.parametrize(
-    ("config", "said"),
+    ("config", "message"),
     [
         ("{", "codequarry-model.json is invalid"),
         ('{"pooling": "max"}', "is invalid at 'pooling'"),
         ('{"max_token": 5}', "is invalid at 'max_token'"),
     ],
 )
-def test_a_wrong_configuration_says_where(make_tiny_model: MakeModel, config: str, said: str) -> None:
+def test_a_wrong_configuration_is_reported_with_its_key(make_tiny_model: MakeModel, config: str, message: str) -> None:
     folder = make_tiny_model().folder
     (folder / "codequarry-model.json").write_text(config)
-    with pytest.raises(EmbeddingError, match=said):
+    with pytest.raises(EmbeddingError, match=message):
         opened(folder)
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("file", "message"),
     [("model.onnx", "cannot be loaded as an ONNX model"), ("tokenizer.json", "cannot be loaded as a tokenizer")],
 )
-def test_a_broken_file_is_named(make_tiny_model: MakeModel, file: str, said: str) -> None:
+def test_a_broken_file_is_named(make_tiny_model: MakeModel, file: str, message: str) -> None:
     folder = make_tiny_model().folder
     (folder / file).write_bytes(b"not what it should be")
-    with pytest.raises(EmbeddingError, match=f"{file} {said}"):
+    with pytest.raises(EmbeddingError, match=f"{file} {message}"):
         opened(folder).embed_query("read")
 
 
-def test_an_input_that_is_not_supported_is_named(make_tiny_model: MakeModel) -> None:
+def test_an_unsupported_input_is_named(make_tiny_model: MakeModel) -> None:
     with pytest.raises(EmbeddingError, match="needs the input pixel_values"):
         opened(make_tiny_model(inputs=("input_ids", "pixel_values")).folder).embed_query("read")
 
@@ -183,7 +183,7 @@ def test_it_can_be_used_again_after_being_closed(make_tiny_model: MakeModel) -> 
     np.testing.assert_array_equal(embedder.embed_query("read"), before)
 
 
-def test_pooling_is_over_the_tokens_of_one_text() -> None:
+def test_pooling_covers_the_tokens_of_one_text() -> None:
     hidden = np.array([[1, 2], [3, 6]], dtype=np.float32)
     assert pooled(hidden, "mean").tolist() == [2, 4]
     assert pooled(hidden, "cls").tolist() == [1, 2]

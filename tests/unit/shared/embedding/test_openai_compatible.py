@@ -30,7 +30,7 @@ def expected(server: Any, *texts: str, dimension: int = 8) -> np.ndarray:
 
 @pytest.fixture
 def waits() -> Any:
-    """Collect the seconds that are waited between attempts, and what is told about them."""
+    """Collect the details of each retry: the seconds waited and the cause."""
     seen: list[RetryDetails] = []
     stamina.instrumentation.set_on_retry_hooks([seen.append])
     yield seen
@@ -46,7 +46,7 @@ def test_texts_become_normalised_vectors_in_order(server: Any, connect: Any) -> 
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
-def test_vectors_that_come_in_another_order_are_put_where_they_belong(server: Any, connect: Any) -> None:
+def test_vectors_in_another_order_are_sorted_by_index(server: Any, connect: Any) -> None:
     def shuffled(body: dict[str, Any]) -> Any:
         right = server.right(body)
         return server.Reply(200, right | {"data": right["data"][::-1]})
@@ -56,14 +56,14 @@ def test_vectors_that_come_in_another_order_are_put_where_they_belong(server: An
     np.testing.assert_allclose(rows, expected(server, "one", "two", "three"), atol=1e-6)
 
 
-def test_requests_are_bounded_by_texts_and_by_tokens(server: Any, connect: Any) -> None:
+def test_requests_are_limited_by_texts_and_by_tokens(server: Any, connect: Any) -> None:
     texts = [f"text {number}" for number in range(7)] + ["long " * 100]
     rows = connect(batch_size=3, batch_tokens=100, concurrency=1).embed_documents(texts)
     np.testing.assert_allclose(rows, expected(server, *texts), atol=1e-6)
     assert [len(request["input"]) for request in server.requests] == [3, 3, 1, 1]
 
 
-def test_requests_go_out_in_parallel(server: Any, connect: Any) -> None:
+def test_requests_are_sent_in_parallel(server: Any, connect: Any) -> None:
     server.together = threading.Barrier(3)
     texts = [f"text {number}" for number in range(6)]
     rows = connect(batch_size=2, concurrency=3).embed_documents(texts)
@@ -92,13 +92,13 @@ def test_prefixes_and_input_types_differ_for_queries_and_documents(server: Any, 
     ]
 
 
-def test_a_known_model_brings_its_own_prefixes_which_settings_can_switch_off(server: Any, connect: Any) -> None:
+def test_a_known_model_has_prefixes_that_settings_can_remove(server: Any, connect: Any) -> None:
     connect(model="nomic-embed-text", dimensions=8).embed_documents(["one"])
     connect(model="nomic-embed-text", dimensions=8, document_prefix="").embed_documents(["one"])
     assert [request["input"] for request in server.requests] == [["search_document: one"], ["one"]]
 
 
-def test_voyage_is_asked_in_its_own_dialect(server: Any, connect: Any) -> None:
+def test_requests_to_voyage_use_its_parameters(server: Any, connect: Any) -> None:
     embedder = connect(model="voyage-code-3", dimensions=2048)
     np.testing.assert_allclose(embedder.embed_query("one"), expected(server, "one", dimension=2048)[0], atol=1e-6)
     [request] = server.requests
@@ -111,7 +111,7 @@ def test_voyage_is_asked_in_its_own_dialect(server: Any, connect: Any) -> None:
     }
 
 
-def test_the_name_says_what_changes_vectors_and_not_where_they_are_made(server: Any, connect: Any) -> None:
+def test_the_name_depends_on_what_changes_vectors_but_not_on_the_server(server: Any, connect: Any) -> None:
     assert connect(model="text-embedding-3-small").name == "text-embedding-3-small-1536"
     assert connect(model="text-embedding-3-small", dimensions=512).name == "text-embedding-3-small-512"
     assert connect().name == "some-model"
@@ -120,13 +120,13 @@ def test_the_name_says_what_changes_vectors_and_not_where_they_are_made(server: 
     assert not server.requests
 
 
-def test_an_unknown_dimension_is_asked_for_once(server: Any, connect: Any) -> None:
+def test_an_unknown_dimension_is_requested_once(server: Any, connect: Any) -> None:
     embedder = connect()
     assert (embedder.dimension, embedder.dimension) == (8, 8)
     assert len(server.requests) == 1
 
 
-def test_more_dimensions_than_a_model_has_are_refused_before_anything_is_sent(server: Any, connect: Any) -> None:
+def test_too_many_dimensions_are_refused_before_any_request(server: Any, connect: Any) -> None:
     with pytest.raises(UsageError, match="dimensions = 2000: 'text-embedding-3-small' has at most 1536"):
         connect(model="text-embedding-3-small", dimensions=2000)
 
@@ -137,7 +137,7 @@ def test_a_dimension_that_the_server_ignores_is_an_error(server: Any, connect: A
         connect(dimensions=4).embed_documents(["one"])
 
 
-def test_429_and_500_are_asked_again(server: Any, connect: Any) -> None:
+def test_responses_429_and_500_are_retried(server: Any, connect: Any) -> None:
     busy = server.Reply(429, {"error": {"message": "slow down"}})
     server.script.extend([busy, server.Reply(500, "oops"), server.Reply(503, {"detail": "loading"})])
     np.testing.assert_allclose(connect().embed_documents(["one"]), expected(server, "one"), atol=1e-6)
@@ -145,21 +145,21 @@ def test_429_and_500_are_asked_again(server: Any, connect: Any) -> None:
 
 
 @pytest.mark.parametrize("as_date", [False, True])
-def test_retry_after_is_followed_up_to_a_limit(
+def test_retry_after_is_respected_up_to_a_limit(
     server: Any, connect: Any, waits: list[RetryDetails], as_date: bool
 ) -> None:
     later = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True) if as_date else "3600"
     server.script.append(server.Reply(429, {}, {"Retry-After": later}))
     connect(Patience(2, 10, first_wait=0.01, longest_wait=0.2, jitter=0.0)).embed_documents(["one"])
-    assert [one.wait_for for one in waits] == [0.2]
+    assert [retry.wait_for for retry in waits] == [0.2]
 
 
-def test_a_short_retry_after_is_followed_to_the_letter(server: Any, connect: Any, waits: list[RetryDetails]) -> None:
+def test_a_short_retry_after_is_respected_exactly(server: Any, connect: Any, waits: list[RetryDetails]) -> None:
     server.script.extend(
         [server.Reply(429, {}, {"Retry-After": "0.05"}), server.Reply(503, {}, {"retry-after-ms": "20"})]
     )
     connect(Patience(2, 10, first_wait=5, longest_wait=9)).embed_documents(["one"])
-    assert [one.wait_for for one in waits] == pytest.approx([0.05, 0.02])
+    assert [retry.wait_for for retry in waits] == pytest.approx([0.05, 0.02])
 
 
 def test_a_server_that_stays_down_is_unavailable_after_max_retries(server: Any, connect: Any) -> None:
@@ -176,14 +176,14 @@ def test_a_server_that_hangs_is_unavailable(server: Any, connect: Any) -> None:
     assert len(server.requests) == 2
 
 
-def test_a_query_has_less_patience(server: Any, connect: Any) -> None:
+def test_a_query_is_retried_once(server: Any, connect: Any) -> None:
     server.script.extend([server.Reply(500, "oops")] * 10)
     with pytest.raises(EmbedderUnavailable, match="answers 500: oops"):
         connect(max_retries=6).embed_query("one")
     assert len(server.requests) == 2
 
 
-def test_where_nothing_listens_the_url_is_named_at_once(connect: Any, waits: list[RetryDetails]) -> None:
+def test_a_refused_connection_names_the_url_without_retries(connect: Any, waits: list[RetryDetails]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
@@ -192,7 +192,7 @@ def test_where_nothing_listens_the_url_is_named_at_once(connect: Any, waits: lis
     assert not waits
 
 
-def test_a_used_up_account_is_not_asked_again(server: Any, connect: Any) -> None:
+def test_an_exhausted_quota_is_not_retried(server: Any, connect: Any) -> None:
     server.script.append(server.Reply(429, {"error": {"message": "no credit left", "code": "insufficient_quota"}}))
     with pytest.raises(EmbeddingError, match="refuses the request: no credit left"):
         connect().embed_documents(["one"])
@@ -200,23 +200,23 @@ def test_a_used_up_account_is_not_asked_again(server: Any, connect: Any) -> None
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "message"),
     [
         (401, "refuses the key .*see .embedding. api_key"),
         (404, "see .embedding. base_url and model"),
         (418, "answers 418"),
     ],
 )
-def test_what_no_repetition_heals_is_said_at_once(server: Any, connect: Any, status: int, said: str) -> None:
+def test_permanent_errors_are_reported_without_retries(server: Any, connect: Any, status: int, message: str) -> None:
     server.script.append(server.Reply(status, {"error": {"message": "no"}}))
-    with pytest.raises(EmbeddingError, match=said) as caught:
+    with pytest.raises(EmbeddingError, match=message) as caught:
         connect().embed_documents(["one"])
     assert not isinstance(caught.value, EmbedderUnavailable)
     assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({"data": [{"index": 0, "embedding": [1.0] * 8}]}, "has 1 vectors for 2 texts"),
         ({"data": [{"index": 0, "embedding": [1.0] * 8}] * 2}, "has the indices"),
@@ -224,14 +224,14 @@ def test_what_no_repetition_heals_is_said_at_once(server: Any, connect: Any, sta
         ("<html>hello</html>", "did not send JSON"),
     ],
 )
-def test_a_wrong_answer_is_never_used(server: Any, connect: Any, body: object, said: str) -> None:
+def test_a_wrong_answer_is_never_used(server: Any, connect: Any, body: object, message: str) -> None:
     server.script.append(server.Reply(200, body))
-    with pytest.raises(EmbeddingError, match=said) as caught:
+    with pytest.raises(EmbeddingError, match=message) as caught:
         connect().embed_documents(["one", "two"])
     assert server.url in str(caught.value)
 
 
-def test_one_bad_text_is_found_and_the_others_are_not_lost(server: Any, connect: Any) -> None:
+def test_refused_texts_are_found_and_the_others_are_embedded(server: Any, connect: Any) -> None:
     texts = [f"text {number}" for number in range(50)]
     server.refused = {"text 17", "text 40"}
     with pytest.raises(TextsRejected, match=r"refused 2 texts .text 17: this input is not allowed") as caught:
@@ -241,7 +241,7 @@ def test_one_bad_text_is_found_and_the_others_are_not_lost(server: Any, connect:
     np.testing.assert_allclose(caught.value.vectors[3], expected(server, "text 3")[0], atol=1e-6)
 
 
-def test_a_request_that_is_wrong_itself_is_not_narrowed_down(server: Any, connect: Any) -> None:
+def test_a_request_with_wrong_parameters_is_not_split_further(server: Any, connect: Any) -> None:
     server.script.extend([server.Reply(400, {"error": {"message": "unknown field input_type"}})] * 9)
     with pytest.raises(EmbeddingError, match="refuses every text: unknown field input_type") as caught:
         connect(document_input_type="x").embed_documents([f"text {number}" for number in range(64)])
@@ -249,13 +249,13 @@ def test_a_request_that_is_wrong_itself_is_not_narrowed_down(server: Any, connec
     assert len(server.requests) == 2
 
 
-def test_a_refused_query_is_an_error_that_says_why(server: Any, connect: Any) -> None:
+def test_a_refused_query_is_an_error_with_its_reason(server: Any, connect: Any) -> None:
     server.refused = {"one"}
     with pytest.raises(EmbeddingError, match="refuses the query: this input is not allowed"):
         connect().embed_query("one")
 
 
-def test_a_server_that_takes_fewer_texts_gets_fewer(server: Any, connect: Any) -> None:
+def test_batches_shrink_to_what_a_server_accepts(server: Any, connect: Any) -> None:
     server.most_texts = 10
     embedder = connect(batch_size=32, concurrency=1)
     texts = [f"text {number}" for number in range(32)]
@@ -265,7 +265,7 @@ def test_a_server_that_takes_fewer_texts_gets_fewer(server: Any, connect: Any) -
     assert [len(request["input"]) for request in server.requests] == [8, 8, 8, 8]
 
 
-def test_the_key_is_nowhere_but_in_the_header(
+def test_the_key_appears_only_in_the_header(
     server: Any, connect: Any, waits: list[RetryDetails], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -274,18 +274,18 @@ def test_the_key_is_nowhere_but_in_the_header(
     embedder = connect()
     with pytest.raises(EmbeddingError) as caught:
         embedder.embed_documents(["one"])
-    told = [
+    texts = [
         "".join(traceback.format_exception(caught.value)),
         caplog.text,
         repr(embedder),
         repr(vars(embedder)),
-        *(repr(one.caused_by) for one in waits),
+        *(repr(retry.caused_by) for retry in waits),
     ]
-    assert "Incorrect API key provided: ***" in told[0]
-    assert not any(KEY in one for one in told)
+    assert "Incorrect API key provided: ***" in texts[0]
+    assert not any(KEY in text for text in texts)
 
 
-def test_an_account_in_the_url_is_sent_and_never_shown(
+def test_credentials_in_the_url_are_sent_but_never_shown(
     server: Any, connect: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -296,12 +296,12 @@ def test_an_account_in_the_url_is_sent_and_never_shown(
     with pytest.raises(EmbeddingError, match=r"nothing here for \*\*\*") as caught:
         embedder.embed_documents(["two"])
     assert server.url in str(caught.value)
-    told = str(caught.value) + caplog.text + repr(vars(embedder))
-    assert not any(secret in told for secret in ("hid!den", "hid%21den"))
-    assert "Basic" not in told
+    shown = str(caught.value) + caplog.text + repr(vars(embedder))
+    assert not any(secret in shown for secret in ("hid!den", "hid%21den"))
+    assert "Basic" not in shown
 
 
-def test_without_a_key_none_is_sent_not_even_that_of_another_server(
+def test_without_a_key_none_is_sent_even_if_openai_api_key_is_set(
     server: Any, connect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-for-someone-else")
@@ -309,7 +309,7 @@ def test_without_a_key_none_is_sent_not_even_that_of_another_server(
     assert "authorization" not in server.headers[0]
 
 
-def test_a_long_text_is_cut_into_windows_that_surely_fit(server: Any, connect: Any) -> None:
+def test_a_long_text_is_cut_into_windows_that_fit(server: Any, connect: Any) -> None:
     embedder = connect(context_window=64)
     text = " ".join(f"name{number}" for number in range(200))
     windows = embedder.windows(text)
@@ -320,13 +320,13 @@ def test_a_long_text_is_cut_into_windows_that_surely_fit(server: Any, connect: A
     assert server.requests[0]["input"] == [windows[0].text]
 
 
-def test_a_model_of_unknown_window_gets_texts_whole(connect: Any) -> None:
+def test_a_model_with_an_unknown_window_gets_whole_texts(connect: Any) -> None:
     embedder = connect()
     assert embedder.max_tokens is None
     assert [window.text for window in embedder.windows("word " * 5000)] == ["word " * 5000]
 
 
-def test_after_a_failure_the_rest_is_not_sent(server: Any, connect: Any) -> None:
+def test_after_a_failure_the_remaining_texts_are_not_sent(server: Any, connect: Any) -> None:
     server.script = deque([server.Reply(401, {"error": {"message": "no"}})] * 4)
     embedder: OpenAICompatibleEmbedder = connect(batch_size=1, concurrency=2)
     with pytest.raises(EmbeddingError, match="refuses the key"):
@@ -334,14 +334,14 @@ def test_after_a_failure_the_rest_is_not_sent(server: Any, connect: Any) -> None
     assert len(server.requests) < 100
 
 
-def test_both_limits_hold_and_empty_texts_are_left_out() -> None:
+def test_batches_respect_both_limits_and_skip_empty_texts() -> None:
     texts = ["a" * 29, "b" * 29, "", "c" * 290, "d", "e", "f"]
     assert list(batches(texts, most_texts=2, most_tokens=20)) == [[0, 1], [3], [4, 5], [6]]
     assert list(batches(["", ""], 10, 10)) == []
 
 
 @given(texts=st.lists(st.text(max_size=80), max_size=40), most_texts=st.integers(1, 8), most_tokens=st.integers(1, 60))
-def test_every_text_is_sent_once_in_order(texts: list[str], most_texts: int, most_tokens: int) -> None:
+def test_batches_contain_every_text_once_in_order(texts: list[str], most_texts: int, most_tokens: int) -> None:
     found = list(batches(texts, most_texts, most_tokens))
     assert [index for batch in found for index in batch] == [index for index, text in enumerate(texts) if text]
     for batch in found:

@@ -11,10 +11,10 @@ from codequarry.shared.errors import EmbeddingError
 
 def answer(*vectors: object, indices: tuple[object, ...] | None = None) -> dict[str, object]:
     order = indices or tuple(range(len(vectors)))
-    return {"data": [{"index": index, "embedding": one} for index, one in zip(order, vectors, strict=True)]}
+    return {"data": [{"index": index, "embedding": vector} for index, vector in zip(order, vectors, strict=True)]}
 
 
-def test_vectors_stand_where_their_indices_say() -> None:
+def test_vectors_are_sorted_by_their_indices() -> None:
     rows = read_vectors(answer([3, 4], [1, 2], indices=(1, 0)), 2, 2)
     assert rows.tolist() == [[1, 2], [3, 4]]
     assert rows.dtype == np.float32
@@ -25,12 +25,12 @@ def test_base64_is_read_as_little_endian_floats() -> None:
     assert read_vectors(answer(encoded, [1, 2]), 2, 2).tolist() == [[1.5, -2.0], [1, 2]]
 
 
-def test_the_first_vector_decides_the_dimension_where_none_is_known() -> None:
+def test_the_first_vector_decides_an_unknown_dimension() -> None:
     assert read_vectors(answer([1, 2, 3]), 1, None).shape == (1, 3)
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ([], "has no vectors"),
         ({}, "has no vectors"),
@@ -56,11 +56,11 @@ def test_the_first_vector_decides_the_dimension_where_none_is_known() -> None:
         ({"data": [{"index": 0, "embedding": [1, 2]}, {"index": 1}]}, "has no numbers for text 1"),
     ],
 )
-def test_anything_but_a_whole_answer_is_an_error(body: Mapping[str, object], said: str) -> None:
-    with pytest.raises(EmbeddingError, match=said):
+def test_an_incomplete_answer_is_an_error(body: Mapping[str, object], message: str) -> None:
+    with pytest.raises(EmbeddingError, match=message):
         read_vectors(body, 2, 2)
 
 
-def test_nan_as_servers_write_it_is_an_error() -> None:
+def test_nan_in_json_is_an_error() -> None:
     with pytest.raises(EmbeddingError, match="not finite"):
         read_vectors(json.loads('{"data": [{"index": 0, "embedding": [NaN, 1]}]}'), 1, None)

@@ -24,11 +24,11 @@ NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
         ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
     ],
 )
-def test_what_a_server_asks_for_is_understood(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_headers_are_parsed(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers, NOW) == seconds
 
 
-def test_a_query_waits_less_than_documents_and_never_more() -> None:
+def test_queries_have_shorter_limits_than_documents() -> None:
     query = for_queries(Patience(retries=6, timeout=60))
     assert (query.retries, query.timeout, query.longest_wait) == (1, 10, 2)
     assert for_queries(Patience(retries=0, timeout=3, longest_wait=1)) == Patience(0, 3, longest_wait=1)

@@ -31,14 +31,14 @@ def test_a_window_of_8192_tokens_has_strides_of_7168_that_share_1024() -> None:
     assert spans(20_000, shape) == [(0, 7168), (6144, 13_312), (12_288, 19_456), (18_432, 20_000)]
 
 
-def test_what_fits_is_read_whole() -> None:
+def test_a_text_that_fits_is_read_whole() -> None:
     shape = stride_shape(8192, EmbeddingSettings())
     assert spans(8192, shape) == [(0, 8192)]
     assert spans(0, shape) == [(0, 0)]
     assert len(spans(8193, shape)) == 2
 
 
-def test_reserved_tokens_come_off_the_window() -> None:
+def test_reserved_tokens_reduce_the_window() -> None:
     shape = StrideShape(limit=16, window=14, overlap=2)
     assert spans(14, shape, reserved=2) == [(0, 14)]
     assert spans(15, shape, reserved=4) == [(0, 12), (10, 15)]
@@ -50,14 +50,14 @@ def test_settings_shape_the_strides() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         (EmbeddingSettings(stride_window=600), "stride_window = 600 is more than the model's window of 512"),
         (EmbeddingSettings(stride_window=64, stride_overlap=64), "stride_overlap = 64 must be smaller"),
     ],
 )
-def test_strides_that_cannot_work_are_refused(settings: EmbeddingSettings, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_impossible_strides_are_refused(settings: EmbeddingSettings, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         stride_shape(512, settings)
 
 
@@ -68,7 +68,7 @@ def test_strides_that_cannot_work_are_refused(settings: EmbeddingSettings, said:
     overlap=st.integers(0, 599) | st.none(),
     reserved=st.integers(0, 15),
 )
-def test_strides_hold_every_token_and_none_is_too_long(
+def test_strides_cover_every_token_and_none_is_too_long(
     tokens: int, limit: int, window: int | None, overlap: int | None, reserved: int
 ) -> None:
     try:
@@ -84,7 +84,7 @@ def test_strides_hold_every_token_and_none_is_too_long(
 
 
 @given(text=st.text(max_size=400), limit=st.integers(16, 40))
-def test_windows_together_hold_every_character(text: str, limit: int) -> None:
+def test_windows_together_cover_every_character(text: str, limit: int) -> None:
     windows = cut(text, pieces(text), stride_shape(limit, EmbeddingSettings()))
     assert windows[0].text == text[: len(windows[0].text)]
     assert text.endswith(windows[-1].text)
@@ -98,7 +98,7 @@ def test_windows_together_hold_every_character(text: str, limit: int) -> None:
 
 @pytest.fixture
 def narrow() -> Embedder:
-    """Give a real model that reads 32 tokens."""
+    """Return a real model that reads 32 tokens."""
     return open_built_in(EmbeddingSettings(context_window=32))
 
 
@@ -110,7 +110,7 @@ def test_the_head_is_repeated_before_every_stride(narrow: Embedder) -> None:
     assert windows[-1].text.endswith("word59")
 
 
-def test_a_head_too_long_for_the_free_part_is_not_repeated(narrow: Embedder) -> None:
+def test_a_head_that_does_not_fit_is_not_repeated(narrow: Embedder) -> None:
     head = "a/very/long/path/to/some/file.py > Class > method\n"
     windows = strides(" ".join(f"word{number}" for number in range(60)), narrow, head)
     assert windows[0].text.startswith(head)
@@ -124,39 +124,39 @@ def test_a_model_that_reads_any_length_gets_one_window() -> None:
     assert isinstance(window, Window)
 
 
-def test_rows_get_length_one_and_float32() -> None:
+def test_rows_are_normalised_to_float32() -> None:
     rows = normalised([[3.0, 4.0], [-2.0, 0.0]])
     assert rows.dtype == np.float32
     np.testing.assert_allclose(rows, [[0.6, 0.8], [-1.0, 0.0]])
 
 
-def test_a_row_of_zeros_stays_zeros_without_a_warning() -> None:
+def test_a_zero_row_stays_zero_without_a_warning() -> None:
     assert normalised([[0.0, 0.0], [1.0, 0.0]]).tolist() == [[0.0, 0.0], [1.0, 0.0]]
 
 
-def test_no_rows_stay_no_rows() -> None:
+def test_an_empty_matrix_stays_empty() -> None:
     assert normalised(np.zeros((0, 4))).shape == (0, 4)
 
 
 @pytest.mark.parametrize(
     ("text", "kept"), [("plain", "plain"), ("né 中 😀", "né 中 😀"), ("a\ud800b", "a?b"), ("\udfff", "?")]
 )
-def test_lone_surrogates_are_replaced_and_nothing_else(text: str, kept: str) -> None:
+def test_only_lone_surrogates_are_replaced(text: str, kept: str) -> None:
     assert well_formed(text) == kept
 
 
-def test_a_fingerprint_tells_where_one_part_ends() -> None:
+def test_a_fingerprint_depends_on_the_borders_of_the_parts() -> None:
     assert fingerprint([b"ab", b"c"]) != fingerprint([b"a", b"bc"])
     assert len(fingerprint([b"a"])) == 8
 
 
-def test_only_what_stands_before_documents_is_in_a_name() -> None:
+def test_only_document_prefixes_change_the_name() -> None:
     assert document_suffix("") == ""
     assert document_suffix("passage: ") != document_suffix("text: ")
     assert document_suffix("", "document").startswith("+")
 
 
-def test_a_rounded_row_is_at_most_half_a_step_off_and_a_row_of_zeros_stays_zeros() -> None:
+def test_rounding_is_exact_to_half_a_step_and_zero_rows_stay_zero() -> None:
     rows = np.random.default_rng(1).normal(size=(9, 16)).astype(np.float32)
     rows[4] = 0
     numbers, steps = rounded(rows)

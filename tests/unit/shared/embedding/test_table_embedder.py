@@ -15,14 +15,23 @@ from codequarry.shared.errors import EmbeddingError, UsageError
 from codequarry.shared.known_models import TABLE_FILES
 from codequarry.shared.settings.config import EmbeddingSettings
 
-TOKENS = ["get", "user", "by", "id", "query", "text", *(f"##{one}" for one in "abcdefghijklmnopqrstuvwxyz"), "##quux"]
+TOKENS = [
+    "get",
+    "user",
+    "by",
+    "id",
+    "query",
+    "text",
+    *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"),
+    "##quux",
+]
 TEXTS = ["getUserById(get_user)", "class QuuxUser: ...", "你好 мир é", "x", ""]
 Make = Callable[..., TableEmbedder]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give the folder of a small model."""
+    """Return the folder of a small model."""
     chance = np.random.default_rng(3)
     weights = chance.standard_normal((len(TOKENS), 16)).astype(np.float32)
     TokenTable.of(Vocabulary(TOKENS), weights, np.exp(chance.standard_normal(len(TOKENS)))).write(tmp_path / "small")
@@ -31,23 +40,23 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def make(folder: Path) -> Make:
-    """Give a function that opens it with settings."""
+    """Return a function that opens the model with settings."""
     return lambda **settings: TableEmbedder(folder, "small", EmbeddingSettings(**settings), "copy them again")
 
 
-def test_vectors_have_length_one_and_texts_without_tokens_have_one_in_common(make: Make) -> None:
-    """A store takes no row of zeros, neither for a chunk nor for what is asked."""
+def test_vectors_have_length_one_and_texts_without_tokens_share_a_vector(make: Make) -> None:
+    """Stores accept no zero vector, neither for a chunk nor for a query."""
     found = make().embed_documents(TEXTS)
     assert (found.shape, found.dtype) == ((5, 16), np.float32)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), [1, 1, 1, 1, 1], atol=1e-6)
     np.testing.assert_allclose(found[2], found[4])
     np.testing.assert_allclose(make().embed_query("你好 →"), found[2])
     assert make().embed_documents([]).shape == (0, 16)
-    assert np.isfinite(make().embed_query("find \ud800 this")).all(), "a lone surrogate does not end a search"
+    assert np.isfinite(make().embed_query("find \ud800 this")).all(), "a lone surrogate must not end a search"
 
 
-def test_a_vector_does_not_depend_on_what_is_embedded_with_it(make: Make) -> None:
-    """Else a run that was resumed would leave other vectors than one that was not."""
+def test_a_vector_does_not_depend_on_the_batch(make: Make) -> None:
+    """Otherwise a resumed run would write other vectors than an uninterrupted run."""
     texts = [f"get user {'quux ' * (number % 7)} by id{number}" for number in range(300)]
     together = make().embed_documents(texts)
     alone = [make().embed_documents([text])[0] for text in texts[:20]]
@@ -55,20 +64,20 @@ def test_a_vector_does_not_depend_on_what_is_embedded_with_it(make: Make) -> Non
     np.testing.assert_allclose(alone, together[:20], atol=1e-6)
 
 
-def test_tokens_count_otherwise_in_a_query(make: Make, folder: Path) -> None:
+def test_queries_have_their_own_token_weights(make: Make, folder: Path) -> None:
     table, model = TokenTable.read(folder), make()
     np.testing.assert_array_equal(model.embed_query("get user"), table.asking.embed(["get user"])[0])
     np.testing.assert_array_equal(model.embed_documents(["get user"]), table.embed(["get user"]))
     assert not np.allclose(model.embed_query("get user"), table.embed(["get user"])[0])
 
 
-def test_prefixes_are_put_before_the_texts(make: Make) -> None:
+def test_prefixes_are_prepended_to_texts(make: Make) -> None:
     prefixed = make(query_prefix="query: ", document_prefix="text: ")
     np.testing.assert_array_equal(prefixed.embed_query("id"), make().embed_query("query: id"))
     np.testing.assert_array_equal(prefixed.embed_documents(["id"]), make().embed_documents(["text: id"]))
 
 
-def test_the_name_changes_with_the_files_and_with_what_is_put_before_documents(make: Make, folder: Path) -> None:
+def test_the_name_changes_with_the_files_and_the_document_prefix(make: Make, folder: Path) -> None:
     name = make().name
     assert name.startswith("small-") and name == make().name
     assert make(query_prefix="q: ").name == name
@@ -87,13 +96,13 @@ def test_the_name_changes_with_the_files_and_with_what_is_put_before_documents(m
         assert changed.name.startswith("small-") and changed.name != name
 
 
-def test_it_has_one_dimension(make: Make) -> None:
+def test_a_table_has_a_fixed_dimension(make: Make) -> None:
     assert (make().dimension, make(dimensions=16).dimension) == (16, 16)
     with pytest.raises(UsageError, match=r"\[embedding\] dimensions = 8: 'small' has 16"):
         make(dimensions=8)
 
 
-def test_any_length_is_one_window_unless_a_context_window_is_set(make: Make) -> None:
+def test_a_text_is_one_window_unless_a_context_window_is_set(make: Make) -> None:
     text = "user " * 500
     assert make().max_tokens is None
     assert [window.text for window in make().windows(text)] == [text]
@@ -105,32 +114,32 @@ def test_any_length_is_one_window_unless_a_context_window_is_set(make: Make) -> 
     assert windows[-1].end_token == 500
 
 
-def test_windows_are_cut_where_tokens_begin_and_hold_every_character(make: Make) -> None:
+def test_windows_start_at_tokens_and_cover_every_character(make: Make) -> None:
     text = "getUserById(quuxes)\n    # ЖИ né user_id\n" * 9
     windows = make(context_window=16).windows(text)
     places = [text.find(window.text) for window in windows]
     assert len(windows) > 3
     assert windows[0].text == text[: len(windows[0].text)] and text.endswith(windows[-1].text)
-    for one, other in pairwise(windows):
-        assert one.start_token < other.start_token <= one.end_token
+    for before, after in pairwise(windows):
+        assert before.start_token < after.start_token <= before.end_token
     assert all(place >= 0 for place in places)
     ids = TokenTable.read(make()._folder).vocabulary.ids
     assert all(len(ids(window.text)) == window.end_token - window.start_token for window in windows)
 
 
-def test_what_the_prefix_takes_comes_off_every_window(make: Make) -> None:
+def test_the_prefix_reduces_every_window(make: Make) -> None:
     plain, prefixed = make(context_window=16), make(context_window=16, document_prefix="get user by id: ")
     text = " ".join(["user"] * 16)
     assert len(plain.windows(text)) == 1
     assert [window.end_token for window in prefixed.windows(text)] == [12, 16]
 
 
-def test_what_its_tokens_add_makes_the_similarity_of_a_query_and_a_document(make: Make) -> None:
+def test_the_explanation_matches_the_similarity_of_query_and_document(make: Make) -> None:
     model = make(query_prefix="query ", document_prefix="text ")
     found = model.explain("get user", "user by id", 10)
     cosine = model.embed_query("get user") @ model.embed_documents(["user by id"])[0]
     assert found.similarity == pytest.approx(float(cosine), abs=1e-5)
-    assert {one.token for one in found.query.top} == {"query", "get", "user"}
+    assert {part.token for part in found.query.top} == {"query", "get", "user"}
     assert explains(model)
 
 
@@ -156,7 +165,7 @@ def test_it_can_be_used_again_after_being_closed(make: Make) -> None:
 
 
 @pytest.mark.parametrize("name", TABLE_FILES)
-def test_a_missing_file_is_named_with_what_to_do(make: Make, folder: Path, name: str) -> None:
+def test_a_missing_file_is_named_with_its_remedy(make: Make, folder: Path, name: str) -> None:
     assert is_table_folder(folder)
     (folder / name).unlink()
     assert not is_table_folder(folder)
@@ -172,7 +181,7 @@ def test_a_missing_file_is_named_with_what_to_do(make: Make, folder: Path, name:
     [lambda content: content[:-7], lambda content: b"", lambda content: b"\xff\xfe" * 40],
     ids=["cut off", "empty", "something else"],
 )
-def test_a_damaged_file_is_no_model(make: Make, folder: Path, name: str, damage: Callable[[bytes], bytes]) -> None:
+def test_a_damaged_file_is_an_error(make: Make, folder: Path, name: str, damage: Callable[[bytes], bytes]) -> None:
     file = folder / name
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(EmbeddingError, match=r"model 'small' cannot be read \(.*\); copy them again$") as caught:
@@ -180,7 +189,7 @@ def test_a_damaged_file_is_no_model(make: Make, folder: Path, name: str, damage:
     assert "\n" not in str(caught.value)
 
 
-def test_files_of_two_models_are_no_model(make: Make, folder: Path) -> None:
+def test_files_of_different_models_are_an_error(make: Make, folder: Path) -> None:
     np.save(folder / SCALES, np.ones(3, dtype=np.float32))
     with pytest.raises(EmbeddingError, match="do not belong together"):
         make().embed_query("x")

@@ -1,4 +1,4 @@
-"""A similarity taken apart: by pairs of tokens, by the tokens of the query, by those of the document."""
+"""A similarity explained by pairs of tokens, by tokens of the query, and by tokens of the document."""
 
 from dataclasses import replace
 
@@ -10,7 +10,15 @@ from codequarry.shared.embedding.token_pairs import explain_by_tokens
 from codequarry.shared.embedding.token_table import TokenTable
 from codequarry.shared.embedding.vocabulary import Vocabulary
 
-TOKENS = ["retry", "delay", "wait", "sleep", "file", "open", *(f"##{one}" for one in "abcdefghijklmnopqrstuvwxyz")]
+TOKENS = [
+    "retry",
+    "delay",
+    "wait",
+    "sleep",
+    "file",
+    "open",
+    *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"),
+]
 QUERY = "retryDelay wait wait"
 DOCUMENT = "def sleep(file): open(file); retry retry xyz"
 
@@ -24,14 +32,14 @@ def table():
 
 @pytest.fixture
 def plain_table():
-    """Four tokens whose products are known: retry and again alike, undo against both, file for itself."""
+    """Return a table where retry and again are equal, undo is opposed to both, and file is orthogonal."""
     weights = np.array([[1, 0], [1, 0], [-1, 0], [0, 1]], dtype=np.float32)
     return TokenTable.of(Vocabulary(["retry", "again", "undo", "file"]), weights)
 
 
 def cosine(table, query, document):
-    (one,), (other,) = table.asking.embed([query]), table.embed([document])
-    return float(one @ other)
+    (first,), (second,) = table.asking.embed([query]), table.embed([document])
+    return float(first @ second)
 
 
 def kinds(found):
@@ -39,7 +47,7 @@ def kinds(found):
 
 
 def listed(parts):
-    return {(one.query, one.document): one.contribution for one in parts.top}
+    return {(pair.query, pair.document): pair.contribution for pair in parts.top}
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 1000])
@@ -50,23 +58,23 @@ def test_each_of_the_three_ways_adds_up_to_the_cosine(table, texts, most):
     assert found.similarity == expected
     for ways in (kinds(found), (found.query,), (found.document,)):
         assert sum(parts.total for parts in ways) == expected
-        shown = sum(one.contribution for parts in ways for one in parts.top)
+        shown = sum(part.contribution for parts in ways for part in parts.top)
         assert shown + sum(parts.rest for parts in ways) == expected
 
 
-def test_the_kinds_are_what_they_say(table):
+def test_pairs_are_sorted_into_shared_related_and_opposed(table):
     found = explain_by_tokens(table, QUERY, DOCUMENT, 1000)
-    assert [(one.query, one.document) for one in found.shared.top] == [("retry", "retry")]
+    assert [(pair.query, pair.document) for pair in found.shared.top] == [("retry", "retry")]
     for parts, sign in ((found.related, 1), (found.opposed, -1)):
         assert parts.count == len(parts.top) > 0
         assert parts.others == 0
-        assert all(one.query != one.document and sign * one.contribution > 0 for one in parts.top)
-    sizes = [abs(one.contribution) for one in found.opposed.top]
+        assert all(pair.query != pair.document and sign * pair.contribution > 0 for pair in parts.top)
+    sizes = [abs(pair.contribution) for pair in found.opposed.top]
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_contributions_of_tokens_that_are_known(plain_table):
-    """Of "retry file" each token has the share 1/√2; "again again undo" is √2 - 1 long, along retry."""
+def test_contributions_match_values_computed_by_hand(plain_table):
+    """Each token of "retry file" has the share 1/√2; "again again undo" is √2 - 1 long, along retry."""
     found = explain_by_tokens(plain_table, "retry file", "again again undo", 10)
     length = np.sqrt(2) - 1
     assert found.similarity == pytest.approx(np.sqrt(0.5), abs=1e-6)
@@ -75,21 +83,21 @@ def test_contributions_of_tokens_that_are_known(plain_table):
     assert (found.shared.count, found.shared.total) == (0, 0)
     (pair,) = found.related.top
     assert (pair.query_count, pair.document_count) == (1, 2)
-    assert [(one.token, one.count) for one in found.document.top] == [("again", 2), ("undo", 1)]
-    assert {one.token: round(one.contribution, 6) for one in found.query.top} == {"retry": 0.707107, "file": 0.0}
+    assert [(part.token, part.count) for part in found.document.top] == [("again", 2), ("undo", 1)]
+    assert {part.token: round(part.contribution, 6) for part in found.query.top} == {"retry": 0.707107, "file": 0.0}
 
 
-def test_the_two_texts_may_change_places_where_tokens_count_alike_in_both(table):
+def test_swapping_the_texts_swaps_the_pairs_if_weights_are_equal(table):
     table = replace(table, query_scales=table.scales, declared=0, summarised=0)
     found, turned = explain_by_tokens(table, QUERY, DOCUMENT, 1000), explain_by_tokens(table, DOCUMENT, QUERY, 1000)
     assert turned.similarity == pytest.approx(found.similarity, abs=1e-12)
-    for one, other in zip(kinds(found), kinds(turned), strict=True):
-        assert listed(other) == {(b, a): pytest.approx(value, abs=1e-12) for (a, b), value in listed(one).items()}
-    assert [one.token for one in turned.query.top] == [one.token for one in found.document.top]
+    for parts, swapped in zip(kinds(found), kinds(turned), strict=True):
+        assert listed(swapped) == {(b, a): pytest.approx(value, abs=1e-12) for (a, b), value in listed(parts).items()}
+    assert [part.token for part in turned.query.top] == [part.token for part in found.document.top]
 
 
 @pytest.mark.parametrize("texts", [("", DOCUMENT), (QUERY, "{ } ;"), ("", "")])
-def test_a_text_without_a_token_is_near_to_nothing(table, texts):
+def test_a_text_without_tokens_has_no_similarity(table, texts):
     found = explain_by_tokens(table, *texts, 5)
     assert found.similarity == 0
     assert [parts.total for parts in kinds(found)] == [0, 0, 0]
@@ -97,28 +105,28 @@ def test_a_text_without_a_token_is_near_to_nothing(table, texts):
     assert (found.query.total, found.document.total) == (0, 0)
 
 
-def test_tokens_that_cancel_each_other_out_leave_no_direction(plain_table):
+def test_tokens_that_cancel_out_have_no_similarity(plain_table):
     found = explain_by_tokens(plain_table, "retry undo", "retry", 5)
     assert found.similarity == 0
     assert [parts.total for parts in kinds(found)] == [0, 0, 0]
 
 
-def test_only_the_largest_are_listed_and_the_others_counted(table):
+def test_only_the_largest_parts_are_listed_and_the_others_counted(table):
     every, few = explain_by_tokens(table, QUERY, DOCUMENT, 1000), explain_by_tokens(table, QUERY, DOCUMENT, 2)
     assert list(few.related.top) == list(every.related.top[:2])
     assert few.related.others == every.related.count - 2
-    assert few.related.rest == pytest.approx(sum(one.contribution for one in every.related.top[2:]))
-    sizes = sorted((abs(one.contribution) for one in every.document.top), reverse=True)
-    assert sorted((abs(one.contribution) for one in few.document.top), reverse=True) == sizes[:2]
-    shares = [one.contribution for one in every.document.top]
+    assert few.related.rest == pytest.approx(sum(pair.contribution for pair in every.related.top[2:]))
+    sizes = sorted((abs(part.contribution) for part in every.document.top), reverse=True)
+    assert sorted((abs(part.contribution) for part in few.document.top), reverse=True) == sizes[:2]
+    shares = [part.contribution for part in every.document.top]
     assert shares == sorted(shares, reverse=True)
 
 
-def test_long_texts_are_taken_apart_piece_by_piece_with_the_same_result(table, monkeypatch):
+def test_long_texts_are_explained_in_pieces_with_the_same_result(table, monkeypatch):
     whole = explain_by_tokens(table, QUERY, DOCUMENT, 4)
     monkeypatch.setattr(token_pairs, "_PAIRS_AT_ONCE", 7)
     pieces = explain_by_tokens(table, QUERY, DOCUMENT, 4)
-    for one, other in zip(kinds(whole), kinds(pieces), strict=True):
-        assert other.count == one.count
-        assert other.total == pytest.approx(one.total, abs=1e-12)
-        assert listed(other) == pytest.approx(listed(one), abs=1e-12)
+    for expected, found in zip(kinds(whole), kinds(pieces), strict=True):
+        assert found.count == expected.count
+        assert found.total == pytest.approx(expected.total, abs=1e-12)
+        assert listed(found) == pytest.approx(listed(expected), abs=1e-12)

@@ -35,7 +35,7 @@ def spans(tokens: int, shape: StrideShape, reserved: int = 0) -> list[tuple[int,
             break
     return found
 '''
-# What the tokenizers of Llama 2 and of BERT (uncased) make of it, by the library `tokenizers` 0.23.
+# Token counts by the tokenizers of Llama 2 and BERT (uncased), from the library `tokenizers` 0.23.
 COUNTS = {"Llama 2": 295, "BERT": 270}
 
 
@@ -50,17 +50,17 @@ def test_characters_outside_ascii_count_about_a_token_each() -> None:
     assert count_tokens("x" * 29 + "é") == 11
 
 
-def test_an_estimate_is_never_above_the_window() -> None:
+def test_an_estimate_never_exceeds_the_window() -> None:
     assert estimate_tokens(open_built_in(EmbeddingSettings(context_window=16)), "word " * 100) == 16
     assert estimate_tokens(open_built_in(EmbeddingSettings()), "word " * 100) == count_tokens("word " * 100)
 
 
 @pytest.mark.parametrize("text", ["", "def read_file(path):\n    return 12345", "中文 ok", "a" * 100])
-def test_pieces_are_in_order_and_hold_every_character(text: str) -> None:
+def test_pieces_are_in_order_and_cover_every_character(text: str) -> None:
     spans = pieces(text)
     assert "".join(text[start:end] for start, end in spans) == text
 
 
 @pytest.mark.parametrize("model", COUNTS)
-def test_pieces_are_cautious(model: str) -> None:
+def test_there_are_at_least_as_many_pieces_as_tokens(model: str) -> None:
     assert len(pieces(SOURCE)) >= COUNTS[model]

@@ -20,12 +20,12 @@ def store(make_workshop):
     return make_workshop().store
 
 
-def test_an_empty_index_takes_any_model(store):
+def test_an_empty_index_accepts_any_model(store):
     check_identity(store, Model("any", 7), "any")
     assert read_identity(store) is None
 
 
-def test_the_first_claim_stays_and_the_same_model_may_come_again(store):
+def test_the_first_claim_stays_and_can_be_repeated(store):
     claim_identity(store, Model(), EmbeddingSettings(model="a setting"), "1")
     claim_identity(store, Model(), EmbeddingSettings(model="a setting"), "1")
     check_identity(store, Model(), "a setting")
@@ -33,11 +33,11 @@ def test_the_first_claim_stays_and_the_same_model_may_come_again(store):
 
 
 @pytest.mark.parametrize("other", [Model("two"), Model(dimension=128)])
-def test_another_model_or_dimension_is_refused_with_what_to_do(store, other):
+def test_another_model_or_dimension_is_refused_with_a_remedy(store, other):
     claim_identity(store, Model(), EmbeddingSettings(model="old"), "1")
     for attempt in (
         check_identity,
-        lambda one, two, name: claim_identity(one, two, EmbeddingSettings(model=name), "1"),
+        lambda store, model, name: claim_identity(store, model, EmbeddingSettings(model=name), "1"),
     ):
         with pytest.raises(
             ModelMismatch, match=r"set CODEQUARRY_EMBEDDING__MODEL=old, or run `codequarry migrate --model new`"
@@ -47,7 +47,7 @@ def test_another_model_or_dimension_is_refused_with_what_to_do(store, other):
         check_identity(store, other, "old")
 
 
-def test_the_same_folder_by_another_name_is_not_the_way_back(store, tmp_path, monkeypatch):
+def test_another_path_of_the_same_folder_is_not_suggested(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in TABLE_FILES:
         (tmp_path / name).touch()
@@ -56,19 +56,19 @@ def test_the_same_folder_by_another_name_is_not_the_way_back(store, tmp_path, mo
         check_identity(store, Model("two"), str(tmp_path))
 
 
-def test_a_new_chunker_is_no_other_index(store):
+def test_a_new_chunker_keeps_the_index(store):
     claim_identity(store, Model(), EmbeddingSettings(model="s"), "1")
     claim_identity(store, Model(), EmbeddingSettings(model="s"), "2")
     assert read_identity(store) == Identity("one", 256, "2", "s")
 
 
-def test_what_else_belongs_to_the_model_is_kept_and_no_address_or_key(store):
+def test_model_options_are_stored_without_url_and_key(store):
     settings = EmbeddingSettings(model="m", dimensions=64, query_prefix="q: ", base_url="http://x/v1", api_key="secret")
     claim_identity(store, Model(), settings, "1")
     assert read_identity(store).options == {"dimensions": 64, "query_prefix": "q: "}
 
 
-def test_a_forgotten_identity_makes_room(store):
+def test_a_forgotten_identity_can_be_claimed_again(store):
     claim_identity(store, Model(), EmbeddingSettings(model="s"), "1")
     forget_identity(store)
     claim_identity(store, Model("two"), EmbeddingSettings(model="s"), "1")

@@ -1,4 +1,4 @@
-"""What may become of a job: only its holder ends it, a failure that may pass is tried again, progress only grows."""
+"""State changes of a job: only its holder ends it, transient failures are retried, progress only grows."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ from codequarry.shared.timestamps import now
 from codequarry.shared.versions.refs import Ref
 
 REQUEST = JobRequest("core", "https://example.org/core", "dev", (Ref("branch", "dev"), Ref("tag", "dev")), priority=6)
-# Later than any pause of this test.
+# Later than any pause of these tests.
 LATER = "2999-01-01T00:00:00.000+00:00"
 
 
@@ -34,7 +34,7 @@ def running(holder: str = "me", **fields) -> Job:
     return begun(new_job("1", REQUEST), holder, LATER, **fields)
 
 
-def test_a_job_is_read_as_it_was_written():
+def test_a_job_survives_a_round_trip_through_json():
     job = new_job("1", REQUEST)
     assert job.refs == REQUEST.candidates
     assert (
@@ -43,7 +43,7 @@ def test_a_job_is_read_as_it_was_written():
     )
 
 
-def test_only_a_job_that_waits_is_begun_and_only_by_one():
+def test_only_a_queued_job_is_started_and_only_once():
     job = running()
     assert (job.state, job.holder, job.attempts) == ("running", "me", 1)
     with pytest.raises(Conflict, match="running"):
@@ -51,21 +51,21 @@ def test_only_a_job_that_waits_is_begun_and_only_by_one():
 
 
 @pytest.mark.parametrize("rule", [lambda job: beaten(job, "other", {}), lambda job: ended(job, "other", "done")])
-def test_who_lost_a_job_can_change_nothing_about_it(rule):
+def test_a_former_holder_cannot_change_a_job(rule):
     with pytest.raises(Conflict, match="taken over"):
         rule(running())
 
 
-def test_progress_only_goes_up_also_over_attempts():
+def test_progress_only_grows_even_across_attempts():
     job = beaten(running(), "me", {"phase": "indexing", "files_done": 8, "files_total": 10})
     again = begun(given_back(job, "me"), "other", LATER)
     again = beaten(again, "other", {"files_done": 1, "files_total": 10})
     assert (job.percent, again.percent, again.beats) == (80, 80, 1)
-    assert beaten(again, "other", {"files_done": 10}).percent == 99, "it is done when it is published"
+    assert beaten(again, "other", {"files_done": 10}).percent == 99, "100 % is reserved for published jobs"
     assert ended(again, "other", "done", commit="c").percent == 100
 
 
-def test_a_failure_that_may_pass_is_tried_again_after_a_growing_pause_until_it_counts():
+def test_transient_failures_are_retried_after_growing_pauses_up_to_a_limit():
     job = new_job("1", REQUEST)
     for attempt in range(1, MAX_ATTEMPTS):
         job = failed_once(begun(job, "me", LATER), "me", f"error {attempt}", 0.5)
@@ -76,7 +76,7 @@ def test_a_failure_that_may_pass_is_tried_again_after_a_growing_pause_until_it_c
     assert retried(job).is_due(now())
 
 
-def test_an_attempt_that_got_further_is_the_first_of_a_new_count():
+def test_an_attempt_that_got_further_resets_the_count():
     job = new_job("1", REQUEST)
     for number in range(1, 4 * MAX_ATTEMPTS):
         job = begun(job, "me", LATER)
@@ -90,38 +90,38 @@ def test_an_attempt_that_got_further_is_the_first_of_a_new_count():
     assert (job.state, job.attempts) == ("failed", MAX_ATTEMPTS)
 
 
-@pytest.mark.parametrize("goes", [given_back, partial(put_off, error="the store is down", share=0.5)])
-def test_an_attempt_that_got_further_counts_so_too_where_it_was_given_back(goes):
-    """As by a worker that is told to end, and by a store that went away."""
+@pytest.mark.parametrize("release", [given_back, partial(put_off, error="the store is down", share=0.5)])
+def test_an_attempt_that_got_further_resets_the_count_if_released(release):
+    """A stopping worker gives a job back, and an outage of the store puts it off."""
     job = new_job("1", REQUEST)
     for _ in range(MAX_ATTEMPTS - 1):
         job = failed_once(begun(job, "me", LATER), "me", "killed", 0.5)
     job = beaten(begun(job, "me", LATER), "me", {"files_done": 50, "files_total": 100})
-    job = goes(job, holder="me")
+    job = release(job, holder="me")
     assert (job.state, job.attempts) == ("queued", 0)
     job = failed_once(begun(job, "me", LATER), "me", "killed", 0.5)
     assert (job.state, job.attempts) == ("queued", 1)
 
 
-def test_the_pause_has_a_random_share_and_an_end():
+def test_the_pause_has_jitter_and_a_maximum():
     first, second = (failed_once(running(), "me", "x", share).not_before for share in (0.0, 1.0))
     assert first < second
     assert MAX_RETRY_SECONDS <= 600
 
 
-def test_a_job_that_was_given_back_has_lost_no_attempt():
+def test_giving_a_job_back_costs_no_attempt():
     job = given_back(running(), "me")
     assert (job.state, job.attempts, job.holder) == ("queued", 0, "")
-    assert job.not_before == "", "no clock is compared with that of another machine"
+    assert job.not_before == "", "clocks of different machines must not be compared"
 
 
-def test_a_request_that_joins_brings_the_newest_commit_and_its_priority():
+def test_a_joining_request_updates_commit_and_priority():
     job = joined(new_job("1", REQUEST), JobRequest("core", "", "dev", priority=3, commit="c2"))
     assert (job.priority, job.wanted_commit) == (3, "c2")
     assert joined(job, JobRequest("core", "", "dev", priority=9)) == job
 
 
-def test_what_waits_is_cancelled_and_what_runs_is_asked_to_stop():
+def test_a_queued_job_is_cancelled_and_a_running_job_asked_to_stop():
     assert cancelled(new_job("1", REQUEST)).state == "cancelled"
     assert cancelled(running()).stopping
     with pytest.raises(WrongState, match="ended: done"):
@@ -130,7 +130,7 @@ def test_what_waits_is_cancelled_and_what_runs_is_asked_to_stop():
         retried(ended(running(), "me", "done"))
 
 
-def test_a_failure_of_a_job_that_was_cancelled_ends_it():
+def test_a_failure_ends_a_cancelled_job():
     running = cancelled(begun(new_job("1", JobRequest("core", "https://example.org/core")), "me", now()))
     over = failed_once(running, "me", "the network is down", 0.0)
     assert (over.state, over.stopping, over.failures) == ("cancelled", False, ("the network is down",))
@@ -146,13 +146,13 @@ def test_a_failure_of_a_job_that_was_cancelled_ends_it():
     ],
     ids=["its-worker-ends", "outage", "busy", "failure"],
 )
-def test_a_job_that_was_cancelled_does_not_wait_again(rule):
+def test_a_cancelled_job_is_not_queued_again(rule):
     over = rule(cancelled(running()))
     assert (over.state, over.holder, over.stopping) == ("cancelled", "", False)
     assert retried(over).is_due(now())
 
 
-def test_who_finds_somebody_else_at_it_looks_again_soon_and_then_less_and_less_often():
+def test_a_busy_timeline_is_retried_after_growing_pauses_without_attempts():
     job, pauses = new_job("1", REQUEST), []
     for _ in range(8):
         job = put_off(begun(job, "me", LATER), "me", "somebody else is at it", 1.0, busy=True)
@@ -162,12 +162,12 @@ def test_who_finds_somebody_else_at_it_looks_again_soon_and_then_less_and_less_o
     assert round(pauses[-1]) == MAX_BUSY_SECONDS
 
 
-def test_a_pause_that_is_longer_than_any_holds_nothing_up():
-    """A clock that was years ahead for a moment would keep a job waiting for as long."""
+def test_an_impossibly_long_pause_is_ignored():
+    """Otherwise a clock that was briefly years ahead would delay a job by years."""
     assert replace(new_job("1", REQUEST), not_before="2999-01-01T00:00:00.000000+00:00").is_due(now())
 
 
-def test_an_outage_is_waited_for_however_long_it_lasts():
+def test_a_job_waits_for_any_length_of_outage():
     job = new_job("1", REQUEST)
     for _ in range(3 * MAX_ATTEMPTS):
         job = put_off(begun(job, "me", LATER), "me", "the engine is down", 0.5)

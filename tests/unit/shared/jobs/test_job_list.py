@@ -34,7 +34,7 @@ def request(repo: str = "core", ref: str = "dev", priority: str = "import", comm
     return JobRequest(repo, f"https://example.org/{repo}", ref, priority=PRIORITIES[priority], commit=commit)
 
 
-def test_a_burst_makes_one_job_that_waits_and_one_more_while_that_runs(store):
+def test_a_burst_of_requests_makes_a_single_queued_job(store):
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda number: submit(store, request(commit=f"c{number}")), range(40)))
     assert len({job.id for job, _ in made}) == 1
@@ -47,12 +47,12 @@ def test_a_burst_makes_one_job_that_waits_and_one_more_while_that_runs(store):
     assert read_job(store, successors.pop()).wanted_commit == "d4"
 
 
-def test_other_versions_and_repositories_have_jobs_of_their_own(store):
+def test_each_version_and_repository_has_its_own_jobs(store):
     requests = [request(), request(ref="main"), request("site")]
-    assert len({submit(store, one)[0].id for one in requests}) == 3
+    assert len({submit(store, request)[0].id for request in requests}) == 3
 
 
-def test_the_most_urgent_job_goes_first_then_the_oldest(store):
+def test_the_most_urgent_job_comes_first_then_the_oldest(store):
     for repo, priority in (("old", "import"), ("new", "import"), ("pushed", "change")):
         submit(store, request(repo, priority=priority))
     taken = [claim_next(store, "me").repo for _ in range(3)]
@@ -60,15 +60,15 @@ def test_the_most_urgent_job_goes_first_then_the_oldest(store):
     assert claim_next(store, "me") is None
 
 
-def test_only_what_is_more_urgent_goes_before_a_running_job(store):
+def test_only_more_urgent_jobs_interrupt_a_running_job(store):
     submit(store, request("other"))
     assert claim_next(store, "me", before=PRIORITIES["import"]) is None
     submit(store, request("pushed", priority="change"))
     assert claim_next(store, "me", before=PRIORITIES["import"]).repo == "pushed"
 
 
-def test_a_version_that_somebody_is_at_is_left_alone_and_so_is_what_is_passed_over(store):
-    """Whoever took its next job meanwhile would only wait for the lease."""
+def test_a_version_being_worked_on_and_excluded_repositories_are_skipped(store):
+    """A second worker on the same version would only wait for the lease."""
     first, _ = submit(store, request())
     assert claim_next(store, "me").id == first.id
     next_one, _ = submit(store, request())
@@ -80,7 +80,7 @@ def test_a_version_that_somebody_is_at_is_left_alone_and_so_is_what_is_passed_ov
     assert claim_next(store, "other").id == next_one.id
 
 
-def test_a_job_that_showed_life_since_it_was_looked_at_is_not_lost(store):
+def test_a_job_with_a_new_heartbeat_is_not_lost(store):
     job, _ = submit(store, request())
     claim(store, job.id, "me")
 
@@ -92,14 +92,14 @@ def test_a_job_that_showed_life_since_it_was_looked_at_is_not_lost(store):
     assert read_job(store, job.id).state == "running"
 
 
-def test_no_more_than_so_many_jobs_wait_but_a_burst_still_joins(store):
+def test_queued_jobs_are_limited_but_requests_can_still_join(store):
     first, _ = submit_within(store, request(), 1)
     assert submit_within(store, request(), 1)[0].id == first.id
     with pytest.raises(StoreUnavailable, match="1 jobs that are as urgent are already waiting"):
         submit_within(store, request("site"), 1)
 
 
-def test_a_push_is_taken_however_many_imports_wait(store):
+def test_a_push_is_accepted_however_many_imports_are_queued(store):
     submit_within(store, request(), 1)
     assert submit_within(store, request("site", priority="change"), 1)[1]
     for priority in ("change", "import", "background"):
@@ -107,24 +107,24 @@ def test_a_push_is_taken_however_many_imports_wait(store):
             submit_within(store, request("other", priority=priority), 1)
 
 
-def test_one_of_many_gets_a_job(store):
+def test_a_job_is_claimed_by_only_one_worker(store):
     job, _ = submit(store, request())
     with ThreadPoolExecutor(8) as pool:
-        taken = [one for one in pool.map(lambda name: claim(store, job.id, str(name)), range(16)) if one]
+        taken = [claimed for claimed in pool.map(lambda name: claim(store, job.id, str(name)), range(16)) if claimed]
     assert len(taken) == 1
 
 
-def test_an_ended_job_is_not_taken_and_an_unknown_one_is_named(store):
+def test_an_ended_job_is_not_claimed_and_an_unknown_job_is_named(store):
     job, _ = submit(store, request())
     change_job(store, job.id, cancelled)
     assert claim(store, job.id, "me") is None
-    assert [one.state for one in list_jobs(store, ("cancelled",))] == ["cancelled"]
+    assert [known.state for known in list_jobs(store, ("cancelled",))] == ["cancelled"]
     with pytest.raises(NotIndexed, match="no job 'nope'"):
-        change_job(store, "nope", lambda one: ended(one, "me", "done"))
+        change_job(store, "nope", lambda known: ended(known, "me", "done"))
     assert claim(store, "nope", "me") is None
 
 
-def test_a_job_whose_holder_died_waits_again_and_old_ones_go(store):
+def test_jobs_of_dead_holders_are_queued_again_and_old_jobs_dropped(store):
     for repo in ("lost", "alive", "ended"):
         submit(store, request(repo))
     lost, alive, done = (claim(store, job.id, job.repo) for job in list_jobs(store))
@@ -136,14 +136,14 @@ def test_a_job_whose_holder_died_waits_again_and_old_ones_go(store):
     assert read_job(store, lost.id).failures
 
 
-def test_who_lacks_a_version_altogether_joins_the_run_that_has_begun(store):
+def test_a_request_for_a_missing_version_joins_a_running_job(store):
     job, _ = submit(store, request())
     claim(store, job.id, "me")
     assert submit(store, replace(request(), joins_running=True))[0].id == job.id
     assert submit(store, request())[0].id != job.id
 
 
-def test_what_points_to_a_job_goes_with_it(store):
+def test_the_pointer_to_a_job_is_deleted_with_it(store):
     for repo in ("ended", "waits"):
         submit(store, request(repo))
     ended_job = next(job for job in list_jobs(store) if job.repo == "ended")
@@ -153,7 +153,7 @@ def test_what_points_to_a_job_goes_with_it(store):
     assert "waits" in pointer.key
 
 
-def test_who_lacks_a_version_joins_a_job_that_begins_at_that_moment(store):
+def test_a_request_for_a_missing_version_joins_a_job_that_just_started(store):
     job, _ = submit(store, request())
     read = store.read_document
     taken = []
@@ -172,8 +172,8 @@ def test_who_lacks_a_version_joins_a_job_that_begins_at_that_moment(store):
     assert taken[0].state == "running"
 
 
-def test_who_looks_for_work_reads_no_job_that_ended(store):
-    """There may be ten thousand of those."""
+def test_looking_for_work_reads_no_ended_jobs(store):
+    """There may be ten thousand ended jobs."""
     for repo in ("done", "cancelled", "waits"):
         submit(store, request(repo))
     done = next(job for job in list_jobs(store) if job.repo == "done")
@@ -192,26 +192,26 @@ def test_who_looks_for_work_reads_no_job_that_ended(store):
         change_job(store, done.id, retried)
 
 
-def test_a_job_that_is_tried_again_is_found_by_who_looks_for_work(store):
+def test_a_retried_job_is_found_when_looking_for_work(store):
     job, _ = submit(store, request())
     change_job(store, job.id, cancelled)
     with ThreadPoolExecutor(4) as pool:
-        tried = [pool.submit(change_job, store, job.id, retried) for _ in range(4)]
-    assert [one.exception() is None for one in tried].count(True) == 1
-    assert [one.id for one in list_jobs(store)] == [job.id]
+        retries = [pool.submit(change_job, store, job.id, retried) for _ in range(4)]
+    assert [retry.exception() is None for retry in retries].count(True) == 1
+    assert [known.id for known in list_jobs(store)] == [job.id]
     assert claim_next(store, "me").id == job.id
     change_job(store, job.id, lambda known: ended(known, "me", "done"))
     assert read_job(store, job.id).state == "done"
-    assert [one.state for one in list_jobs(store)] == ["done"]
+    assert [known.state for known in list_jobs(store)] == ["done"]
 
 
 @pytest.mark.parametrize("at", ["job-ended:", "job:"])
-def test_a_job_that_is_tried_again_while_somebody_puts_it_away_is_not_lost(store, at):
-    """Between its two writes he was held up."""
+def test_a_job_retried_while_it_is_being_archived_is_not_lost(store, at):
+    """The other process pauses between its two writes."""
     job, _ = submit(store, request())
     change_job(store, job.id, cancelled)
     ended_job = store.read_document(f"job-ended:{job.id}")
-    store.write_document(f"job:{job.id}", ended_job.body, None)  # as a crash, or an older process, leaves it
+    store.write_document(f"job:{job.id}", ended_job.body, None)  # left by a crash or an older process
     read = store.read_document
     tried = []
 
@@ -227,27 +227,27 @@ def test_a_job_that_is_tried_again_while_somebody_puts_it_away_is_not_lost(store
 
     requeue_lost(Meddled(), lambda _: False)
     assert read_job(store, job.id).state == "queued"
-    assert [one.state for one in list_jobs(store)] == ["queued"]
+    assert [known.state for known in list_jobs(store)] == ["queued"]
     assert claim_next(store, "me").id == job.id
 
 
-def test_what_a_crash_left_of_an_ended_job_is_put_away(store):
+def test_an_ended_job_left_by_a_crash_is_archived(store):
     job, _ = submit(store, request())
     change_job(store, job.id, cancelled)
     body = store.read_document(f"job-ended:{job.id}").body
     store.write_document(f"job:{job.id}", body, None)
-    assert [one.id for one in list_jobs(store)] == [job.id]
+    assert [known.id for known in list_jobs(store)] == [job.id]
     requeue_lost(store, lambda _: False)
     assert store.list_documents("job:") == []
-    assert [one.id for one in list_jobs(store)] == [job.id]
+    assert [known.id for known in list_jobs(store)] == [job.id]
     forget_old(store, 3600, 3600)
     assert read_job(store, job.id)
     forget_old(store, 0, 0)
     assert list_jobs(store) == []
 
 
-def test_a_removal_and_an_import_are_done_in_the_order_in_which_they_were_asked_for(store):
-    """The last wish holds, be it more urgent or not, and also where the first one waits for its next attempt."""
+def test_removals_and_imports_run_in_the_order_of_their_requests(store):
+    """The last request wins whatever its priority, even if the first job waits for its next attempt."""
     removal, _ = submit(store, replace(request(ref=""), kind="remove"))
     claim(store, removal.id, "me")
     submit(store, request(ref="", priority="urgent"))
@@ -262,8 +262,8 @@ def test_a_removal_and_an_import_are_done_in_the_order_in_which_they_were_asked_
     assert [(job.repo, job.ref) for job in due_jobs(store)] == [("core", ""), ("core", "v1"), ("site", "dev")]
 
 
-def test_a_repository_is_removed_after_the_imports_of_all_its_versions_that_were_asked_for_before(store):
-    """Else an import that came between the look at what is to be cancelled and the removal would bring it back."""
+def test_a_repository_is_removed_after_all_imports_requested_earlier(store):
+    """Otherwise an import added between cancelling jobs and the removal would bring the repository back."""
     before, _ = submit(store, request(ref="v1"))
     removal, _ = submit(store, replace(request(ref="", priority="urgent"), kind="remove"))
     submit(store, request(ref="v2", priority="urgent"))
@@ -272,7 +272,7 @@ def test_a_repository_is_removed_after_the_imports_of_all_its_versions_that_were
     assert [job.id for job in due_jobs(store)] == [removal.id]
 
 
-def test_a_request_does_not_join_what_comes_before_the_opposite(store):
+def test_a_request_does_not_join_a_job_before_its_opposite(store):
     opened, _ = submit(store, request(ref="refs/pull/1"))
     closed, _ = submit(store, replace(request(ref="refs/pull/1"), kind="remove"))
     reopened, is_new = submit(store, request(ref="refs/pull/1"))
@@ -286,12 +286,12 @@ def test_a_request_does_not_join_what_comes_before_the_opposite(store):
 
 
 @pytest.mark.parametrize("is_done", [True, False], ids=["switched", "let go"])
-def test_nothing_is_asked_for_in_an_edition_that_the_index_has_left(store, is_done):
-    """A migration copies the catalog while it holds the head document still."""
+def test_no_job_is_written_to_an_edition_that_the_index_has_left(store, is_done):
+    """A migration freezes the head document while it copies the catalog."""
     job, _ = submit(store, request())
     change_head(store, lambda head: (hold_timelines(head, "mover", 2, "minilm"), None))
 
-    def go_on(head):
+    def finish(head):
         return (
             switch_edition(head, "mover", replace(head, move=None), "now")
             if is_done
@@ -306,12 +306,12 @@ def test_nothing_is_asked_for_in_an_edition_that_the_index_has_left(store, is_do
         ]
         time.sleep(0.1)
         assert not any(writer.done() for writer in writers)
-        change_head(store, go_on, "mover")
+        change_head(store, finish, "mover")
     moved = [isinstance(writer.exception(), IndexMoved) for writer in writers]
     assert moved == [is_done] * 3
 
 
-def test_documents_that_are_no_jobs_are_passed_over_and_fields_of_a_later_version_too(store):
+def test_invalid_documents_and_fields_of_later_versions_are_ignored(store):
     job, _ = submit(store, request())
     document = store.read_document(f"job:{job.id}")
     store.write_document(document.key, {**document.body, "of_a_later_version": 1}, document.version)
@@ -323,7 +323,7 @@ def test_documents_that_are_no_jobs_are_passed_over_and_fields_of_a_later_versio
         assert read_job(store, str(number)) is None
         with pytest.raises(NotIndexed):
             change_job(store, str(number), cancelled)
-    assert [one.id for one in list_jobs(store)] == [job.id]
+    assert [known.id for known in list_jobs(store)] == [job.id]
     assert requeue_lost(store, lambda _: True) == []
     forget_old(store, 0, 0)
     assert claim_next(store, "me").id == job.id

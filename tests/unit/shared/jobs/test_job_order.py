@@ -1,4 +1,4 @@
-"""Principals share the workers: a storm of one holds up no job of another."""
+"""Principals share the workers: many jobs of one principal do not delay those of another."""
 
 from dataclasses import replace
 
@@ -19,17 +19,17 @@ def store(make_workshop):
     return make_workshop().store
 
 
-def wish(by: str, ref: str, priority: str = "urgent", trigger: str = "search") -> JobRequest:
+def job_of(by: str, ref: str, priority: str = "urgent", trigger: str = "search") -> JobRequest:
     request = JobRequest("core", "https://example.org/core", ref, trigger=trigger, requested_by=by)
     return replace(request, priority=PRIORITIES[priority])
 
 
-def ask(store, *wishes, **limits):
-    return [submit_within(store, one, NO_LIMIT, **limits)[0] for one in wishes]
+def ask(store, *requests, **limits):
+    return [submit_within(store, request, NO_LIMIT, **limits)[0] for request in requests]
 
 
 def work(store, jobs):
-    """Do as many jobs as a worker does one after the other, and return who asked for them."""
+    """Run jobs one after the other as a worker does, and return their principals."""
     done = []
     for _ in range(jobs):
         job = claim_next(store, "me")
@@ -38,49 +38,49 @@ def work(store, jobs):
     return done
 
 
-def test_a_storm_of_one_key_holds_up_no_webhook_of_another_team(store):
-    ask(store, *(wish("storm", f"v{number}") for number in range(STORM)))
+def test_many_jobs_of_a_key_do_not_delay_a_webhook(store):
+    ask(store, *(job_of("storm", f"v{number}") for number in range(STORM)))
     work(store, 10)
-    ask(store, wish("webhook github", "main", "change", "webhook"))
+    ask(store, job_of("webhook github", "main", "change", "webhook"))
     assert "webhook github" in work(store, 2 * JOBS_AT_ONCE + 1)
 
 
 @pytest.mark.parametrize(("priority", "behind"), [("urgent", 1), ("change", 2), ("import", 3), ("background", 4)])
-def test_a_storm_that_goes_on_holds_up_nobody_for_long(store, priority, behind):
-    """While it is worked on, as many new jobs of the storm come as are done."""
-    ask(store, *(wish("storm", f"v{number}") for number in range(20)))
-    ask(store, wish("quiet", "dev", priority))
+def test_a_lasting_storm_delays_other_jobs_only_briefly(store, priority, behind):
+    """The storm adds a new job for each job that ends."""
+    ask(store, *(job_of("storm", f"v{number}") for number in range(20)))
+    ask(store, job_of("quiet", "dev", priority))
     done = []
     for number in range(behind * JOBS_AT_ONCE + 1):
         done += work(store, 1)
-        ask(store, wish("storm", f"w{number}"))
+        ask(store, job_of("storm", f"w{number}"))
     assert "quiet" in done
 
 
-def test_two_storms_are_served_alike(store):
+def test_two_storms_are_served_equally(store):
     for number in range(40):
-        ask(store, wish("one", f"v{number}"))
+        ask(store, job_of("one", f"v{number}"))
     for number in range(40):
-        ask(store, wish("two", f"w{number}"))
+        ask(store, job_of("two", f"w{number}"))
     done = work(store, 40)
     assert abs(done.count("one") - done.count("two")) <= JOBS_AT_ONCE
 
 
-def test_a_few_jobs_of_everybody_are_served_by_their_urgency(store):
-    ask(store, wish("one", "a", "import"), wish("two", "b", "change"))
-    ask(store, wish("one", "c"), wish("", "d", "import", "poll"))
+def test_a_few_jobs_of_each_principal_are_served_by_urgency(store):
+    ask(store, job_of("one", "a", "import"), job_of("two", "b", "change"))
+    ask(store, job_of("one", "c"), job_of("", "d", "import", "poll"))
     assert work(store, 4) == ["one", "two", "one", "poll"]
 
 
-def test_what_somebody_waits_for_goes_before_the_many_imports_that_they_asked_for_themselves(store):
-    ask(store, *(wish("one", f"v{number}", "import") for number in range(40)), wish("one", "dev"))
+def test_an_urgent_job_precedes_imports_of_the_same_principal(store):
+    ask(store, *(job_of("one", f"v{number}", "import") for number in range(40)), job_of("one", "dev"))
     assert list_jobs(store, UNFINISHED)[0].ref == "dev"
 
 
-def test_a_storm_of_urgent_jobs_does_not_go_before_a_running_import_for_ever(store):
-    ask(store, wish("quiet", "main", "import"))
+def test_urgent_jobs_interrupt_a_running_import_only_a_limited_number_of_times(store):
+    ask(store, job_of("quiet", "main", "import"))
     running = claim_next(store, "me")
-    ask(store, *(wish("storm", f"v{number}") for number in range(40)))
+    ask(store, *(job_of("storm", f"v{number}") for number in range(40)))
     within = 0
     while job := claim_next(store, "me", before=running.priority):
         within += 1
@@ -88,22 +88,22 @@ def test_a_storm_of_urgent_jobs_does_not_go_before_a_running_import_for_ever(sto
     assert within == 2 * JOBS_AT_ONCE
 
 
-def test_who_joins_a_job_of_a_storm_does_not_wait_for_the_storm(store):
-    ask(store, *(wish("storm", f"v{number}") for number in range(STORM)))
-    ask(store, wish("quiet", f"v{STORM - 1}"))
+def test_joining_a_job_of_a_storm_moves_it_forward(store):
+    ask(store, *(job_of("storm", f"v{number}") for number in range(STORM)))
+    ask(store, job_of("quiet", f"v{STORM - 1}"))
     claimed = [claim_next(store, "me").ref for _ in range(JOBS_AT_ONCE + 1)]
     assert f"v{STORM - 1}" in claimed
 
 
-def test_a_key_has_a_quota_of_jobs_that_wait(store):
-    wishes = [wish("one", f"v{number}") for number in range(3)]
-    ask(store, *wishes, most_of_key=3)
+def test_a_key_has_a_quota_of_queued_jobs(store):
+    requests = [job_of("one", f"v{number}") for number in range(3)]
+    ask(store, *requests, most_of_key=3)
     with pytest.raises(TooManyRequests, match="jobs_waiting_per_key") as refused:
-        ask(store, wish("one", "dev"), most_of_key=3)
+        ask(store, job_of("one", "dev"), most_of_key=3)
     assert refused.value.retry_after >= 1
-    ask(store, wishes[0], wish("two", "dev"), most_of_key=3)
-    ask(store, *(wish("one", f"w{number}", trigger="webhook") for number in range(5)), most_of_key=3)
+    ask(store, requests[0], job_of("two", "dev"), most_of_key=3)
+    ask(store, *(job_of("one", f"w{number}", trigger="webhook") for number in range(5)), most_of_key=3)
     with pytest.raises(StoreUnavailable):
-        submit_within(store, wish("three", "new"), 3, 3)
+        submit_within(store, job_of("three", "new"), 3, 3)
     work(store, 9)
-    ask(store, wish("one", "dev"), most_of_key=3)
+    ask(store, job_of("one", "dev"), most_of_key=3)

@@ -1,9 +1,9 @@
-"""What was gone a moment ago is asked by one at a time until it is back."""
+"""After a failure the breaker admits one call at a time until the service recovers."""
 
 from codequarry.shared.liveness.breaker import Breaker
 
 
-def test_what_was_gone_is_left_alone_and_then_asked_by_one_at_a_time():
+def test_a_failed_service_gets_a_pause_and_then_one_call_at_a_time():
     now = [0.0]
     breaker = Breaker(left_alone=1.0, longest=3.0, clock=lambda: now[0])
     assert [breaker.allows() for _ in range(3)] == [True] * 3
@@ -12,6 +12,6 @@ def test_what_was_gone_is_left_alone_and_then_asked_by_one_at_a_time():
     now[0] += 1.0
     assert [breaker.allows() for _ in range(3)] == [True, False, False]
     now[0] += 3.0
-    assert breaker.allows(), "who asked has not come back"
+    assert breaker.allows(), "the previous call has not returned"
     breaker.record_success()
     assert [breaker.allows() for _ in range(3)] == [True] * 3

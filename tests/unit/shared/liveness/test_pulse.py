@@ -1,4 +1,4 @@
-"""Signs of life: asked for only beside calls that take long, and what becomes of calls when there are none."""
+"""Signs of life are requested only during long calls, and calls are aborted without them."""
 
 import threading
 import time
@@ -35,27 +35,27 @@ def wait_until(holds):
         time.sleep(0.005)
 
 
-def test_a_call_is_given_up_as_soon_as_there_are_no_signs_and_not_before(server):
-    made, given_up = Pulse(server), threading.Event()
-    with made.watched(given_up.set):
+def test_a_call_is_aborted_only_when_signs_of_life_stop(server):
+    made, aborted = Pulse(server), threading.Event()
+    with made.watched(aborted.set):
         wait_until(lambda: server.asked > 3)
-        assert not given_up.is_set() and made.allows()
+        assert not aborted.is_set() and made.allows()
         server.lives = False
-        assert given_up.wait(SOON)
+        assert aborted.wait(SOON)
     assert not made.allows()
 
 
-def test_a_call_that_has_ended_is_not_given_up(server):
-    made, given_up = Pulse(server), []
-    with made.watched(lambda: given_up.append("first")):
+def test_an_ended_call_is_not_aborted(server):
+    made, aborted = Pulse(server), []
+    with made.watched(lambda: aborted.append("first")):
         pass
     server.lives = False
-    with made.watched(lambda: given_up.append("second")):
-        wait_until(lambda: given_up)
-    assert "first" not in given_up
+    with made.watched(lambda: aborted.append("second")):
+        wait_until(lambda: aborted)
+    assert "first" not in aborted
 
 
-def test_a_silent_server_is_called_again_when_it_gives_a_sign_or_one_call_after_a_while(server, monkeypatch):
+def test_a_silent_server_is_called_again_after_a_sign_or_a_pause(server, monkeypatch):
     made = Pulse(server)
     server.lives = False
     made.record_failure()
@@ -68,11 +68,11 @@ def test_a_silent_server_is_called_again_when_it_gives_a_sign_or_one_call_after_
     untrusted = Pulse(deaf)
     with untrusted.watched(lambda: None):
         wait_until(lambda: not untrusted.allows())
-        # It is asked for signs all the while.
+        # It is asked for signs all the time.
         wait_until(untrusted.allows)
 
 
-def test_a_server_of_which_nothing_is_wanted_is_not_watched(server, monkeypatch):
+def test_an_unused_server_is_not_watched(server, monkeypatch):
     monkeypatch.setattr(pulse, "INTEREST_SECONDS", 0.05)
     made = Pulse(server)
     with made.watched(lambda: None):
@@ -84,7 +84,7 @@ def test_a_server_of_which_nothing_is_wanted_is_not_watched(server, monkeypatch)
         wait_until(lambda: server.asked > asked)
 
 
-def test_the_clients_of_one_server_know_the_same_of_it(server, monkeypatch):
+def test_clients_of_one_server_share_its_pulse(server, monkeypatch):
     monkeypatch.setattr(pulse, "_known", {})
     assert pulse_of("http://one", server) is pulse_of("http://one", server)
     assert pulse_of("http://one", server) is not pulse_of("http://other", server)

@@ -1,4 +1,4 @@
-"""Keys of the queue that hold something else are set aside, whoever looks at them at the same time."""
+"""Queue keys with foreign values are set aside, even by several processes at once."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -22,11 +22,11 @@ def server(queue_server):
 def spoil(server):
     server.flushall()
     for key in TYPES:
-        if key != "unacked_mutex":  # it holds a string, as it should
+        if key != "unacked_mutex":  # a string is its correct type
             server.set(key, "an operator's")
 
 
-def test_processes_that_set_a_key_aside_at_once_are_not_in_each_others_way(queue_server, server):
+def test_several_processes_can_set_keys_aside_at_once(queue_server, server):
     together = Barrier(PROCESSES)
 
     def look():
@@ -37,13 +37,13 @@ def test_processes_that_set_a_key_aside_at_once_are_not_in_each_others_way(queue
     with ThreadPoolExecutor(PROCESSES) as threads:
         for _ in range(ROUNDS):
             spoil(server)
-            counts = [one.result() for one in [threads.submit(look) for _ in range(PROCESSES)]]
+            counts = [future.result() for future in [threads.submit(look) for _ in range(PROCESSES)]]
             assert sum(counts) == len(TYPES) - 1
             assert server.get(ASIDE_PREFIX + "scan") == b"an operator's"
 
 
-def test_what_another_process_has_filled_again_stays(server):
-    """Between a look at the keys and the renaming another process set one aside, and sent a message."""
+def test_a_key_that_another_process_filled_again_stays(server):
+    """Before the renaming, another process sets the key aside and sends a message."""
     spoil(server)
 
     class Slow(redis.Redis):

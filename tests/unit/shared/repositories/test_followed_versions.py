@@ -1,4 +1,4 @@
-"""What the settings say of single repositories."""
+"""Settings of single repositories."""
 
 import pytest
 
@@ -24,16 +24,16 @@ def test_a_repository_is_found_by_any_spelling_of_its_origin(tmp_path, monkeypat
     assert rules_of(local, str(tmp_path / "core")) is not None
 
 
-def test_patterns_name_branches_and_tags_or_one_of_both():
+def test_patterns_match_branches_tags_or_both():
     rules = RepositorySettings(origin=ORIGIN, refs=("release/*", "refs/tags/v*"))
     named = [Ref("branch", "release/1"), Ref("tag", "release/1"), Ref("tag", "v1")]
-    others = [Ref("branch", "v1"), Ref("branch", "main"), Ref("pull", "1"), Ref("commit", "1" * 40)]
+    unnamed = [Ref("branch", "v1"), Ref("branch", "main"), Ref("pull", "1"), Ref("commit", "1" * 40)]
     assert all(is_named(rules, ref) for ref in named)
-    assert not any(is_named(rules, ref) for ref in others)
+    assert not any(is_named(rules, ref) for ref in unnamed)
     assert not is_named(None, named[0])
 
 
-def test_its_own_patterns_and_token_hold_for_a_repository_alone(monkeypatch):
+def test_patterns_and_token_of_a_repository_apply_only_to_it(monkeypatch):
     monkeypatch.setenv("CORE_TOKEN", "secret")
     own = settings(include=["*.go"], exclude=["/testdata/"], token_variable="CORE_TOKEN")
     found = settings_for(own, ORIGIN, "git.example")
@@ -43,7 +43,7 @@ def test_its_own_patterns_and_token_hold_for_a_repository_alone(monkeypatch):
     assert settings_for(settings(), ORIGIN, "git.example").scan.include == ("*.py",)
 
 
-def test_a_token_is_read_where_it_is(tmp_path, monkeypatch):
+def test_a_token_is_read_from_its_file_or_variable(tmp_path, monkeypatch):
     path = tmp_path / "token"
     path.write_text("secret\n")
     token = read_token(TokenReference(token_file=path))
@@ -56,7 +56,7 @@ def test_a_token_is_read_where_it_is(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("field", ["roots", "credentials"])
-def test_what_can_not_be_said_of_a_repository_is_refused_by_name(field):
+def test_unknown_fields_of_a_repository_are_refused_by_name(field):
     with pytest.raises(UnknownName, match=field):
         load_settings([f'repositories=[{{"origin": "{ORIGIN}", "{field}": true}}]'], variables={})
 
@@ -73,7 +73,7 @@ def test_what_can_not_be_said_of_a_repository_is_refused_by_name(field):
         [{"origin": "https://git.example:port/owner/core"}],
     ],
 )
-def test_wrong_repositories_are_refused(repositories):
+def test_invalid_repositories_are_refused(repositories):
     with pytest.raises(ValueError):
         SettingsModel.model_validate({"repositories": repositories})
 

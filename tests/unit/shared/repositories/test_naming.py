@@ -11,7 +11,7 @@ def store(make_workshop):
     return make_workshop().store
 
 
-def test_a_place_keeps_its_name_however_its_url_is_written(store):
+def test_an_origin_keeps_its_name_in_any_spelling(store):
     first, _ = claim(store, parse_origin("https://host/owner/project.git"), None, "main")
     again, note = claim(store, parse_origin("git@HOST:owner/project"), None, "main")
     assert first.name == again.name == "project"
@@ -19,7 +19,7 @@ def test_a_place_keeps_its_name_however_its_url_is_written(store):
     assert len(list_repositories(store)) == 1
 
 
-def test_two_places_with_one_base_name_get_two_names_and_it_is_said(store):
+def test_origins_with_the_same_base_name_get_different_names_and_a_note(store):
     claim(store, parse_origin("https://host/one/project"), None, "main")
     second, note = claim(store, parse_origin("https://host/two/project"), None, "main")
     third, _ = claim(store, parse_origin("https://other/two/project"), None, "main")
@@ -27,7 +27,7 @@ def test_two_places_with_one_base_name_get_two_names_and_it_is_said(store):
     assert note == "the name 'project' is taken by another origin; this one is 'two-project'"
 
 
-def test_a_name_that_is_asked_for_is_given(store):
+def test_a_requested_name_is_used(store):
     repository, note = claim(store, parse_origin("https://host/one/project"), "mine", "main")
     assert (repository.name, note) == ("mine", "")
 
@@ -38,19 +38,19 @@ def test_a_malformed_name_is_refused(store, name):
         check_name(store, parse_origin("https://host/one/project"), name)
 
 
-def test_a_name_that_another_place_has_is_refused(store):
+def test_a_name_of_another_origin_is_refused(store):
     claim(store, parse_origin("https://host/one/project"), None, "main")
     with pytest.raises(UsageError, match="'project' is the name of https://host/one/project"):
         check_name(store, parse_origin("https://host/two/project"), "project")
 
 
-def test_a_place_is_not_indexed_under_a_second_name(store):
+def test_an_origin_is_not_indexed_under_a_second_name(store):
     claim(store, parse_origin("https://host/one/project"), None, "main")
     with pytest.raises(UsageError, match=r"is indexed as 'project'; .* codequarry repos rename project other"):
         check_name(store, parse_origin("git@host:one/project.git"), "other")
 
 
-def test_the_catalog_never_holds_a_secret(store):
+def test_the_catalog_never_contains_a_secret(store):
     claim(store, parse_origin("https://me:secret@host/one/project"), None, "main")
     assert find_repository(store, parse_origin("https://host/one/project")) is not None
     assert "secret" not in repr(list_repositories(store))

@@ -1,4 +1,4 @@
-"""What a request may name as the origin of a repository."""
+"""Rules for origins that a request may name."""
 
 import subprocess
 
@@ -46,13 +46,13 @@ def test_a_scheme_can_be_allowed():
 @pytest.mark.parametrize(
     "text", ["", " ", "-u", "--upload-pack=id", "https://e.org/a\nb", "https://e.org/a b", "https://"]
 )
-def test_what_is_no_url_is_refused(text):
+def test_text_that_is_not_a_url_is_refused(text):
     with pytest.raises(UsageError):
         accept(text)
 
 
 @pytest.mark.parametrize("account", ["https://user:hunter2@example.org/a", "https://hunter2@example.org/a"])
-def test_an_account_in_the_url_is_refused_and_not_repeated(account):
+def test_credentials_in_the_url_are_refused_and_not_shown(account):
     with pytest.raises(UsageError) as refused:
         accept(account)
     assert "hunter2" not in str(refused.value)
@@ -66,7 +66,7 @@ def test_an_account_in_the_url_is_refused_and_not_repeated(account):
         "64:ff9b::10.0.0.1", "::10.0.0.1", "2001:0:a00:1::1",
     ],
 )  # fmt: skip
-def test_a_private_address_is_refused_and_not_told(address):
+def test_a_private_address_is_refused_and_not_shown(address):
     with pytest.raises(UsageError, match="private network") as refused:
         accept("https://git.example.org/a", PUBLIC, address)
     assert address not in str(refused.value)
@@ -83,14 +83,14 @@ def test_a_private_network_can_be_allowed():
     ["exämple.org", "127%2e0.0.1", "a%2eexample.org", "example.org.", "exa\u3002mple.org", "ex\\ample.org", "-x.org"],
 )
 @pytest.mark.parametrize("form", ["https://{}/a", "git@{}:a"])
-def test_a_host_that_git_may_read_otherwise_is_refused(host, form):
-    """Git is bound to the addresses of this host; by another name it would ask for them anew."""
+def test_a_host_that_git_may_parse_differently_is_refused(host, form):
+    """Git is pinned to the addresses of this host; it would resolve another name again."""
     with pytest.raises(UsageError, match=r"originUri|host"):
         accept(form.format(host))
 
 
 @pytest.mark.parametrize("address", ["2606:4700::1111", "64:ff9b::8.8.8.8"])
-def test_a_public_address_of_version_6_is_good(address):
+def test_a_public_ipv6_address_is_accepted(address):
     assert accept("https://[2606:4700::1111]/a", address)
     assert accept("https://xn--exmple-cua.org/a", address)
 
@@ -105,7 +105,7 @@ def test_hosts_can_be_limited():
         accept("https://example.com/a", allowed_hosts=("*.example.org", "example.org"))
 
 
-def test_local_paths_are_taken_below_the_roots_alone_after_resolving_links(tmp_path):
+def test_local_paths_must_resolve_to_a_place_below_a_root(tmp_path):
     root, outside = tmp_path / "root", tmp_path / "outside"
     for folder in (root / "project", outside):
         folder.mkdir(parents=True)
@@ -117,20 +117,20 @@ def test_local_paths_are_taken_below_the_roots_alone_after_resolving_links(tmp_p
         with pytest.raises(UsageError) as error:
             accept(str(path), roots=(root,))
         refused.append(str(error.value))
-    assert len(set(refused)) == 1, "nothing tells what is there"
+    assert len(set(refused)) == 1, "the message must not reveal what exists"
     with pytest.raises(UsageError, match="local_roots"):
         accept(str(root / "project"))
 
 
 @pytest.fixture
 def root(tmp_path):
-    """Give a root with a checkout, and beside it a repository that no request may name."""
+    """Return a root with a checkout; beside it lies a repository that no request may name."""
     for place in ("root/project", "hidden"):
         subprocess.run(["git", "init", "--quiet", str(tmp_path / place)], check=True)
     return tmp_path / "root"
 
 
-def test_a_git_folder_that_lies_elsewhere_is_refused(root):
+def test_a_git_folder_outside_the_roots_is_refused(root):
     hidden = root.parent / "hidden" / ".git"
     for name in ("by-link", "by-file", "by-common-folder"):
         (root / name).mkdir()
@@ -144,7 +144,7 @@ def test_a_git_folder_that_lies_elsewhere_is_refused(root):
         assert accept(str(root / name), roots=(root, root.parent / "hidden"))
 
 
-def test_objects_that_lie_elsewhere_are_refused(root):
+def test_objects_outside_the_roots_are_refused(root):
     hidden = root.parent / "hidden" / ".git" / "objects"
     project = root / "project" / ".git" / "objects"
     assert accept(str(root / "project"), roots=(root,))
@@ -158,7 +158,7 @@ def test_objects_that_lie_elsewhere_are_refused(root):
         accept(str(root / "project"), roots=(root,))
 
 
-def test_worktrees_and_alternates_below_a_root_are_good(root):
+def test_worktrees_and_alternates_below_a_root_are_accepted(root):
     project = root / "project"
     commit = ("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "--quiet", "--allow-empty", "-m", "x")
     for command in (
@@ -171,7 +171,7 @@ def test_worktrees_and_alternates_below_a_root_are_good(root):
         assert accept(str(root / name), roots=(root,)) == str(root / name)
 
 
-def test_links_in_a_circle_are_refused(root):
+def test_circular_links_are_refused(root):
     (root / "circle").symlink_to(root / "circle")
     with pytest.raises(UsageError, match="local_roots"):
         accept(str(root / "circle"), roots=(root,))
@@ -182,6 +182,6 @@ def test_a_host_without_an_address_is_refused():
         allowed_addresses("nowhere.invalid", 443, SettingsModel())
 
 
-def test_a_network_that_is_none_is_a_wrong_setting():
+def test_an_invalid_network_is_a_wrong_setting():
     with pytest.raises(ValueError, match="private_networks"):
         GitSettings(private_networks=("10.0.0.0/99",))

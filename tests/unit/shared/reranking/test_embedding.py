@@ -1,4 +1,4 @@
-"""An embedding model as a re-ranker: cosines, each text embedded once."""
+"""An embedding model as a re-ranker: it scores by cosine and embeds each text once."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ TEXTS = ["def read_file(path): ...", "def sort(items): ...", "class Colour: ..."
 
 
 class Counting:
-    """The built-in model, and which texts it was given."""
+    """The built-in model, recording the texts it embeds."""
 
     def __init__(self) -> None:
         self._embedder: Embedder = open_embedder(EmbeddingSettings(), Path("no-models"))
@@ -54,7 +54,7 @@ def test_scores_are_cosines_with_the_query(model: EmbeddingReranker, counting: C
     assert max(scores, key=scores.__getitem__) == 0
 
 
-def test_a_text_is_embedded_once_whatever_is_asked(model: EmbeddingReranker, counting: Counting) -> None:
+def test_a_text_is_embedded_once_for_all_queries(model: EmbeddingReranker, counting: Counting) -> None:
     first = dict(model.score(QUERY, [*TEXTS, TEXTS[0]], LONG))
     again = dict(model.score(QUERY, [TEXTS[0], "new"], LONG))
     dict(model.score("another question", TEXTS, LONG))
@@ -62,21 +62,21 @@ def test_a_text_is_embedded_once_whatever_is_asked(model: EmbeddingReranker, cou
     assert first[0] == first[3] == again[0]
 
 
-def test_texts_come_in_their_order_after_those_that_are_known(model: EmbeddingReranker) -> None:
+def test_known_texts_are_scored_first_then_the_others_in_order(model: EmbeddingReranker) -> None:
     dict(model.score(QUERY, TEXTS[2:], LONG))
     assert [index for index, _ in model.score(QUERY, TEXTS, LONG)] == [2, 0, 1]
 
 
-def test_after_its_time_it_says_what_it_knows_and_no_more(model: EmbeddingReranker) -> None:
+def test_after_the_time_limit_only_known_texts_are_scored(model: EmbeddingReranker) -> None:
     dict(model.score(QUERY, TEXTS[:1], LONG))
     assert [index for index, _ in model.score(QUERY, TEXTS, 0.0)] == [0]
 
 
-def test_it_tells_what_its_model_tells(model: EmbeddingReranker, counting: Counting) -> None:
+def test_it_has_the_name_and_location_of_its_model(model: EmbeddingReranker, counting: Counting) -> None:
     assert (model.name, model.leaves_machine) == (counting.name, False)
 
 
-def test_the_vectors_that_were_used_longest_ago_are_given_up() -> None:
+def test_the_least_recently_used_vectors_are_dropped() -> None:
     kept = RecentVectors(2)
     rows = np.eye(3, dtype=np.float32)
     kept.put({"a": rows[0], "b": rows[1]})

@@ -9,7 +9,7 @@ from codequarry.shared.settings.reranking import RerankingSettings
 
 
 @pytest.mark.parametrize(
-    ("model", "error", "says"),
+    ("model", "error", "message"),
     [
         ("minilm", EmbeddingError, "is not installed; run `codequarry models install minilm`"),
         ("bge-small-en-v1.5", EmbeddingError, "put model.onnx and tokenizer.json"),
@@ -21,14 +21,14 @@ from codequarry.shared.settings.reranking import RerankingSettings
         ("no-such-model", UnknownName, "unknown embedding model 'no-such-model'"),
     ],
 )
-def test_what_can_not_re_rank_is_refused_with_what_can(
-    tmp_path: Path, model: str, error: type[CodequarryError], says: str
+def test_an_unsuitable_model_is_refused_with_suitable_ones(
+    tmp_path: Path, model: str, error: type[CodequarryError], message: str
 ) -> None:
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=message):
         open_reranker(RerankingSettings(model=model), tmp_path)
 
 
-def test_a_token_table_is_no_second_stage(tmp_path: Path) -> None:
+def test_a_token_table_is_refused(tmp_path: Path) -> None:
     table = tmp_path / "table"
     table.mkdir()
     for name in TABLE_FILES:

@@ -1,4 +1,4 @@
-"""A re-ranker is waited for so long and no longer, and never ends what asks it."""
+"""A re-ranker has a time limit, and its errors never escape."""
 
 from collections.abc import Callable, Iterator, Sequence
 from threading import Event
@@ -6,14 +6,14 @@ from threading import Event
 from codequarry.shared.errors import EmbeddingError
 from codequarry.shared.reranking.time_limit import scored_within
 
-# No test waits so long: what is scored in time is there at once.
+# No test waits this long: scores that are in time arrive at once.
 LONG = 60.0
 SHORT = 0.05
 TEXTS = ["a", "bb", "ccc"]
 
 
 class Scripted:
-    """A re-ranker that scores a text by its length, and does something before each."""
+    """A re-ranker that scores a text by its length and calls ``before`` for each text."""
 
     name = "scripted"
     leaves_machine = False
@@ -29,17 +29,17 @@ class Scripted:
             yield index, float(len(text))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
-def test_every_text_is_scored_where_there_is_time() -> None:
+def test_every_text_is_scored_if_there_is_time() -> None:
     model = Scripted()
     outcome = scored_within(model, "query", TEXTS, LONG)
     assert (outcome.scores, outcome.ended, outcome.error) == ({0: 1.0, 1: 2.0, 2: 3.0}, True, None)
     assert model.asked == [("query", LONG)]
 
 
-def test_what_is_late_is_left_out_and_what_is_there_is_kept() -> None:
+def test_late_scores_are_left_out_and_earlier_scores_kept() -> None:
     released, ended = Event(), Event()
 
     def hang(index: int) -> None:
@@ -51,17 +51,17 @@ def test_what_is_late_is_left_out_and_what_is_there_is_kept() -> None:
     assert (outcome.scores, outcome.ended) == ({0: 1.0, 1: 2.0}, False)
     released.set()
     assert ended.wait(LONG)
-    assert outcome.scores == {0: 1.0, 1: 2.0}, "nothing is added when nobody waits any more"
+    assert outcome.scores == {0: 1.0, 1: 2.0}, "late scores must not be added after the outcome"
 
 
-def test_a_model_that_does_nothing_is_given_up() -> None:
+def test_a_model_that_hangs_times_out() -> None:
     released = Event()
     outcome = scored_within(Scripted(lambda _: bool(released.wait(LONG)) and None), "query", TEXTS, SHORT)
     released.set()
     assert (outcome.scores, outcome.ended) == ({}, False)
 
 
-def test_a_model_that_nobody_waits_for_stops_at_its_next_score() -> None:
+def test_an_abandoned_model_stops_at_its_next_score() -> None:
     released, seen = Event(), list[int]()
     stopped = Event()
 
@@ -82,7 +82,7 @@ def test_a_model_that_nobody_waits_for_stops_at_its_next_score() -> None:
     assert seen == [0]
 
 
-def test_what_a_model_raises_is_in_the_outcome() -> None:
+def test_an_error_of_the_model_is_in_the_outcome() -> None:
     def fail(index: int) -> None:
         if index:
             raise EmbeddingError("out of order")
@@ -92,6 +92,6 @@ def test_what_a_model_raises_is_in_the_outcome() -> None:
     assert str(outcome.error) == "out of order"
 
 
-def test_whatever_it_raises() -> None:
+def test_an_unexpected_error_of_the_model_is_in_the_outcome() -> None:
     outcome = scored_within(Scripted(lambda _: {}["no key"]), "query", TEXTS, LONG)
     assert isinstance(outcome.error, KeyError)

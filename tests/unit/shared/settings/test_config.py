@@ -11,7 +11,7 @@ from codequarry.shared.settings.sources import variable_of, without_accounts
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder without a settings file, and a home of its own."""
+    """Use a working folder without a settings file, and a separate home."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     return tmp_path
@@ -44,7 +44,7 @@ def test_flags_that_were_not_given_change_nothing() -> None:
     assert (loaded.settings.api.host, loaded.settings.api.port) == ("127.0.0.1", 9000)
 
 
-def test_the_file_is_looked_for_in_three_places_in_this_order(folder: Path) -> None:
+def test_the_settings_file_is_searched_in_three_places_in_order(folder: Path) -> None:
     home, named = folder / "home", folder / "named.toml"
     home.mkdir()
     (home / "config.toml").write_text("[api]\nport = 3\n")
@@ -73,7 +73,7 @@ def test_a_named_file_must_exist() -> None:
         ("API__PORT_FILE", "unknown setting 'CODEQUARRY_API__PORT_FILE' in the environment"),
     ],
 )
-def test_an_unknown_variable_is_named_with_what_is_near(variable: str, message: str) -> None:
+def test_an_unknown_variable_is_reported_with_similar_names(variable: str, message: str) -> None:
     with pytest.raises(UnknownName) as raised:
         load(**{variable: "1"})
     assert str(raised.value).startswith(message)
@@ -90,7 +90,7 @@ def test_an_unknown_variable_is_named_with_what_is_near(variable: str, message: 
         ("embedding = ", "{file} is not valid TOML: Invalid value"),
     ],
 )
-def test_a_wrong_file_is_refused_with_key_and_file(folder: Path, text: str, message: str) -> None:
+def test_an_invalid_file_is_refused_with_key_and_file(folder: Path, text: str, message: str) -> None:
     file = folder / "codequarry.toml"
     file.write_text(text)
     with pytest.raises(UsageError) as raised:
@@ -98,7 +98,7 @@ def test_a_wrong_file_is_refused_with_key_and_file(folder: Path, text: str, mess
     assert str(raised.value).startswith(message.format(file=file))
 
 
-def test_a_wrong_value_is_one_line_with_key_value_source_and_what_is_expected() -> None:
+def test_an_invalid_value_is_one_line_with_key_value_source_and_reason() -> None:
     with pytest.raises(UsageError) as raised:
         load(EMBEDDING__BATCH_SIZE="many")
     assert str(raised.value).splitlines() == [
@@ -107,7 +107,7 @@ def test_a_wrong_value_is_one_line_with_key_value_source_and_what_is_expected() 
     ]
 
 
-def test_a_wrong_value_of_a_secret_is_not_shown() -> None:
+def test_an_invalid_value_of_a_secret_is_not_shown() -> None:
     with pytest.raises(UsageError) as raised:
         load(GIT__TOKENS='["hunter2"]')
     assert "git.tokens" in str(raised.value)
@@ -120,7 +120,7 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
 
 
 @pytest.mark.parametrize("assignment", ["reranking.weight=1.5", "reranking.candidate_count=201"])
-def test_a_second_stage_has_its_bounds(assignment: str) -> None:
+def test_settings_of_the_second_stage_have_limits(assignment: str) -> None:
     with pytest.raises(UsageError, match=f"setting {assignment.partition('=')[0]} .*should be less than or equal to"):
         load(assignment)
 
@@ -134,14 +134,14 @@ def test_an_empty_variable_is_unset() -> None:
     assert load(EMBEDDING__API_KEY="", FOO="").settings.embedding.api_key is None
 
 
-def test_lists_are_read_from_commas_or_json() -> None:
+def test_lists_are_written_with_commas_or_as_json() -> None:
     assert load(OPENSEARCH__URLS="http://a:1, http://b:2").settings.opensearch.urls == ("http://a:1", "http://b:2")
     assert load(OPENSEARCH__URLS='["http://a:1"]').settings.opensearch.urls == ("http://a:1",)
     rules = load(PATH_RULES='[{"glob": "services/*/**", "tags": ["service"]}]').settings.path_rules
     assert [(rule.glob, rule.tags) for rule in rules] == [("services/*/**", ("service",))]
 
 
-def test_paths_count_from_the_file_or_the_working_folder(folder: Path) -> None:
+def test_paths_are_relative_to_the_file_or_the_working_folder(folder: Path) -> None:
     (folder / "conf").mkdir()
     file = folder / "conf" / "settings.toml"
     file.write_text('home = "data"\n[git]\nca_file = "~/ca.pem"\n')
@@ -159,7 +159,7 @@ def lay_model(folder: Path, *files: str) -> Path:
 
 
 @pytest.mark.parametrize("section", ["embedding", "reranking"])
-def test_a_model_of_this_folder_is_named_by_its_whole_path_and_any_other_as_it_is(folder: Path, section: str) -> None:
+def test_a_model_in_a_folder_gets_its_full_path_and_other_names_stay(folder: Path, section: str) -> None:
     def named(name: str) -> str:
         return load(f"{section}.model={name}").settings.model_dump()[section]["model"]
 
@@ -168,12 +168,12 @@ def test_a_model_of_this_folder_is_named_by_its_whole_path_and_any_other_as_it_i
     own = lay_model(folder / "user/own", *ONNX_FILES)
     lay_model(folder / "minilm", *ONNX_FILES)
     lay_model(folder / "part", *ONNX_FILES[:1])
-    assert [named(one) for one in ("mine", "./mine", "org/other", "~/own")] == [*map(str, (mine, mine, other, own))]
+    assert [named(name) for name in ("mine", "./mine", "org/other", "~/own")] == [*map(str, (mine, mine, other, own))]
     for name in ("minilm", "part", "org/none", "~nobody-here/x", "x" * 300):
         assert named(name) == name
 
 
-def test_a_model_in_a_settings_file_counts_from_the_file_and_one_of_a_server_is_not_looked_for(folder: Path) -> None:
+def test_a_model_path_is_relative_to_its_file_unless_a_server_is_set(folder: Path) -> None:
     mine = lay_model(folder / "conf/mine", *TABLE_FILES)
     lay_model(folder / "mine", *TABLE_FILES)
     file = folder / "conf/settings.toml"
@@ -182,7 +182,7 @@ def test_a_model_in_a_settings_file_counts_from_the_file_and_one_of_a_server_is_
     assert load(CONFIG=str(file), EMBEDDING__BASE_URL="http://127.0.0.1:9/v1").settings.embedding.model == "mine"
 
 
-def test_a_secret_is_read_from_the_file_that_a_variable_names(folder: Path) -> None:
+def test_a_secret_is_read_from_the_file_named_by_a_variable(folder: Path) -> None:
     (folder / "key").write_text("s3cret\n")
     loaded = load(EMBEDDING__API_KEY_FILE="key")
     assert loaded.settings.embedding.api_key is not None
@@ -201,13 +201,13 @@ def test_a_secret_file_that_cannot_be_read_is_named() -> None:
         load(GIT__TOKEN_FILE="missing")
 
 
-def test_accounts_in_urls_are_masked() -> None:
+def test_credentials_in_urls_are_masked() -> None:
     assert without_accounts(["https://me:pw@host:9200/x", 3]) == ["https://********@host:9200/x", 3]
     assert without_accounts([{"origin": "https://me:pw@host/x"}]) == [{"origin": "https://********@host/x"}]
 
 
-def test_every_setting_has_one_variable_of_its_own() -> None:
-    """The two ways to write a key, dotted and as a variable, go one to one."""
+def test_every_setting_has_its_own_variable() -> None:
+    """Dotted keys and variables correspond one to one."""
     assert len({variable_of(key) for key in LEAVES}) == len(LEAVES)
 
 

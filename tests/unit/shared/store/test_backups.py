@@ -1,4 +1,4 @@
-"""The folders of backups: whole or not there, and what killed processes left is deleted."""
+"""Folders of backups are complete or absent, and leftovers of killed processes are deleted."""
 
 import fcntl
 import os
@@ -16,7 +16,7 @@ from codequarry.shared.store.backups import (
 )
 
 
-def test_folders_of_dead_processes_are_deleted_and_those_of_living_ones_are_not(tmp_path):
+def test_only_folders_of_dead_processes_are_deleted(tmp_path):
     left, used = tmp_path / ".work-left", tmp_path / ".work-used"
     for folder in (left, used, tmp_path / "other"):
         folder.mkdir()
@@ -56,7 +56,7 @@ def test_a_folder_without_a_manifest_never_becomes_a_backup(tmp_path):
     assert not (tmp_path / "copy").exists()
 
 
-def test_manifests_of_the_first_format_are_those_of_the_embedded_store(tmp_path):
+def test_manifests_of_the_first_format_belong_to_the_embedded_store(tmp_path):
     (tmp_path / MANIFEST).write_text('{"format": 1, "created_at": "2026", "dimension": 8, "files": {"a": [1, "b"]}}')
     found = read_manifest(tmp_path)
     assert (found.store, found.dimension, found.format) == ("embedded", 8, 1)

@@ -1,11 +1,11 @@
-"""What a store remembers of the documents that it read."""
+"""The cache of documents that a store has read."""
 
 from codequarry.shared.store import document_cache
 from codequarry.shared.store.document_cache import DocumentCache
 from codequarry.shared.store.records import Document
 
 
-def test_the_newest_of_each_key_is_remembered_with_its_place():
+def test_the_newest_document_of_each_key_is_cached_with_its_index():
     memory = DocumentCache()
     assert memory.take("head") is None
     memory.keep(Document("head", {"counter": 1}, "v1"), "index-1")
@@ -16,7 +16,7 @@ def test_the_newest_of_each_key_is_remembered_with_its_place():
     assert memory.take("head") is None
 
 
-def test_those_that_were_not_asked_for_longest_are_forgotten(monkeypatch):
+def test_the_least_recently_used_documents_are_dropped(monkeypatch):
     monkeypatch.setattr(document_cache, "_KEPT_DOCUMENTS", 3)
     memory = DocumentCache()
     for number in range(3):

@@ -1,4 +1,4 @@
-"""What is counted, what is read from the catalog, and the port where both are served."""
+"""Counters, gauges read from the catalog, and the port that serves both."""
 
 import re
 import urllib.request
@@ -33,14 +33,14 @@ def ago(seconds):
 
 
 def samples(*collectors):
-    """Return what is exported: series to value."""
+    """Return the exported values by series."""
     lines = metrics.render(*collectors).decode().splitlines()
     return {series: float(value) for series, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
 
 
 @pytest.fixture
 def counted():
-    """Count, and give a function that tells by how much a series has grown since."""
+    """Start counting and return a function that returns the growth of a series since then."""
     metrics.start_counting()
     before = samples()
     return lambda series: samples().get(series, 0.0) - before.get(series, 0.0)
@@ -56,7 +56,7 @@ def test_names_follow_the_conventions():
     assert len({metric.name for metric in METRICS}) == len(METRICS)
 
 
-def test_a_failure_of_a_job_is_counted_by_one_of_our_errors(counted):
+def test_failures_of_jobs_are_counted_by_our_error_classes(counted):
     class Odd(StoreUnavailable):
         pass
 
@@ -67,7 +67,7 @@ def test_a_failure_of_a_job_is_counted_by_one_of_our_errors(counted):
     assert "planted detail" not in metrics.render().decode()
 
 
-def test_what_runs_and_what_waits_goes_up_and_down(counted):
+def test_running_and_waiting_requests_are_counted_up_and_down(counted):
     with pytest.raises(ValueError, match="failed"), metrics.request_running():
         assert counted("codequarry_http_requests_running") == 1
         metrics.count_waiting(2)
@@ -78,13 +78,13 @@ def test_what_runs_and_what_waits_goes_up_and_down(counted):
     assert counted("codequarry_http_requests_waiting") == 0
 
 
-def test_a_clock_that_is_behind_makes_no_negative_lag(counted):
+def test_a_slow_clock_causes_no_negative_lag(counted):
     metrics.observe_lag(-5.0, first=False)
     assert counted('codequarry_index_lag_seconds_count{run="change"}') == 1
     assert counted('codequarry_index_lag_seconds_sum{run="change"}') == 0
 
 
-def test_the_catalog_tells_of_jobs_by_state_and_of_what_waits_by_priority(versioned_index):
+def test_jobs_are_counted_by_state_and_queued_jobs_by_priority(versioned_index):
     store = versioned_index.store
     for repo, priority in (("a", "change"), ("b", "change"), ("c", "import")):
         submit(store, JobRequest(repo, "https://example.org/x", priority=PRIORITIES[priority]))
@@ -102,7 +102,7 @@ def test_the_catalog_tells_of_jobs_by_state_and_of_what_waits_by_priority(versio
     assert seen['codequarry_queue_oldest_seconds{priority="urgent"}'] == 0
 
 
-def test_the_catalog_is_read_once_in_a_while_however_many_ask(versioned_index):
+def test_scrapes_share_a_read_of_the_catalog(versioned_index):
     opened = []
     now = [0.0]
     catalog = CatalogMetrics(lambda: opened.append(1) or versioned_index.store, clock=lambda: now[0])
@@ -114,7 +114,7 @@ def test_the_catalog_is_read_once_in_a_while_however_many_ask(versioned_index):
     assert len(opened) == 2
 
 
-def test_jobs_that_ended_are_counted_less_often_than_those_that_wait(versioned_index):
+def test_ended_jobs_are_counted_less_often_than_queued_jobs(versioned_index):
     store = versioned_index.store
     now = [0.0]
     catalog = CatalogMetrics(lambda: store, clock=lambda: now[0])
@@ -128,7 +128,7 @@ def test_jobs_that_ended_are_counted_less_often_than_those_that_wait(versioned_i
     assert samples(catalog)['codequarry_jobs{state="cancelled"}'] == 1
 
 
-def test_a_store_that_does_not_answer_is_said_and_the_rest_is_exported():
+def test_without_a_store_catalog_up_is_0_and_counters_are_exported():
     def down():
         raise StoreUnavailable("down")
 
@@ -139,7 +139,7 @@ def test_a_store_that_does_not_answer_is_said_and_the_rest_is_exported():
     assert not any(series.startswith("codequarry_jobs{") for series in seen)
 
 
-def test_a_version_is_behind_from_when_its_newest_commit_was_seen_until_that_is_published():
+def test_a_version_is_behind_from_seeing_a_commit_until_publishing_it():
     head = Head(
         timelines={
             1: Timeline("a", 5, "a1"),
@@ -161,7 +161,7 @@ def test_a_version_is_behind_from_when_its_newest_commit_was_seen_until_that_is_
 
 
 @pytest.mark.parametrize(("worst", "named"), [(0, []), (1, ["b"]), (5, ["b", "a"])])
-def test_only_so_many_repositories_are_named_as_the_settings_say(worst, named):
+def test_the_settings_limit_how_many_repositories_are_named(worst, named):
     seen = list(behind_samples([("a", 3.0), ("b", 9.0), ("a", 4.0)], worst))
     assert [labels for _, labels, _ in seen if labels] == [(name,) for name in named]
     assert {metric.name: value for metric, labels, value in seen if not labels} == {
@@ -170,7 +170,7 @@ def test_only_so_many_repositories_are_named_as_the_settings_say(worst, named):
     }
 
 
-def test_when_a_commit_was_seen_first_stays_however_often_it_is_fetched(versioned_index):
+def test_the_time_a_commit_was_first_seen_does_not_change(versioned_index):
     store = versioned_index.store
 
     def save(commit, **fields):
@@ -195,7 +195,7 @@ def fetch(server, path):
         return answer.headers["Content-Type"], answer.read().decode()
 
 
-def test_the_port_serves_what_is_counted_and_what_the_catalog_says(server):
+def test_the_port_serves_counters_and_catalog_metrics(server):
     metrics.start_counting()
     kind, text = fetch(server, "/metrics?name[]=x")
     assert kind == metrics.CONTENT_TYPE
@@ -205,12 +205,12 @@ def test_the_port_serves_what_is_counted_and_what_the_catalog_says(server):
         fetch(server, "/search-code")
 
 
-def test_a_port_that_is_taken_is_a_clear_error(server):
+def test_a_port_in_use_is_a_clear_error(server):
     with pytest.raises(UsageError, match=f"port {server.port}: Address already in use"):
         MetricsServer("127.0.0.1", server.port)
 
 
-def test_processes_of_one_service_share_a_port():
+def test_processes_of_one_service_can_share_a_port():
     first = MetricsServer("127.0.0.1", 0, shared=True)
     second = MetricsServer("127.0.0.1", first.port, shared=True)
     for server in (first, second):

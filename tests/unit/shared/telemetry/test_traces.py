@@ -1,4 +1,4 @@
-"""Spans of requests, stages and jobs; nothing where nobody asked for them."""
+"""Spans of requests, stages and jobs, recorded only if tracing is configured."""
 
 import os
 
@@ -26,7 +26,7 @@ def spans():
     stop_tracing()
 
 
-def test_nothing_is_traced_where_no_endpoint_is_set(monkeypatch):
+def test_nothing_is_traced_without_an_endpoint(monkeypatch):
     for name in ENDPOINTS:
         monkeypatch.delenv(name, raising=False)
     start_tracing("test")
@@ -38,7 +38,7 @@ def test_nothing_is_traced_where_no_endpoint_is_set(monkeypatch):
     assert os.environ.get("OTEL_SERVICE_NAME") is None
 
 
-def test_a_span_lies_in_the_one_around_it_and_in_the_trace_of_the_caller(spans):
+def test_a_span_belongs_to_its_parent_and_to_the_callers_trace(spans):
     with span("request", f"00-{TRACE}-{PARENT}-01"), span("search.recall"):
         pass
     inner, outer = spans()
@@ -48,13 +48,13 @@ def test_a_span_lies_in_the_one_around_it_and_in_the_trace_of_the_caller(spans):
     assert outer.resource.attributes["service.name"] == "test"
 
 
-def test_what_a_caller_sends_instead_of_a_trace_is_ignored(spans):
+def test_an_invalid_traceparent_is_ignored(spans):
     with span("request", "not a trace"):
         pass
     assert spans()[0].parent is None
 
 
-def test_others_are_told_of_the_span_that_they_work_for(spans):
+def test_traceparent_names_the_current_span_for_other_processes(spans):
     assert traceparent() == ""
     with span("request", f"00-{TRACE}-{PARENT}-01"):
         handed_on = traceparent()
@@ -65,7 +65,7 @@ def test_others_are_told_of_the_span_that_they_work_for(spans):
     assert (job.context.trace_id, job.parent.span_id) == (request.context.trace_id, request.context.span_id)
 
 
-def test_a_process_that_records_nothing_hands_on_what_it_was_sent():
+def test_without_tracing_the_received_traceparent_is_passed_on():
     with span("request", f"00-{TRACE}-{PARENT}-01"):
         with span("search.recall"):
             assert traceparent() == f"00-{TRACE}-{PARENT}-01"
@@ -75,32 +75,32 @@ def test_a_process_that_records_nothing_hands_on_what_it_was_sent():
 
 
 @pytest.mark.parametrize("sent", ["secret", f"00-{TRACE}-{PARENT}-01-more", f"00-{'0' * 32}-{PARENT}-01", "x" * 10_000])
-def test_only_what_names_a_trace_is_handed_on(sent):
+def test_only_a_valid_traceparent_is_passed_on(sent):
     with span("request", sent):
         assert traceparent() == ""
 
 
-def test_an_error_is_told_by_its_kind_alone(spans):
+def test_an_error_is_recorded_only_by_its_class(spans):
     with pytest.raises(ValueError, match="secret"), span("request"):
         raise ValueError("secret")
     [failed] = spans()
     assert (failed.status.is_ok, failed.status.description, failed.events) == (False, "ValueError", ())
 
 
-def test_a_span_is_described_when_it_is_known_what_it_is_of(spans):
+def test_a_span_can_be_described_after_it_started(spans):
     with span("request"):
         describe_span("GET /repos", http__route="/repos", http__response__status_code=200)
     assert spans()[0].name == "GET /repos"
     assert dict(spans()[0].attributes) == {"http.route": "/repos", "http.response.status_code": 200}
 
 
-def test_phases_follow_one_another_within_the_span_around_them(spans):
+def test_phases_are_consecutive_children_of_the_current_span(spans):
     phases = Phases("job.")
     with span("job"):
         for phase in ("fetching", "fetching", "indexing", "indexing", "publishing"):
             phases.enter(phase)
         phases.end()
         phases.end()
-    assert [one.name for one in spans()] == ["job.fetching", "job.indexing", "job.publishing", "job"]
+    assert [finished.name for finished in spans()] == ["job.fetching", "job.indexing", "job.publishing", "job"]
     *inner, outer = spans()
-    assert {one.parent.span_id for one in inner} == {outer.context.span_id}
+    assert {phase.parent.span_id for phase in inner} == {outer.context.span_id}

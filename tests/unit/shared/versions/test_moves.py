@@ -1,4 +1,4 @@
-"""The end of a migration, over the head document alone."""
+"""The end of a migration, as changes of the head document."""
 
 import threading
 from dataclasses import replace
@@ -31,24 +31,24 @@ def add(head):
     return new_timeline(head, "repo")
 
 
-def test_a_move_goes_through_the_stores_and_is_not_there_before():
+def test_a_move_survives_json_and_is_absent_by_default():
     assert "move" not in HEAD.to_json()
     for head in (HEAD, STILL, beat(STILL, "mover"), switch_edition(STILL, "mover", HEAD, "2024")):
         assert Head.from_json(head.to_json()) == head
 
 
-def test_the_other_edition_begins_with_all_that_is_published_and_nothing_else():
+def test_the_next_edition_starts_with_exactly_the_published_timelines():
     begun = successor(STILL)
     assert begun == Head(9, {}, frozenset({3, 7, 9}), {1: Timeline("a", 5, "c1")}, {"a": 1})
 
 
-def test_only_one_migration_ends_at_a_time():
+def test_only_one_migration_finishes_at_a_time():
     assert hold_timelines(STILL, "mover", 2, "other") == STILL
     with pytest.raises(LeaseHeld):
         hold_timelines(STILL, "another", 3, "third")
 
 
-def test_a_move_that_others_took_for_dead_cannot_end():
+def test_a_move_that_others_assumed_dead_cannot_finish():
     for late in (HEAD, hold_timelines(HEAD, "another", 3, "third")):
         for act in (lambda head: beat(head, "mover"), lambda head: switch_edition(head, "mover", HEAD, "2024")):
             with pytest.raises(Conflict):
@@ -57,14 +57,14 @@ def test_a_move_that_others_took_for_dead_cannot_end():
     assert release_timelines(STILL, "mover") == HEAD
 
 
-def test_what_changed_after_it_was_copied_is_never_left_behind():
-    """Somebody took the move for dead, published, and the migration held still once more."""
+def test_changes_after_the_copy_are_never_lost():
+    """Another process assumed the move dead and published, then the migration froze the head again."""
     published = replace(STILL, timelines=STILL.timelines | {1: Timeline("a", 6, "c2")})
     with pytest.raises(Conflict):
         switch_edition(published, "mover", STILL, "2024")
 
 
-def test_a_left_edition_takes_no_change_and_no_batch(store):
+def test_an_edition_that_was_left_accepts_no_change_and_no_batch(store):
     change_head(store, lambda head: (hold_timelines(head, "mover", 2, "other"), None))
     change_head(store, lambda head: (switch_edition(head, "mover", head, "2024"), None), "mover")
     for mover in ("", "mover"):
@@ -74,7 +74,7 @@ def test_a_left_edition_takes_no_change_and_no_batch(store):
         check_held(read_head(store), 1, "writer", 7)
 
 
-def test_writers_wait_until_the_migration_lets_go(store):
+def test_writers_wait_until_the_migration_releases_the_head(store):
     change_head(store, lambda head: (hold_timelines(head, "mover", 2, "other"), None))
     writer = threading.Thread(target=change_head, args=(store, add))
     writer.start()
@@ -85,7 +85,7 @@ def test_writers_wait_until_the_migration_lets_go(store):
     assert read_head(store).counter == 1
 
 
-def test_writers_go_on_without_a_migration_that_shows_no_life(store, monkeypatch):
+def test_writers_stop_waiting_for_a_silent_migration(store, monkeypatch):
     monkeypatch.setattr(ledger, "MOVE_SECONDS", 0.1)
     change_head(store, lambda head: (hold_timelines(head, "mover", 2, "other"), None))
     assert change_head(store, add) == 1
@@ -94,5 +94,5 @@ def test_writers_go_on_without_a_migration_that_shows_no_life(store, monkeypatch
         change_head(store, lambda head: (switch_edition(head, "mover", head, "2024"), None), "mover")
 
 
-def test_the_move_says_where_the_index_is():
+def test_the_move_names_the_new_edition():
     assert switch_edition(STILL, "mover", HEAD, "2024").move == Move("mover", 2, "other", 0, True, "2024")

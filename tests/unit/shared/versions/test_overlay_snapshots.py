@@ -19,7 +19,7 @@ from codequarry.shared.versions.transactions import (
 
 
 def moved(head: Head, timeline: int, commit: str, **options) -> tuple[Head, int]:
-    """Return the head after one more published transaction, and its number."""
+    """Return the head after another published transaction, and its number."""
     base = options.pop("base", None)
     head, number = begin(head, timeline, "me", base)
     return publish(head, timeline, "me", number, commit, **options), number
@@ -35,7 +35,7 @@ def repository(commits: int = 3) -> tuple[Head, int, list[int]]:
     return head, timeline, numbers
 
 
-def test_an_overlay_pins_its_base_from_the_moment_it_begins():
+def test_an_overlay_pins_its_base_from_its_start():
     head, base, numbers = repository()
     head, branch = new_timeline(head, "r", "refs/heads/dev")
     head, number = begin(head, branch, "me", (base, numbers[1]))
@@ -50,7 +50,7 @@ def test_an_overlay_pins_its_base_from_the_moment_it_begins():
     assert Head.from_json(head.to_json()) == head
 
 
-def test_an_overlay_that_moves_keeps_the_bases_of_its_older_commits_until_they_are_given_up():
+def test_an_overlay_keeps_the_bases_of_its_older_commits_until_they_expire():
     head, base, numbers = repository()
     head, branch = new_timeline(head, "r", "refs/heads/dev")
     head, _ = moved(head, branch, "d0", base=(base, numbers[0]))
@@ -61,7 +61,7 @@ def test_an_overlay_that_moves_keeps_the_bases_of_its_older_commits_until_they_a
     assert head.timelines[branch].floor == newest
 
 
-def test_no_overlay_begins_on_what_is_not_kept_or_is_an_overlay_itself():
+def test_an_overlay_needs_a_kept_base_that_is_not_an_overlay():
     head, base, numbers = repository()
     head = raise_floor(head, base, numbers[2], numbers[1], [])
     head, branch = new_timeline(head, "r", "refs/heads/dev")
@@ -77,7 +77,7 @@ def test_no_overlay_begins_on_what_is_not_kept_or_is_an_overlay_itself():
         begin(head, other, "me", (branch, first))
 
 
-def test_a_floor_is_only_raised_over_what_was_looked_at_and_never_above_the_newest_commit():
+def test_a_floor_is_raised_only_to_the_examined_state():
     head, base, numbers = repository()
     with pytest.raises(Conflict, match="moved on"):
         raise_floor(head, base, numbers[1], numbers[1], [])
@@ -86,7 +86,7 @@ def test_a_floor_is_only_raised_over_what_was_looked_at_and_never_above_the_newe
     assert raise_floor(head, base, numbers[2], numbers[0], []).timelines[base].floor == numbers[2]
 
 
-def test_a_timeline_with_an_overlay_on_it_is_not_dropped():
+def test_a_timeline_that_is_the_base_of_an_overlay_is_not_dropped():
     head, base, numbers = repository()
     head, branch = new_timeline(head, "r", "refs/heads/dev")
     head, _ = moved(head, branch, "d0", base=(base, numbers[2]))
@@ -97,7 +97,7 @@ def test_a_timeline_with_an_overlay_on_it_is_not_dropped():
     assert base not in drop_timeline(drop_timeline(head, branch), base).timelines
 
 
-def test_what_follows_the_same_version_is_replaced_in_the_publication():
+def test_a_publication_replaces_the_older_timeline_of_its_version():
     head, base, numbers = repository()
     head, overlay = new_timeline(head, "r", "refs/heads/dev")
     head, _ = moved(head, overlay, "d0", base=(base, numbers[2]))
@@ -107,7 +107,7 @@ def test_what_follows_the_same_version_is_replaced_in_the_publication():
     assert not head.pinned(base)
 
 
-def test_the_mask_of_an_overlay_belongs_to_its_base_alone():
+def test_the_mask_of_an_overlay_applies_only_to_its_base():
     head, base, numbers = repository()
     head, branch = new_timeline(head, "r", "refs/heads/dev")
     head, number = begin(head, branch, "me", (base, numbers[1]))
@@ -123,7 +123,7 @@ def test_the_mask_of_an_overlay_belongs_to_its_base_alone():
     assert len(version_layers(TransactionRecord(base, 2, "r", "main", "c0", "", 1, ""), frozenset())) == 1
 
 
-def test_the_name_of_the_default_branch_changes_with_what_it_shows():
+def test_the_default_branch_can_be_renamed():
     head, base, _ = repository()
     assert head.default_branch("r") == ""
     head, number = begin(head, base, "me")

@@ -22,12 +22,12 @@ def test_a_version_has_a_key_for_the_index_and_a_name_for_people(ref, key, name)
     assert not ref.answers_to("other")
 
 
-def test_a_key_of_no_kind_is_refused():
+def test_a_key_without_a_kind_is_refused():
     with pytest.raises(ValueError, match="is not the key of a version"):
         Ref.of_key("main")
 
 
-def test_a_commit_is_at_least_seven_digits():
+def test_a_commit_has_at_least_seven_digits():
     assert commit_digits("ABCDEF0") == "abcdef0"
     for wrong in ("abcdef", "abcdefg", "", "g" * 40, "a" * 65):
         with pytest.raises(UsageError, match="hexadecimal digits"):

@@ -31,7 +31,7 @@ def published(repo: str = "r") -> tuple[Head, int, int]:
     return publish(head, timeline, "me", number, "c1", default=True), timeline, number
 
 
-def test_a_head_survives_its_journey_through_json():
+def test_a_head_survives_a_round_trip_through_json():
     head, timeline, _ = published()
     head, number = begin(head, timeline, "me")
     head = abort(head, timeline, "me", number)
@@ -40,7 +40,7 @@ def test_a_head_survives_its_journey_through_json():
     assert Head.from_json(Head().to_json()) == Head()
 
 
-def test_numbers_and_timelines_come_from_one_counter_and_never_return():
+def test_numbers_of_transactions_and_timelines_are_never_reused():
     head, first = new_timeline(Head(), "r")
     head, number = begin(head, first, "me")
     head = forget(abort(head, first, "me", number), "r")
@@ -55,13 +55,13 @@ def test_a_number_and_the_lease_are_taken_together():
     assert head.timelines[timeline].lease == Lease("me", number)
 
 
-def test_a_timeline_with_a_lease_gives_no_second_one():
+def test_a_timeline_grants_only_one_lease():
     head, timeline, _ = begun()
     with pytest.raises(LeaseHeld, match="r is being indexed by another process"):
         begin(head, timeline, "you")
 
 
-def test_publishing_shows_the_commit_and_gives_back_the_lease():
+def test_publishing_shows_the_commit_and_releases_the_lease():
     head, timeline, number = published()
     state = head.timelines[timeline]
     assert (state.published, state.commit, state.lease) == (number, "c1", None)
@@ -71,7 +71,7 @@ def test_publishing_shows_the_commit_and_gives_back_the_lease():
 
 
 @pytest.mark.parametrize("change", [publish, abort, beat])
-def test_who_lost_the_lease_changes_nothing_any_more(change):
+def test_a_holder_that_lost_its_lease_cannot_change_anything(change):
     head, timeline, number = begun()
     lease = head.timelines[timeline].lease
     assert lease is not None
@@ -97,7 +97,7 @@ def test_a_number_is_published_once_and_never_behind_a_newer_one():
         publish(ahead, timeline, "me", number, "c")
 
 
-def test_a_lease_that_beat_since_it_was_seen_is_not_taken_over():
+def test_a_lease_with_a_newer_heartbeat_is_not_taken_over():
     head, timeline, number = begun()
     seen = head.timelines[timeline].lease
     assert seen is not None
@@ -106,7 +106,7 @@ def test_a_lease_that_beat_since_it_was_seen_is_not_taken_over():
         take_over(head, timeline, seen, "you")
 
 
-def test_the_lease_of_a_timeline_that_was_dropped_is_not_taken_over():
+def test_the_lease_of_a_dropped_timeline_is_not_taken_over():
     head, timeline, _ = begun()
     seen = head.timelines[timeline].lease
     assert seen is not None
@@ -122,7 +122,7 @@ def test_an_aborted_number_stays_hidden():
     assert head.hidden == {number}
 
 
-def test_forgetting_a_repository_hides_what_is_still_being_written_for_it():
+def test_forgetting_a_repository_hides_its_open_transactions():
     head, _, number = begun("gone")
     head, kept = new_timeline(head, "kept")
     head, other = begin(head, kept, "me")
@@ -143,7 +143,7 @@ def test_the_default_timeline_of_a_repository_is_not_dropped():
     assert number in head.aborted
 
 
-def test_readers_of_head_see_the_published_default_timelines_they_may():
+def test_the_head_snapshot_has_the_permitted_published_default_timelines():
     head, one, _ = published("one")
     head, two = new_timeline(head, "two")
     head, number = begin(head, two, "me")
@@ -154,7 +154,7 @@ def test_readers_of_head_see_the_published_default_timelines_they_may():
     assert head_snapshot(head, []).layers[0].timelines == ()
 
 
-def test_the_draft_of_a_transaction_is_what_its_publication_will_show():
+def test_the_draft_of_a_transaction_equals_its_publication():
     head, timeline, _ = published()
     head, number = begin(head, timeline, "me")
     draft = draft_snapshot(head, TransactionRecord(timeline, number, "r", "main", "c2", "", 1, ""))
@@ -167,14 +167,14 @@ def test_the_draft_of_a_transaction_is_what_its_publication_will_show():
     [
         (3, OPEN, True),  # published and not retired
         (6, OPEN, False),  # newer than the snapshot
-        (4, OPEN, False),  # written by a number that is open or aborted
-        (3, 4, True),  # retired by such a number
-        (3, 5, False),  # retired by a published one
+        (4, OPEN, False),  # written by an open or aborted number
+        (3, 4, True),  # retired by an open or aborted number
+        (3, 5, False),  # retired by a published number
         (3, 6, True),  # retired later
         (5, OPEN, True),
     ],
 )
-def test_a_row_is_live_by_born_died_and_what_is_hidden(born, died, live):
+def test_a_row_is_live_according_to_born_died_and_hidden_numbers(born, died, live):
     layer = Layer((1,), at=5, hidden=frozenset({4}))
     assert is_live(layer, 1, born, died, "a") is live
     assert not is_live(layer, 2, born, died, "a")

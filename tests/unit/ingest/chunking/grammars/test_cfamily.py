@@ -5,7 +5,7 @@ def test_c_declarations_have_exact_names(sample):
     assert sample("invoice.c").names == ["invoice_t", "state", "apply_fee", "pay"]
 
 
-def test_the_licence_and_the_comment_of_a_c_file_are_in_its_first_chunk(sample):
+def test_the_first_chunk_of_a_c_file_has_its_comment_and_includes(sample):
     first = sample("invoice.c")[0]
     assert first.doc == "Invoices and their payment."
     assert first.imports == ("stdio.h", "billing/gateway.h")
@@ -23,7 +23,7 @@ def test_macros_are_constants(sample):
     assert macros.defines == ("FEE", "MAX")
 
 
-def test_a_prototype_is_no_chunk_of_the_functions_name(sample):
+def test_a_prototype_does_not_take_the_name_of_the_function(sample):
     chunks = sample("invoice.c")
     pay = chunks.named("pay")
     assert pay.signature == "int pay(invoice_t *invoice, const char *card)"
@@ -38,7 +38,7 @@ def test_static_functions_are_not_exported(sample):
     assert (chunks.named("apply_fee").exported, chunks.named("pay").exported) == (False, None)
 
 
-def test_a_cpp_header_is_read_as_cpp_whatever_macro_stands_before_the_name(sample):
+def test_a_cpp_header_is_read_as_cpp_despite_an_export_macro(sample):
     chunks = sample("invoice.h")
     assert chunks.names == ["acme.billing.Invoice", "acme.billing.Invoice.Pay"]
     invoice = chunks.named("acme.billing.Invoice")
@@ -70,13 +70,13 @@ def test_cpp_definitions_outside_their_class_have_its_name(sample):
     ]  # fmt: skip
 
 
-def test_a_template_belongs_to_what_it_declares(sample):
+def test_a_template_prefix_belongs_to_its_declaration(sample):
     largest = sample("invoice.cc").named("acme.billing.Largest")
     assert largest.text.startswith("template <typename T>\nT Largest(")
     assert largest.symbol_type == "function"
 
 
-def test_cpp_calls_are_their_last_parts(sample):
+def test_cpp_calls_are_named_by_their_last_part(sample):
     chunks = sample("invoice.cc")
     assert chunks.named("acme.billing.Settle").calls == ("Pay", "max")
     assert chunks.named("Invoice.~Invoice").calls == ("make_unique", "Close")

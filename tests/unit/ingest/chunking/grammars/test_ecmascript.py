@@ -37,7 +37,7 @@ def test_a_decorated_class_begins_with_doc_and_decorator(sample):
     assert {"Base", "Payable", "Money"} <= set(invoice.references)
 
 
-def test_exports_by_statement_and_by_list(sample):
+def test_exports_are_found_in_statements_and_lists(sample):
     chunks = sample("invoice.ts")
     assert chunks.named("applyFee").exported is True
     assert chunks.named("helper").exported is True
@@ -45,7 +45,7 @@ def test_exports_by_statement_and_by_list(sample):
     assert chunks.named("Invoice.pay").exported is None
 
 
-def test_what_no_export_names_is_not_exported(chunked):
+def test_a_function_without_export_is_not_exported(chunked):
     text = "function hidden(a) {\n  const b = a;\n  const c = b;\n  return c;\n}\n"
     assert chunked("x.ts", text).named("hidden").exported is False
 
@@ -58,7 +58,7 @@ def test_jsx_components_are_references(sample):
     assert panel.exported is True
 
 
-def test_tsx_is_read_by_its_own_grammar(chunked):
+def test_tsx_is_parsed_with_its_own_grammar(chunked):
     text = (
         "export function Panel(props: Props): JSX.Element {\n  const a = 1;\n  return (\n    <Box a={a} />\n  );\n}\n"
     )
@@ -67,7 +67,7 @@ def test_tsx_is_read_by_its_own_grammar(chunked):
     assert {"Props", "Box"} <= set(panel.references)
 
 
-def test_prototype_methods_and_objects_with_methods(sample):
+def test_prototype_methods_and_object_methods_are_named(sample):
     chunks = sample("panel.jsx")
     assert chunks.named("PayPanel.render").signature == "PayPanel.prototype.render = function ()"
     assert chunks.named("actions").symbol_kind == "object"
@@ -75,7 +75,7 @@ def test_prototype_methods_and_objects_with_methods(sample):
     assert chunks.named("actions.close").context == "const actions"
 
 
-def test_commonjs_requires_and_exports(sample):
+def test_commonjs_requires_are_imports_and_exports_are_found(sample):
     chunks = sample("panel.jsx")
     assert chunks[0].imports == ("react", "@acme/ui")
     assert chunks[0].symbol_kind == "prologue"

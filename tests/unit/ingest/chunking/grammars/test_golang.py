@@ -36,7 +36,7 @@ def test_an_aliased_import_counts_by_its_alias(sample):
     assert invoice.dependencies == ("github.com/acme/gateway",)
 
 
-def test_capitals_are_exported(sample):
+def test_only_capitalised_names_are_exported(sample):
     assert sample("invoice.go").named("applyFee").exported is False
 
 

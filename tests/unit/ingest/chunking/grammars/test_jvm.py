@@ -24,11 +24,11 @@ def test_java_imports_bind_names_and_organisations_are_dependencies(sample):
     assert first.dependencies == ("com.acme", "java")
 
 
-def test_a_licence_is_no_documentation(sample):
+def test_a_licence_is_not_documentation(sample):
     assert sample("Invoice.java")[0].doc == ""
 
 
-def test_java_fields_are_named_together(sample):
+def test_consecutive_java_fields_share_a_chunk(sample):
     (fields,) = sample("Invoice.java").defining("FEE")
     assert fields.defines == ("FEE", "gateway", "total", "tax")
 

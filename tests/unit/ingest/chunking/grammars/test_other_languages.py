@@ -30,7 +30,7 @@ def test_a_file_scoped_namespace_is_the_package(chunked):
     assert chunk.package == "Acme.Billing"
 
 
-def test_ruby_names_carry_their_modules(sample):
+def test_ruby_names_include_their_modules(sample):
     assert sample("invoice.rb").names == [
         "Acme.Billing.FEE",
         "Acme.Billing.Invoice",
@@ -51,7 +51,7 @@ def test_a_ruby_method_has_doc_and_facts(sample):
     assert pay.complexity_score == 4
 
 
-def test_ruby_namespaces_are_opened_by_many_files_and_defined_by_none(sample):
+def test_a_ruby_namespace_is_not_a_definition(sample):
     assert not sample("invoice.rb").defining("Billing")
 
 
@@ -76,7 +76,7 @@ def test_a_php_method_has_doc_attributes_namespace_and_facts(sample):
     assert (pay.complexity_score, pay.exported) == (4, True)
 
 
-def test_php_uses_are_imports_under_their_aliases(sample):
+def test_php_uses_are_imports_and_aliases_are_resolved(sample):
     chunks = sample("Invoice.php")
     assert chunks[0].imports == (
         "Acme\\Gateway\\Client", "Acme\\Money\\Money", "Acme\\Money\\Currency", "Acme\\Log\\info", "./helpers.php",

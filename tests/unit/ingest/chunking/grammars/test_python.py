@@ -14,7 +14,7 @@ def test_functions_methods_and_classes_are_chunks_with_exact_names(sample):
     ]  # fmt: skip
 
 
-def test_the_first_chunk_holds_doc_string_and_imports(sample):
+def test_the_first_chunk_contains_docstring_and_imports(sample):
     first = sample("invoice.py")[0]
     assert (first.symbol_type, first.symbol_kind, first.start_line) == ("file", "prologue", 1)
     assert first.doc == "Invoices and their payment."
@@ -29,7 +29,7 @@ def test_module_level_constants_are_a_chunk_that_names_them(sample):
     assert constants.exports == ("FEE",)
 
 
-def test_a_method_knows_its_class_decorators_comments_and_facts(sample):
+def test_a_method_has_class_comment_doc_and_facts(sample):
     pay = sample("invoice.py").named("Invoice.pay")
     assert (pay.symbol_type, pay.symbol_kind, pay.symbol_name) == ("method", "method", "pay")
     assert pay.signature == "def pay( self, card: str, *, retries: int = _RETRIES, ) -> bool"
@@ -51,7 +51,7 @@ def test_the_body_begins_after_the_signature_with_its_first_comment(sample):
     assert body.startswith("# The gateway answers at most once.")
 
 
-def test_a_class_header_holds_doc_and_fields(sample):
+def test_a_class_header_contains_docstring_and_fields(sample):
     invoice = sample("invoice.py").named("Invoice")
     assert invoice.signature == "class Invoice(Document)"
     assert invoice.doc == "An invoice of one customer.\n\nIt is paid once."
@@ -63,7 +63,7 @@ def test_decorators_belong_to_the_declaration(sample):
     assert sample("invoice.py").named("Invoice.is_open").text.startswith("    @property\n")
 
 
-def test_an_import_inside_a_function_counts_there_only(sample):
+def test_an_import_inside_a_function_belongs_only_to_it(sample):
     chunks = sample("invoice.py")
     assert "math" in chunks.named("apply_fee").imports
     assert all("math" not in chunk.imports for chunk in chunks if chunk.qualified_name != "apply_fee")
@@ -75,7 +75,7 @@ def test_the_package_is_the_dotted_module(chunked):
     assert chunked("setup.py", "X = 1\n")[0].package == "setup"
 
 
-def test_a_small_class_is_whole_and_lists_its_methods(chunked):
+def test_a_small_class_is_one_chunk_that_defines_its_methods(chunked):
     text = 'class Box:\n    """Holds."""\n\n    def put(self, what):\n        self.what = what\n        return self\n'
     (box,) = chunked("box.py", text)
     assert (box.qualified_name, box.defines) == ("Box", ("Box", "put"))
@@ -88,7 +88,7 @@ def test_one_liners_share_a_chunk(chunked):
     assert group.defines == tuple(f"f{index}" for index in range(6))
 
 
-def test_a_large_constant_stands_by_itself(chunked):
+def test_a_large_constant_has_its_own_chunk(chunked):
     table = "TABLE = {\n" + "".join(f"    'key{index}': {index},\n" for index in range(30)) + "}\n"
     chunks = chunked("tables.py", f"A = 1\nB = 2\n{table}C = 3\n")
     assert chunks.named("TABLE").text.endswith("}\n")
@@ -109,7 +109,7 @@ def test_private_names_are_not_exported(chunked):
         'u"caf\\u00e9"',
     ],
 )
-def test_escapes_in_a_doc_string_are_resolved_as_python_does(chunked, written):
+def test_escapes_in_a_docstring_are_resolved_as_in_python(chunked, written):
     found = chunked("a.py", f"def f(a):\n    {written}\n    b = a\n    return b\n").named("f")
     assert found.doc == ast.literal_eval(written)
 
@@ -117,12 +117,12 @@ def test_escapes_in_a_doc_string_are_resolved_as_python_does(chunked, written):
 @pytest.mark.parametrize(
     "written", [r'"\N{no such sign}\n"', r'"\x4\n"', r'"\U99999999\n"', r'"\UFFFFFFFF\n"', r'r"\n"', r'b"\n"', r'f"\n"']
 )
-def test_a_doc_string_with_a_broken_escape_or_none_is_kept_as_written(chunked, written):
+def test_a_docstring_with_invalid_or_no_escapes_is_kept_as_written(chunked, written):
     found = chunked("b.py", f"def f(a):\n    {written}\n    b = a\n    return b\n").named("f")
     assert found.doc == written.lstrip("rbf").strip('"')
 
 
-def test_the_imports_of_a_chunk_stand_in_the_order_of_its_text(chunked):
+def test_imports_of_a_chunk_are_in_the_order_of_their_use(chunked):
     names = [f"{stem}{end}" for stem in ("Code", "Name", "Page") for end in ("Gen", "", "r")]
     lines = "".join(f"    {name.lower()} = {name}(pages, first=1, last=2, every=3)\n" for name in names)
     used = "\n\n".join(f"def {name}(pages):\n{lines}    return pages\n" for name in ("read", "write"))

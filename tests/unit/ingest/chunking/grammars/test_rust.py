@@ -26,7 +26,7 @@ def test_every_path_of_a_use_is_an_import(sample):
     assert first.doc == "Invoices and their payment."
 
 
-def test_a_small_impl_is_whole_and_defines_no_type(chunked):
+def test_a_small_impl_is_one_chunk_and_defines_no_type(chunked):
     body = '        let x = 1;\n        write!(f, "{}", x)\n'
     method = f"    fn fmt(&self, f: &mut Formatter) -> fmt::Result {{\n{body}    }}\n"
     text = f"impl fmt::Display for Money {{\n{method}}}\n"
@@ -46,13 +46,13 @@ def test_kinds_map_to_the_nearest_symbol_type(sample):
     assert kinds["FEE"] == ("block", "const")
 
 
-def test_pub_is_exported(sample):
+def test_only_pub_items_are_exported(sample):
     chunks = sample("invoice.rs")
     assert chunks.named("Invoice").exported is True
     assert chunks.named("apply_fee").exported is False
 
 
-def test_an_import_of_the_test_module_counts_there_only(sample):
+def test_an_import_of_the_test_module_belongs_only_to_it(sample):
     chunks = sample("invoice.rs")
     assert chunks.named("tests.fee_is_added").imports == ("super::apply_fee",)
     assert "super::apply_fee" not in chunks.named("apply_fee").imports

@@ -1,4 +1,4 @@
-"""Listing organisations and groups from a small server that speaks both APIs."""
+"""Listing organisations and groups from a small server with both APIs."""
 
 import json
 import re
@@ -88,7 +88,7 @@ def lab(path, **fields):
 
 def names(group, settings=None, pauses=None):
     found = list_group(group, settings or SettingsModel(), (pauses if pauses is not None else []).append)
-    return [one.path for one in found]
+    return [repository.path for repository in found]
 
 
 def test_every_page_of_an_organisation_is_read(host):
@@ -98,19 +98,19 @@ def test_every_page_of_an_organisation_is_read(host):
     assert len(host.seen) == 3
 
 
-def test_a_user_of_github_is_listed_as_well(host):
+def test_a_github_user_is_listed_like_an_organisation(host):
     host.github["users/ada"] = [hub("ada/engine")]
     assert names(RepositoryGroup(github_org="ada", api_url=host.url)) == ["ada/engine"]
 
 
-def test_a_group_of_gitlab_is_listed_with_those_below_it(host):
+def test_a_gitlab_group_is_listed_with_its_subgroups(host):
     host.gitlab["team/backend"] = [lab("team/backend/a"), lab("team/backend/deep/b"), lab("team/backend/c")]
     group = RepositoryGroup(gitlab_group="team/backend", api_url=f"{host.url}/api/v4")
     assert names(group) == ["team/backend/a", "team/backend/c", "team/backend/deep/b"]
     assert "include_subgroups=true" in host.seen[0][0]
 
 
-def test_archived_ones_forks_and_empty_ones_are_left_out_unless_asked_for(host):
+def test_archived_forked_and_empty_repositories_are_left_out_by_default(host):
     host.github["orgs/acme"] = [
         hub("acme/plain"),
         hub("acme/old", archived=True),
@@ -123,13 +123,13 @@ def test_archived_ones_forks_and_empty_ones_are_left_out_unless_asked_for(host):
     assert names(everything) == ["acme/copy", "acme/old", "acme/plain"]
 
 
-def test_names_are_chosen_by_patterns(host):
+def test_repositories_are_selected_by_patterns(host):
     host.github["orgs/acme"] = [hub("acme/api-one"), hub("acme/API-two"), hub("acme/site")]
     group = RepositoryGroup(github_org="acme", api_url=host.url, include=("api-*",), exclude=("acme/*two",))
     assert names(group) == ["acme/api-one"]
 
 
-def test_a_token_goes_with_every_page_and_the_settings_of_the_host_have_one(host, monkeypatch):
+def test_every_page_is_requested_with_the_token_of_group_or_host(host, monkeypatch):
     monkeypatch.setenv("HOST_TOKEN", "t0ken")
     host.github["orgs/acme"] = [hub(f"acme/r{number}") for number in range(3)]
     names(RepositoryGroup(github_org="acme", api_url=host.url, token_variable="HOST_TOKEN"))
@@ -149,7 +149,7 @@ def test_a_token_goes_with_every_page_and_the_settings_of_the_host_have_one(host
         ((503, {}), 2.0),
     ],
 )
-def test_a_host_that_asks_for_a_pause_gets_it(host, refusal, pause):
+def test_a_requested_pause_is_respected(host, refusal, pause):
     host.github["orgs/acme"] = [hub("acme/a")]
     host.refusals = [refusal]
     pauses = []
@@ -158,7 +158,7 @@ def test_a_host_that_asks_for_a_pause_gets_it(host, refusal, pause):
 
 
 @pytest.mark.parametrize(
-    ("refusals", "error", "says"),
+    ("refusals", "error", "message"),
     [
         ([(429, {"Retry-After": "4000"})], GitError, "4,000 s"),
         ([(401, {})], GitError, "refuses the token"),
@@ -167,13 +167,13 @@ def test_a_host_that_asks_for_a_pause_gets_it(host, refusal, pause):
         ([(503, {})] * 5, GitError, "5 attempts"),
     ],
 )
-def test_a_host_that_refuses_is_said_in_a_line(host, refusals, error, says):
+def test_a_refusal_of_the_host_is_a_clear_error(host, refusals, error, message):
     host.refusals = refusals
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=message):
         names(RepositoryGroup(github_org="acme", api_url=host.url))
 
 
-def test_what_is_not_there_and_who_does_not_answer_are_said(host):
+def test_a_missing_group_and_an_unreachable_host_are_clear_errors(host):
     with pytest.raises(NotAtOrigin, match="no such organisation"):
         names(RepositoryGroup(gitlab_group="nobody", api_url=f"{host.url}/api/v4"))
     host.server.server_close()
@@ -188,7 +188,7 @@ def test_a_next_page_on_another_host_is_not_followed(host):
         names(RepositoryGroup(github_org="acme", api_url=host.url))
 
 
-def test_the_rules_of_a_group_hold_for_what_is_in_it():
+def test_the_rules_of_a_group_apply_to_its_repositories():
     group = {"github_org": "Acme", "exclude": ["old-*"], "refs": ["release/*"], "external_models": False}
     settings = SettingsModel.model_validate({"repository_groups": [group]})
     rules = rules_of(settings, "git@github.com:acme/api.git")
@@ -200,7 +200,7 @@ def test_the_rules_of_a_group_hold_for_what_is_in_it():
 @pytest.mark.parametrize(
     "answer", [b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n[{"]
 )
-def test_a_host_that_speaks_no_http_or_breaks_off_is_said(answer):
+def test_an_invalid_or_incomplete_response_is_a_clear_error(answer):
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve():

@@ -1,4 +1,4 @@
-"""Requests as their bytes come: given out when all is there, refused when they are none."""
+"""Requests are returned when all their bytes have arrived, and refused if they are invalid."""
 
 from http import HTTPStatus
 
@@ -14,14 +14,14 @@ CHUNKED = b"POST /search-code HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunke
 
 
 def posted(body, length=None):
-    """Return a request with a body."""
+    """Return the bytes of a request with a body."""
     size = len(body) if length is None else length
     return b"POST /search-code HTTP/1.1\r\n" + HOST + f"Content-Length: {size}\r\n\r\n".encode() + body
 
 
 @pytest.fixture
 def incoming():
-    """Give what reads a connection."""
+    """Return a reader of one connection."""
     return Incoming(Config(), ("127.0.0.1", 1), MOST)
 
 
@@ -42,7 +42,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_a_request_is_given_out_with_its_last_byte_and_not_before(incoming, kind):
+def test_a_request_is_returned_only_after_its_last_byte(incoming, kind):
     data, body = GOOD[kind]
     for at in range(len(data) - 1):
         incoming.add(data[at : at + 1])
@@ -52,7 +52,7 @@ def test_a_request_is_given_out_with_its_last_byte_and_not_before(incoming, kind
     assert incoming.is_between_requests
 
 
-def test_requests_that_come_together_are_given_out_one_after_the_other(incoming):
+def test_pipelined_requests_are_returned_one_by_one(incoming):
     incoming.add(b"".join(data for data, _ in GOOD.values()))
     assert [body_of(incoming.take()) for _ in GOOD] == [body for _, body in GOOD.values()]
     assert incoming.take() is None
@@ -86,7 +86,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_what_is_no_request_is_refused_with_its_reason(incoming, kind):
+def test_an_invalid_request_is_refused_with_its_status(incoming, kind):
     data, status = BAD[kind]
     incoming.add(data)
     with pytest.raises(Refused) as refused:
@@ -103,8 +103,8 @@ LARGE = {
 
 
 @pytest.mark.parametrize("kind", LARGE)
-def test_a_body_that_is_too_large_is_not_waited_for(incoming, kind):
-    """The application is to see that it is too large, and nothing else may be read from the connection."""
+def test_a_body_that_is_too_large_is_not_read(incoming, kind):
+    """The application must see that it is too large, and nothing more may be read from the connection."""
     incoming.add(LARGE[kind])
     request = incoming.take()
     assert request.should_close()
@@ -115,7 +115,7 @@ def test_a_body_that_is_too_large_is_not_waited_for(incoming, kind):
     assert body_of(request) == b""
 
 
-def test_a_client_that_waits_to_be_told_is_told_once_and_only_if_it_sent_nothing(incoming):
+def test_continue_is_sent_once_and_only_before_the_body(incoming):
     head = b"POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
     incoming.add(head)
     assert incoming.take() is None
@@ -126,7 +126,7 @@ def test_a_client_that_waits_to_be_told_is_told_once_and_only_if_it_sent_nothing
     assert not incoming.expects_continue()
 
 
-def test_a_cut_off_refusal_is_a_whole_answer():
+def test_a_refusal_is_a_complete_response():
     from codequarry.search_api.http.connections.refusals import NO_ROOM
 
     head, body = NO_ROOM.answer("my-id").split(b"\r\n\r\n")

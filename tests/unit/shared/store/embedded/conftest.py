@@ -1,4 +1,4 @@
-"""An embedded store in a folder of its own, and rows to put into it."""
+"""An embedded store in a temporary folder, and rows to put into it."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def open_store(folder: Path) -> Iterator[Callable[[], EmbeddedStore]]:
-    """Give a function that opens one more store object on the same folder."""
+    """Return a function that opens another store object on the same folder."""
     opened: list[EmbeddedStore] = []
 
     def opener() -> EmbeddedStore:
@@ -41,7 +41,7 @@ def store(open_store: Callable[[], EmbeddedStore]) -> EmbeddedStore:
 
 @pytest.fixture
 def connection(folder: Path) -> Iterator[apsw.Connection]:
-    """Give a connection to an empty database, in a write transaction."""
+    """Yield a connection to an empty database, in a write transaction."""
     database = Database(folder, DIMENSION)
     with database.writing() as connection:
         yield connection
@@ -50,7 +50,7 @@ def connection(folder: Path) -> Iterator[apsw.Connection]:
 
 @pytest.fixture
 def make_row() -> Callable[..., ChunkRow]:
-    """Give a function that makes the row of a chunk, told apart by path and ordinal."""
+    """Return a function that makes the row of a chunk, identified by path, body and ordinal."""
 
     def make(path: str = "a.py", body: str = "word", *, timeline: int = 1, born: int = 2, ordinal: int = 0) -> ChunkRow:
         key = f"{path} {body} {ordinal}"
@@ -77,7 +77,7 @@ def make_row() -> Callable[..., ChunkRow]:
 
 @pytest.fixture
 def put() -> Callable[..., None]:
-    """Give a function that creates rows, their records and made-up vectors."""
+    """Return a function that creates rows, their records and random vectors."""
 
     def create(store: EmbeddedStore, *rows: ChunkRow) -> None:
         vectors = {}

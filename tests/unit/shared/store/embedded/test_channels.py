@@ -1,4 +1,4 @@
-"""Picking the best rows from arrays."""
+"""Selecting the best rows from arrays."""
 
 import numpy as np
 import pytest
@@ -18,14 +18,14 @@ def test_top_is_the_head_of_a_stable_sort(scores, limit):
 
 
 @pytest.mark.parametrize("limit", [0, 1, 5])
-def test_nothing_has_no_top(limit):
+def test_an_empty_array_has_no_top(limit):
     assert top(np.empty(0, np.float32), limit).tolist() == []
 
 
 @settings(deadline=None)
 @given(st.data())
-def test_similarities_are_the_same_by_blocks_and_one_by_one(data):
-    """Blocks of four slots, some of which are asked for whole, in part, or not at all; slots may come twice."""
+def test_similarities_by_block_equal_those_by_slot(data):
+    """Blocks have four slots and are requested completely, partly, or not at all; slots may repeat."""
     size = data.draw(st.integers(1, 30))
     slots = np.array(data.draw(st.lists(st.integers(0, size - 1), max_size=40)), np.int32)
     matrix = np.random.default_rng(size).standard_normal((size, 3)).astype(np.float32)

@@ -30,7 +30,7 @@ def described(columns):
 
 @pytest.fixture
 def history(connection):
-    """Write a history into the log: rows come, one is retired and revived, one is retired, one is deleted."""
+    """Log rows that are added, retired, revived and deleted; return the described rows that remain."""
     log_added(connection, records(1, 2, 3))
     log_died(connection, [1, 2], 7)
     log_added(connection, records(5, 6))
@@ -40,10 +40,10 @@ def history(connection):
 
 
 class TestLog:
-    def test_the_arrays_hold_what_the_log_says(self, connection, history):
+    def test_the_arrays_match_the_log(self, connection, history):
         assert described(ColumnCache().refreshed(connection)) == history
 
-    def test_refreshing_step_by_step_comes_to_the_same(self, connection):
+    def test_refreshing_step_by_step_gives_the_same_result(self, connection):
         cache, steps = ColumnCache(), []
         log_added(connection, records(1, 2))
         steps.append(cache.refreshed(connection))
@@ -51,12 +51,12 @@ class TestLog:
         steps.append(cache.refreshed(connection))
         log_deleted(connection, [1])
         steps.append(cache.refreshed(connection))
-        assert [one.died[2] for one in steps] == [OPEN, 9, 9]
-        assert [len(one.rows()) for one in steps] == [2, 2, 1]
+        assert [columns.died[2] for columns in steps] == [OPEN, 9, 9]
+        assert [len(columns.rows()) for columns in steps] == [2, 2, 1]
         assert described(steps[-1]) == described(ColumnCache().refreshed(connection))
 
-    def test_whoever_holds_older_columns_sees_them_as_they_were_while_rows_are_written_behind_them(self, connection):
-        cache, held, told = ColumnCache(), [], []
+    def test_older_columns_do_not_change_while_rows_are_appended(self, connection):
+        cache, held, expected = ColumnCache(), [], []
         for row in range(1, 200):
             log_added(connection, records(row))
             if row % 7 == 0:
@@ -64,13 +64,13 @@ class TestLog:
             if row % 11 == 0:
                 log_deleted(connection, [row // 3])
             held.append(cache.refreshed(connection))
-            told.append(described(held[-1]))
-        assert [described(one) for one in held] == told
+            expected.append(described(held[-1]))
+        assert [described(columns) for columns in held] == expected
         assert described(held[-1]) == described(ColumnCache().refreshed(connection))
-        # Most changes copied nothing of what is never changed.
-        assert len({id(one.lengths.base) for one in held}) < 20
+        # Most changes copied none of the immutable columns.
+        assert len({id(columns.lengths.base) for columns in held}) < 20
 
-    def test_changes_that_may_be_undone_are_not_written_behind_the_columns_that_are_kept(self, connection):
+    def test_changes_that_may_be_undone_are_not_appended_to_cached_columns(self, connection):
         cache = ColumnCache()
         log_added(connection, records(*range(1, 9)))
         kept = cache.refreshed(connection)
@@ -82,7 +82,7 @@ class TestLog:
         log_added(connection, records(10))
         assert [row for row, _, _ in described(cache.refreshed(connection))] == [*range(1, 9), 10]
 
-    def test_nothing_new_is_the_same_object(self, connection, history):
+    def test_without_changes_refreshing_returns_the_same_object(self, connection, history):
         cache = ColumnCache()
         assert cache.refreshed(connection) is cache.refreshed(connection)
 
@@ -91,14 +91,14 @@ class TestLog:
         log_deleted(connection, [])
         assert ColumnCache().refreshed(connection) is EMPTY
 
-    def test_own_changes_are_seen_but_not_kept(self, connection, history):
+    def test_own_changes_are_seen_but_not_cached(self, connection, history):
         cache = ColumnCache()
         assert described(cache.including_own_changes(connection)) == history
         assert cache._columns is EMPTY
 
 
 class TestFold:
-    def test_a_folded_log_says_the_same_to_everyone(self, connection, history):
+    def test_a_folded_log_gives_every_reader_the_same_rows(self, connection, history):
         behind = ColumnCache()
         log_added(connection, records(9))
         fold(connection, ColumnCache().refreshed(connection))
@@ -109,7 +109,7 @@ class TestFold:
         log_died(connection, [9], 11)
         assert described(behind.refreshed(connection))[-1] == (9, 11, [9] * 5)
 
-    def test_who_had_seen_half_of_it_starts_anew(self, connection, history):
+    def test_a_reader_in_the_middle_of_a_folded_log_starts_again(self, connection, history):
         half = ColumnCache()
         half.refreshed(connection)
         log_deleted(connection, [2])
@@ -124,6 +124,6 @@ class TestFold:
             assert connection.execute("SELECT count(*) FROM change").get <= 12
         assert len(ColumnCache().refreshed(connection).rows()) == 39
 
-    def test_an_empty_log_is_left_alone(self, connection):
+    def test_an_empty_log_is_not_folded(self, connection):
         fold_if_long(connection, ColumnCache())
         assert ColumnCache().refreshed(connection) is EMPTY

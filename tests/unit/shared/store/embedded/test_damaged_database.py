@@ -1,4 +1,4 @@
-"""Pages and trees of a database, read without SQLite, against what SQLite reads."""
+"""Reading pages and trees of a database without SQLite, compared with what SQLite reads."""
 
 import random
 import shutil
@@ -52,7 +52,7 @@ def some_value(chance: random.Random) -> object:
 
 
 def fill(connection: apsw.Connection, rows: int) -> None:
-    """Make a table with rows of every kind and size, one without row numbers, and indices; then delete a part."""
+    """Create tables with rows of every type and size, one without row ids, and an index; then delete some rows."""
     chance = random.Random(rows)
     connection.execute("CREATE TABLE one (number INTEGER PRIMARY KEY, a, b, c); CREATE INDEX of_one ON one (b, a)")
     connection.execute("CREATE TABLE two (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
@@ -79,27 +79,25 @@ def compare(path: Path, connection: apsw.Connection) -> None:
         assert sorted(map(repr, found)) == sorted(map(repr, connection.execute(query))), name
 
 
-def test_every_record_is_what_sqlite_reads_and_nothing_deleted_comes_back(
-    path: Path, connection: apsw.Connection
-) -> None:
+def test_records_match_those_of_sqlite_and_deleted_rows_stay_deleted(path: Path, connection: apsw.Connection) -> None:
     set_up(connection)
     fill(connection, 1500)
-    assert PageFile(path).count > 818, "a second page of the map"
-    compare(path, connection)  # all of it is in the log
+    assert PageFile(path).count > 818, "the database must need a second pointer-map page"
+    compare(path, connection)  # everything is in the log
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     compare(path, connection)
     connection.execute("UPDATE one SET a = 'later' WHERE number % 5 = 0")
-    compare(path, connection)  # some of it is
+    compare(path, connection)  # a part is in the log
     before = PageFile(path).count
     connection.execute("DELETE FROM one WHERE number % 2 = 0")
     connection.execute("PRAGMA incremental_vacuum").fetchall()
-    assert PageFile(path).count < before < path.stat().st_size // PAGE_BYTES + 1, "the file is longer than the database"
+    assert PageFile(path).count < before < path.stat().st_size // PAGE_BYTES + 1, "the file is longer than its database"
     compare(path, connection)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     compare(path, connection)
 
 
-def test_a_log_counts_up_to_its_last_whole_commit(path: Path, connection: apsw.Connection) -> None:
+def test_a_log_is_read_up_to_its_last_complete_commit(path: Path, connection: apsw.Connection) -> None:
     set_up(connection)
     fill(connection, 30)
     whole = dict(connection.execute("SELECT number, b FROM one"))
@@ -122,7 +120,7 @@ def overwrite(path: Path, *pages: int) -> None:
 
 @pytest.fixture
 def filled(path: Path, connection: apsw.Connection) -> dict[str, int]:
-    """Fill a database of our own tables; return the root of each tree."""
+    """Fill a database with our tables; return the root of each tree."""
     create_tables(connection, 8)
     with connection:
         for number in range(1, 4001):
@@ -134,17 +132,17 @@ def filled(path: Path, connection: apsw.Connection) -> dict[str, int]:
     return dict(connection.execute("SELECT name, rootpage FROM sqlite_schema WHERE rootpage"))
 
 
-def test_an_inner_page_takes_none_of_those_below_it_along(path: Path, filled: dict[str, int]) -> None:
+def test_losing_an_inner_page_loses_none_of_its_children(path: Path, filled: dict[str, int]) -> None:
     overwrite(path, filled["payload"], filled["path"])
     wreck = DamagedDatabase(path)
     assert [row for row, _ in wreck.records("path")] and wreck.damaged_pages == 2
     assert sorted(row for row, _ in wreck.records("payload")) == list(range(1, 4001))
-    assert wreck.may_lack_rows, "that such a page is an inner one, nobody can tell any more"
+    assert wreck.may_lack_rows, "an overwritten page cannot be recognised as an inner page"
     assert not wreck.may_lack_documents
 
 
 @pytest.mark.parametrize("lost", [(1,), (2,), (1, 3), (2, 4)])
-def test_first_pages_are_not_needed(path: Path, filled: dict[str, int], lost: tuple[int, ...]) -> None:
+def test_rows_are_found_without_the_first_pages(path: Path, filled: dict[str, int], lost: tuple[int, ...]) -> None:
     overwrite(path, *lost)
     wreck = DamagedDatabase(path)
     assert sorted(row for row, _ in wreck.records("payload")) == list(range(1, 4001))
@@ -156,7 +154,7 @@ def test_first_pages_are_not_needed(path: Path, filled: dict[str, int], lost: tu
     assert [values[0] for _, values in wreck.records("sqlite_autoindex_document_1")] == ["head"]
 
 
-def test_what_was_cut_off_counts_as_damaged(path: Path, filled: dict[str, int]) -> None:
+def test_missing_pages_count_as_damaged(path: Path, filled: dict[str, int]) -> None:
     pages = path.stat().st_size // PAGE_BYTES
     with path.open("r+b") as file:
         file.truncate(30 * PAGE_BYTES + 17)
@@ -176,7 +174,7 @@ def test_a_database_whose_log_is_lost_is_empty(path: Path, connection: apsw.Conn
     assert wreck.may_lack_rows and wreck.may_lack_documents
 
 
-def test_a_damaged_file_of_an_older_format_is_left_to_its_release(path: Path, connection: apsw.Connection) -> None:
+def test_a_damaged_file_of_an_older_format_is_refused(path: Path, connection: apsw.Connection) -> None:
     create_tables(connection, 8)
     connection.pragma("user_version", 2)
     with pytest.raises(StoreDamaged, match="format 2"):

@@ -1,4 +1,4 @@
-"""Both forms of the rule of what is live, against its one definition."""
+"""The array mask and the SQL clause for live rows, compared with the definition."""
 
 import gc
 import threading
@@ -30,7 +30,7 @@ LAYERS = st.builds(
 
 @settings(deadline=None)
 @given(ROWS, LAYERS)
-def test_the_mask_and_the_clause_are_the_definition(rows, layer):
+def test_the_mask_and_the_clause_match_the_definition(rows, layer):
     expected = [is_live(layer, timeline, born, died, f"p{path}") for timeline, born, died, path in rows]
     connection = apsw.Connection(":memory:")
     create_tables(connection, 4)
@@ -51,8 +51,8 @@ def test_the_mask_and_the_clause_are_the_definition(rows, layer):
     connection.close()
 
 
-def test_rows_as_they_were_are_given_up_when_they_change():
-    """Each view holds all rows: those of before would fill the memory of who searches while much is written."""
+def test_old_rows_are_freed_when_they_change():
+    """Each view holds all rows, so old views would fill the memory of a reader during many writes."""
     connection = apsw.Connection(":memory:")
     create_tables(connection, 4)
     columns, views = ColumnCache(), ViewCache(PathNames())
@@ -63,14 +63,14 @@ def test_rows_as_they_were_are_given_up_when_they_change():
         now = columns.refreshed(connection)
         found = [views.view(connection, now, snapshot) for snapshot in snapshots]
         again = [views.view(connection, now, snapshot) for snapshot in snapshots]
-        assert all(one is other for one, other in zip(again, found, strict=True)), "while nothing changes"
+        assert all(new is old for new, old in zip(again, found, strict=True)), "unchanged views must be reused"
         seen.append(weakref.ref(now.timeline))
     del found, again, now
     gc.collect()
-    assert [one() is None for one in seen] == [True, True, False]
+    assert [reference() is None for reference in seen] == [True, True, False]
 
 
-def test_a_reader_that_began_before_a_change_sees_what_it_saw():
+def test_a_reader_keeps_its_view_across_a_change():
     connection = apsw.Connection(":memory:")
     create_tables(connection, 4)
     columns, views = ColumnCache(), ViewCache(PathNames())
@@ -83,7 +83,7 @@ def test_a_reader_that_began_before_a_change_sees_what_it_saw():
     assert views.view(connection, after, snapshot) is newer and newer.live_chunks == 1
 
 
-def test_a_view_that_many_want_at_once_is_made_once():
+def test_a_view_wanted_by_many_threads_is_built_once():
     connection = apsw.Connection(":memory:")
     create_tables(connection, 4)
     views, snapshot = ViewCache(PathNames()), Snapshot((Layer((1,), 1, frozenset(), frozenset()),))
@@ -97,5 +97,5 @@ def test_a_view_that_many_want_at_once_is_made_once():
 
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(ask, range(8)))
-    assert all(one is found[0] for one in found)
+    assert all(view is found[0] for view in found)
     assert found[0].live_chunks == 39_999 and set(found[0].average_lengths.values()) == {3.0}

@@ -1,4 +1,4 @@
-"""Inverted lists: built from a batch, read from all segments, kept in memory."""
+"""Posting lists: built from a batch, read from all segments, cached in memory."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def built(batch, numbers, ranks=True):
 class TestListBuilder:
     @settings(deadline=None)
     @given(BATCHES, st.data())
-    def test_each_key_has_the_rows_that_name_it_with_their_weights(self, batch, data):
+    def test_each_key_lists_its_rows_with_their_weights(self, batch, data):
         kept = data.draw(st.lists(st.booleans(), min_size=len(batch), max_size=len(batch)))
         numbers = [10 + place if keep else -1 for place, keep in enumerate(kept)]
         expected = {}
@@ -36,13 +36,13 @@ class TestListBuilder:
         for key, rows, weights in lists:
             assert list(zip(np.frombuffer(rows, "<i4").tolist(), weights, strict=True)) == expected[key]
 
-    def test_keys_that_do_not_rank_have_no_weights(self):
+    def test_unranked_keys_have_no_weights(self):
         assert built([{"a": 1}], [5], ranks=False) == [(b"ta", np.array([5], "<i4").tobytes(), None)]
 
 
 @pytest.fixture
 def segments(connection):
-    """Give a function that writes a segment of rows, each with the words of its text."""
+    """Return a function that writes a segment of rows with the words of the given texts."""
     number = 0
 
     def write(*texts):
@@ -71,14 +71,14 @@ class TestReader:
         reader = PostingReader()
         assert [rows_of(reader, connection, name) for name in "abcd"] == [[1], [1, 2, 3], [3], []]
 
-    def test_a_kept_list_gives_way_to_a_new_segment(self, segments, connection):
+    def test_a_cached_list_is_updated_by_a_new_segment(self, segments, connection):
         reader = PostingReader()
         segments("a")
         assert rows_of(reader, connection, "a") == [1]
         segments("a")
         assert rows_of(reader, connection, "a") == [1, 2]
 
-    def test_memory_is_bounded(self, segments, connection, monkeypatch):
+    def test_the_cache_is_limited(self, segments, connection, monkeypatch):
         monkeypatch.setattr(postings, "CACHE_BYTES", 1000)
         segments(*(f"w{number}" for number in range(50)))
         reader = PostingReader()
@@ -87,7 +87,7 @@ class TestReader:
                 assert rows_of(reader, connection, f"w{number}") == [number + 1]
         assert reader._bytes <= 1000
 
-    def test_more_keys_than_one_statement_takes(self, segments, connection):
+    def test_more_keys_than_a_statement_accepts_are_read(self, segments, connection):
         segments(*(f"w{number}" for number in range(1300)))
         names = [f"w{number}" for number in range(1300)]
         found = PostingReader().read(connection, "t", names)
@@ -97,14 +97,14 @@ class TestReader:
 class TestMerging:
     @settings(deadline=None)
     @given(st.lists(st.integers(1, 3000), max_size=200))
-    def test_there_are_never_many_segments(self, sizes):
+    def test_the_number_of_segments_stays_small(self, sizes):
         held = []
         for size in sizes:
             held.append(size)
             while due := merge_due(held):
                 assert due >= 2
                 held[-due:] = [sum(held[-due:])]
-            assert len([one for one in held if one < 32_768]) <= 7 * 5
+            assert len([size for size in held if size < 32_768]) <= 7 * 5
         assert sum(held) == sum(sizes)
 
     def test_equal_batches_are_merged_like_digits(self):
@@ -123,7 +123,7 @@ class TestMerging:
         assert rows_of(reader, connection, "even0") == list(range(1, 41, 4))
         assert rows_of(reader, connection, "own3") == [8]
 
-    def test_deleted_rows_leave_with_the_next_rewrite(self, segments, connection):
+    def test_a_rewrite_drops_deleted_rows(self, segments, connection):
         segments("a b", "a secret", "a")
         segments("a c")
         connection.execute("DELETE FROM chunk WHERE row = 2")
@@ -136,7 +136,7 @@ class TestMerging:
         assert rows_of(reader, connection, "a") == [1, 3, 4]
         assert connection.execute("SELECT count(*) FROM posting WHERE key = ?", (b"tsecret",)).get == 0
 
-    def test_a_segment_of_deleted_rows_goes_whole(self, segments, connection):
+    def test_a_segment_of_only_deleted_rows_is_dropped(self, segments, connection):
         segments("a", "a")
         connection.execute("DELETE FROM chunk")
         rewrite(connection, with_deleted(connection, 0))

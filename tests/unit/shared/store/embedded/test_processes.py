@@ -1,4 +1,4 @@
-"""Several processes on one folder: they write and read at once, die in the middle, and fill the disk."""
+"""Several processes on one folder: they read and write concurrently, are killed, and fill the disk."""
 
 import json
 import random
@@ -23,7 +23,7 @@ ROWS = 36
 
 @pytest.fixture
 def start(folder: Path) -> Iterator[Callable[..., subprocess.Popen]]:
-    """Give a function that starts a worker; those still running are killed at the end."""
+    """Return a function that starts a worker; running workers are killed at the end."""
     started = []
 
     def run(mode: str, *numbers: int, where: Path = folder) -> subprocess.Popen:
@@ -69,8 +69,8 @@ def check(store: EmbeddedStore, timeline: int) -> list[int]:
     return list(body["published"])
 
 
-def test_writers_readers_and_purges_at_once(start, store):
-    """Three processes publish, one moves the vectors again and again; every read shows whole generations."""
+def test_writers_readers_and_purges_run_concurrently(start, store):
+    """Three processes publish while a fourth keeps purging; every read sees complete generations."""
     writers = [start("publish", timeline, 12) for timeline in (1, 2, 3)]
     purger = start("purge", 9, 8)
     reads = 0
@@ -85,19 +85,19 @@ def test_writers_readers_and_purges_at_once(start, store):
     assert store.tally(9, 1, [], []).rows == 0
 
 
-def test_a_killed_writer_loses_nothing_and_leaves_nothing_half(start, store, folder):
-    """After each ``kill -9`` readers see what was published; the next run undoes the rest and goes on."""
+def test_a_killed_writer_loses_nothing_and_leaves_no_partial_rows(start, store, folder):
+    """After each ``kill -9`` readers see what was published, and the next run undoes the rest."""
     rng = random.Random(5)
-    told = 0
+    reported = 0
     for _ in range(6):
         process = start("publish", 1, 10_000)
         for _ in range(rng.randint(1, 3)):
-            told = int(process.stdout.readline())
+            reported = int(process.stdout.readline())
         time.sleep(rng.random() * 0.1)
         process.kill()
         process.communicate()
         published = check(store, 1)
-        assert published[-1] >= told
+        assert published[-1] >= reported
     finished(start("publish", 1, 1))
     published = check(store, 1)
     connection = apsw.Connection(str(folder / "index.sqlite3"))
@@ -110,23 +110,23 @@ def test_a_killed_writer_loses_nothing_and_leaves_nothing_half(start, store, fol
 
 
 def full(start, folder, limit):
-    """Fill the disk and return what the worker tells of it."""
-    told = json.loads(finished(start("fill", limit, where=folder)))
-    assert (told["error"], told["message"][:29]) == ("StoreFull", "no room left on the disk of /")
-    assert told["count"] == told["created"] * ROWS
-    return told
+    """Fill the disk and return the worker's report."""
+    report = json.loads(finished(start("fill", limit, where=folder)))
+    assert (report["error"], report["message"][:29]) == ("StoreFull", "no room left on the disk of /")
+    assert report["count"] == report["created"] * ROWS
+    return report
 
 
-def test_a_full_disk_is_an_error_that_says_so_and_loses_nothing(start, tmp_path):
-    """On a small file system where one may be mounted, else under a limit on the size of files."""
+def test_a_full_disk_is_a_clear_error_without_loss(start, tmp_path):
+    """Use a small file system if mounting is permitted, otherwise a limit on file sizes."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = (
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", disk], capture_output=True).returncode == 0
     )
     try:
-        told = full(start, disk / "store", 0 if mounted else 500_000)
-        assert told["created"] > 0
+        report = full(start, disk / "store", 0 if mounted else 500_000)
+        assert report["created"] > 0
         store = EmbeddedStore(disk / "store", DIMENSION)
         assert store.tally(1, 1, [], []).rows == ROWS
         store.close()
@@ -136,10 +136,10 @@ def test_a_full_disk_is_an_error_that_says_so_and_loses_nothing(start, tmp_path)
 
 
 @pytest.mark.parametrize("limit", [20_000, 200_000, 1_000_000])
-def test_a_limit_on_the_size_of_files_is_a_full_disk_too(start, folder, limit):
-    told = full(start, folder, limit)
+def test_a_file_size_limit_is_reported_as_a_full_disk(start, folder, limit):
+    report = full(start, folder, limit)
     after = EmbeddedStore(folder, DIMENSION)
-    for number in range(1, told["created"] + 1):
+    for number in range(1, report["created"] + 1):
         assert after.tally(1, number, [], []).rows == ROWS
-    assert after.tally(1, told["created"] + 1, [], []).rows == 0
+    assert after.tally(1, report["created"] + 1, [], []).rows == 0
     after.close()

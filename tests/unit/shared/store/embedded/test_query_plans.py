@@ -1,4 +1,4 @@
-"""SQLite goes by the index that fits: none of these may read a whole timeline because a few paths are asked for."""
+"""SQLite uses the right index: a query for a few paths must not read a whole timeline."""
 
 import pytest
 
@@ -32,13 +32,13 @@ UNUSED = {
 
 
 @pytest.mark.parametrize(("statement", "indices"), UNUSED.items())
-def test_what_a_collection_frees_is_looked_up_and_not_searched_for(connection, statement, indices):
+def test_collection_finds_unused_rows_through_indices(connection, statement, indices):
     plan = [line[3] for line in connection.execute(f"EXPLAIN QUERY PLAN {statement}", ["[]"] * statement.count("?"))]
     assert [index for index in indices if not any(index in line for line in plan)] == [], plan
 
 
 @pytest.mark.parametrize(("statement", "index"), PLANS.items(), ids=[statement[:30] for statement in PLANS])
-def test_the_index_is_used(connection, statement, index):
+def test_each_statement_uses_its_index(connection, statement, index):
     values = ["[]"] * (4 if "?4" in statement else statement.count("?"))
     plan = [line[3] for line in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
     assert any(index in line for line in plan), plan

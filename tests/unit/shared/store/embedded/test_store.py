@@ -1,4 +1,4 @@
-"""What the embedded store does beside the contract: errors of the folder, incremental refresh, giving room back."""
+"""The embedded store beyond the contract: errors of the folder, incremental refresh, and freeing space."""
 
 import subprocess
 import sys
@@ -27,18 +27,18 @@ def found(store, *terms, vector=None):
 
 
 class TestFolder:
-    def test_it_is_made_with_its_parents(self, tmp_path):
+    def test_the_folder_is_created_with_its_parents(self, tmp_path):
         EmbeddedStore(tmp_path / "a" / "b", DIMENSION).close()
         assert (tmp_path / "a" / "b" / "index.sqlite3").exists()
 
-    def test_a_file_in_its_place_is_an_error(self, tmp_path):
+    def test_a_file_in_place_of_the_folder_is_an_error(self, tmp_path):
         (tmp_path / "file").write_text("not a folder")
         for path in (tmp_path / "file", tmp_path / "file" / "store"):
             with pytest.raises(StoreUnavailable, match=r"can't be read and written .* on a local disk"):
                 EmbeddedStore(path, DIMENSION)
 
-    def test_a_folder_without_rights_is_an_error(self, tmp_path):
-        """Run as nobody where the tests run as root, whom rights don't stop."""
+    def test_a_folder_without_permissions_is_an_error(self, tmp_path):
+        """Run as nobody if the tests run as root, because permissions do not stop root."""
         folder = tmp_path / "locked"
         folder.mkdir(mode=0o500)
         script = (
@@ -49,17 +49,17 @@ class TestFolder:
             "try: EmbeddedStore(pathlib.Path(sys.argv[1]), 8)\n"
             "except StoreUnavailable as error: print(error)\n"
         )
-        told = subprocess.run([sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=True)
-        assert f"the folder {folder} can't be read and written" in told.stdout
+        done = subprocess.run([sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=True)
+        assert f"the folder {folder} can't be read and written" in done.stdout
 
-    def test_a_damaged_database_is_an_error_that_says_what_to_do(self, folder):
+    def test_a_damaged_database_is_an_error_with_a_remedy(self, folder):
         folder.mkdir()
         (folder / "index.sqlite3").write_bytes(b"no database at all\n" * 1000)
         with pytest.raises(StoreUnavailable, match=r"damaged.*codequarry fsck --repair.*codequarry restore"):
             EmbeddedStore(folder, DIMENSION)
 
     @pytest.mark.parametrize("damage", ["missing", "short"])
-    def test_a_damaged_vector_file_is_an_error_that_says_what_to_do(self, open_store, make_row, put, folder, damage):
+    def test_a_damaged_vector_file_is_an_error_with_a_remedy(self, open_store, make_row, put, folder, damage):
         put(open_store(), make_row())
         if damage == "missing":
             (folder / "vectors-1.f32").unlink()
@@ -78,18 +78,18 @@ class TestFolder:
         with pytest.raises(StoreUnavailable, match="newer release of Codequarry"):
             EmbeddedStore(folder, DIMENSION)
 
-    def test_a_closed_store_says_so(self, open_store):
+    def test_a_closed_store_raises_a_clear_error(self, open_store):
         closed = open_store()
         closed.close()
         closed.close()
         with pytest.raises(StoreUnavailable, match="closed"):
             closed.read_document("head")
 
-    def test_a_query_of_zeros_is_refused(self, store):
+    def test_a_zero_query_vector_is_refused(self, store):
         with pytest.raises(UsageError):
             found(store, vector=np.zeros(DIMENSION, np.float32))
 
-    def test_many_processes_may_make_the_store_at_once(self, folder):
+    def test_many_processes_can_create_the_store_at_once(self, folder):
         script = (
             "import sys, pathlib\n"
             "from codequarry.shared.store.embedded.store import EmbeddedStore\n"
@@ -104,7 +104,7 @@ class TestFolder:
         store.close()
 
 
-# How databases of version 1 differ from those of today, in three states that there are.
+# How databases of version 1 differ from current databases, in three known states.
 OF_VERSION_1 = """
 DROP TABLE vector_block; DROP INDEX chunk_path; DROP INDEX chunk_slot; DROP INDEX file_path; DROP INDEX vector_slot;
 PRAGMA user_version = 1;
@@ -122,7 +122,7 @@ def schema(store):
 
 
 def without_checksums(folder):
-    """Write the database anew as releases did whose pages had no checksums."""
+    """Rewrite the database as older releases wrote it, without checksums of pages."""
     made = folder / "index.sqlite3"
     newer = made.rename(folder / "newer.sqlite3")
     connection = apsw.Connection(str(made), vfs="unix")
@@ -156,7 +156,7 @@ class TestUpgrade:
         without_checksums(folder)
         return current
 
-    def test_an_older_folder_is_brought_up_to_date_when_it_is_opened(self, older, open_store, make_row, put):
+    def test_an_older_folder_is_upgraded_when_it_is_opened(self, older, open_store, make_row, put):
         store = open_store()
         assert schema(store) == older
         assert found(store, "word").document_frequencies == {"word": 2}
@@ -168,7 +168,7 @@ class TestUpgrade:
             make_row("c.py", born=4),
         ]
 
-    def test_many_processes_may_open_an_older_folder_at_once(self, older, open_store, folder):
+    def test_many_processes_can_upgrade_an_older_folder_at_once(self, older, open_store, folder):
         script = (
             "import sys, pathlib\n"
             "from codequarry.shared.store.embedded.store import EmbeddedStore\n"
@@ -180,10 +180,10 @@ class TestUpgrade:
 
 
 class TestRefresh:
-    def test_two_objects_follow_each_other_step_by_step(self, open_store, make_row, put):
-        one, other = open_store(), open_store()
+    def test_two_store_objects_see_each_others_changes(self, open_store, make_row, put):
+        first, second = open_store(), open_store()
         for number in range(1, 30):
-            writer, reader = (one, other) if number % 2 else (other, one)
+            writer, reader = (first, second) if number % 2 else (second, first)
             put(writer, make_row(f"{number}.py", f"word own{number}", born=number))
             if number % 3 == 0:
                 writer.retire(1, 500 + number, [f"{number}.py"], [])
@@ -196,28 +196,28 @@ class TestRefresh:
                 assert answer.document_frequencies == {"word": len(left), f"own{number}": int(number in left)}
 
     def test_a_refresh_reads_only_what_changed(self, open_store, make_row, put):
-        one, other = open_store(), open_store()
-        put(one, *(make_row(f"{number}.py") for number in range(100)))
-        assert found(other, "word").live_chunks == 100
-        known = other._columns._columns
-        put(one, make_row("new.py"))
-        with other._database.reading() as connection:
+        first, second = open_store(), open_store()
+        put(first, *(make_row(f"{number}.py") for number in range(100)))
+        assert found(second, "word").live_chunks == 100
+        known = second._columns._columns
+        put(first, make_row("new.py"))
+        with second._database.reading() as connection:
             entries = columns._entries_after(connection, known.seq)
         assert [len(body) // columns.RECORD.itemsize for _, _, _, body in entries] == [1]
-        assert found(other, "word").live_chunks == 101
+        assert found(second, "word").live_chunks == 101
 
-    def test_who_slept_through_a_fold_follows_too(self, open_store, make_row, put, monkeypatch):
+    def test_a_store_object_catches_up_after_a_fold(self, open_store, make_row, put, monkeypatch):
         monkeypatch.setattr(columns, "FOLD_AFTER", 5)
-        one, other = open_store(), open_store()
-        put(one, make_row("first.py"))
-        assert found(other, "word").live_chunks == 1
+        first, second = open_store(), open_store()
+        put(first, make_row("first.py"))
+        assert found(second, "word").live_chunks == 1
         for number in range(2, 20):
-            put(one, make_row(f"{number}.py", born=number))
-            one.retire(1, number + 1, [f"{number - 1}.py"], [])
-        answer = found(other, "word")
-        assert {one.chunk.path for one in answer.candidates.values()} == {"first.py", "19.py"}
+            put(first, make_row(f"{number}.py", born=number))
+            first.retire(1, number + 1, [f"{number - 1}.py"], [])
+        answer = found(second, "word")
+        assert {candidate.chunk.path for candidate in answer.candidates.values()} == {"first.py", "19.py"}
 
-    def test_threads_of_one_object_read_while_one_writes(self, store, make_row, put):
+    def test_threads_read_while_another_thread_writes(self, store, make_row, put):
         failures = []
         done = threading.Event()
 
@@ -248,7 +248,7 @@ class TestRoom:
         put(store, *rows)
         assert (folder / "vectors-1.f32").stat().st_size == DIMENSION * 4
 
-    def test_a_purge_gives_room_and_words_back(self, open_store, make_row, put, folder):
+    def test_a_purge_frees_space_and_removes_words(self, open_store, make_row, put, folder):
         store = open_store()
         keep = make_row("keep.py", "word kept")
         put(store, keep)
@@ -267,7 +267,7 @@ class TestRoom:
         assert b"secret" not in (folder / "index.sqlite3").read_bytes()
         assert list(found(open_store(), "kept").candidates) == [keep.chunk.id]
 
-    def test_a_collection_gives_room_and_words_back_when_it_was_much(self, open_store, make_row, put, folder):
+    def test_a_large_collection_frees_space_and_removes_words(self, open_store, make_row, put, folder):
         store = open_store()
         keep = make_row("keep.py", "word kept")
         put(store, keep)
@@ -301,13 +301,13 @@ class TestRoom:
         assert store.collect(1, -1, 3, []) == 38
         assert found(store, "word").live_chunks == 1
 
-    def test_few_unused_vectors_stay_where_they_are(self, store, make_row, put, folder):
+    def test_few_unused_vectors_are_not_moved(self, store, make_row, put, folder):
         put(store, *(make_row(f"{number}.py") for number in range(20)), make_row("gone.py", timeline=9))
         store.purge([9])
         assert vector_files(folder) == ["vectors-1.f32"]
         assert store.cached_vectors([make_row("gone.py").vector_key]) == {}
 
-    def test_a_reader_of_the_old_vectors_goes_on(self, open_store, make_row, put, folder):
+    def test_a_reader_of_the_old_vectors_can_continue(self, open_store, make_row, put, folder):
         store, other = open_store(), open_store()
         rows = [make_row(f"{number}.py", timeline=1 + 8 * (number % 2)) for number in range(40)]
         put(store, *rows)
@@ -323,7 +323,7 @@ class TestRoom:
         assert answer.by_vector[0] == rows[0].chunk.id
         assert answer.live_chunks == 20
 
-    def test_a_read_that_began_before_a_purge_begins_again(self, open_store, make_row, put):
+    def test_a_read_that_started_before_a_purge_is_restarted(self, open_store, make_row, put):
         store, other = open_store(), open_store()
         rows = [make_row(f"{number}.py", timeline=1 + 8 * (number % 2)) for number in range(40)]
         put(store, *rows)
@@ -338,7 +338,7 @@ class TestRoom:
         assert other._read(read) == 20
         assert attempts == [40, 20]
 
-    def test_paths_that_were_purged_fit_no_glob(self, open_store, make_row, put):
+    def test_purged_paths_match_no_glob(self, open_store, make_row, put):
         store = open_store()
         put(store, make_row("src/a.py"), *(make_row(f"src/{number}.py", timeline=9) for number in range(10)))
         globs = Filters(paths=PathGlobs(("src/",)))
@@ -349,7 +349,7 @@ class TestRoom:
         put(store, make_row("src/b.py"))
         assert store.count(both, globs) == open_store().count(both, globs) == 2
 
-    def test_what_a_crash_left_behind_the_last_slot_is_written_over(self, store, make_row, put, folder):
+    def test_data_that_a_crash_left_after_the_last_slot_is_overwritten(self, store, make_row, put, folder):
         put(store, make_row("a.py"))
         with (folder / "vectors-1.f32").open("ab") as file:
             file.write(b"\xff" * 999)
@@ -358,14 +358,14 @@ class TestRoom:
         for vector in store.cached_vectors(keys).values():
             assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
 
-    def test_undone_rows_leave_the_lists_when_they_are_most_of_a_segment(self, store, make_row, put):
+    def test_undone_rows_are_removed_from_lists_if_they_fill_most_of_a_segment(self, store, make_row, put):
         put(store, *(make_row(f"{number}.py", f"undoneword{number}") for number in range(50)))
         store.undo(1, 2)
         with store._database.reading() as connection:
             assert connection.execute("SELECT count(*) FROM posting").get == 0
         assert store.count(HEAD, Filters()) == 0
 
-    def test_rows_that_were_undone_are_no_damage_where_lists_still_name_them(self, store, make_row, put):
+    def test_undone_rows_in_lists_are_not_reported_as_damage(self, store, make_row, put):
         put(store, *(make_row(f"{number}.py", f"word{number}") for number in range(7)))
         put(store, *(make_row(f"{number}.py", f"word{number}", born=3) for number in range(2)))
         store.undo(1, 3)

@@ -1,8 +1,8 @@
-"""A process of its own that uses an embedded store; the tests start several of them, and kill some.
+"""A separate process that uses an embedded store; the tests start several and kill some.
 
-``python worker.py publish FOLDER TIMELINE COUNT`` publishes generations of the same files and prints each number.
+``python worker.py publish FOLDER TIMELINE COUNT`` publishes COUNT generations of files and prints each number.
 ``python worker.py purge FOLDER TIMELINE COUNT`` writes and purges a timeline COUNT times, which moves the vectors.
-``python worker.py fill FOLDER BYTES`` writes until nothing fits (files may have BYTES, if not 0) and says how it was.
+``python worker.py fill FOLDER BYTES`` writes until the disk is full or, if not 0, a file has BYTES, and reports.
 """
 
 import json
@@ -42,7 +42,7 @@ def create(store: EmbeddedStore, timeline: int, number: int, paths: tuple[str, .
 
 
 def publish(store: EmbeddedStore, timeline: int, count: int) -> None:
-    """Publish generations as the ledger does: a number, the rows, the retirement, one compare-and-set."""
+    """Publish generations as the ledger does: take a number, write and retire rows, then compare-and-set."""
     key = f"head:{timeline}"
     for _ in range(count):
         document = store.read_document(key)
@@ -79,8 +79,8 @@ def fill(folder: Path, limit: int) -> None:
             created += 1
             count = store.count(Snapshot((Layer((1,), created + 1),)), Filters())
     except StoreError as error:
-        told = {"error": type(error).__name__, "message": str(error), "created": created, "count": count}
-    print(json.dumps(told))
+        report = {"error": type(error).__name__, "message": str(error), "created": created, "count": count}
+    print(json.dumps(report))
 
 
 def main() -> None:

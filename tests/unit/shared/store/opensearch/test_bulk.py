@@ -1,4 +1,4 @@
-"""Bulk writes: what failed for a passing reason is sent again and nothing else; what is given up is named."""
+"""Bulk writes retry only transient failures and name the documents that were not written."""
 
 import json
 from collections import Counter
@@ -29,7 +29,7 @@ def no_waiting() -> Iterator[None]:
 
 
 class Cluster:
-    """Answers bulk requests with the results that were planned for each id, the last of them for ever."""
+    """Answers bulk requests with the planned results of each id, repeating the last."""
 
     def __init__(self, plan: dict[str, list[dict]]) -> None:
         self.plan = plan
@@ -41,14 +41,14 @@ class Cluster:
         lines = [json.loads(line) for line in body.splitlines()]
         ids = [line["create"]["_id"] for line in lines[::2]]
         self.requests.append(len(ids))
-        items = [{"create": {"_id": one, **self.result(one)}} for one in ids]
+        items = [{"create": {"_id": id_, **self.result(id_)}} for id_ in ids]
         answer = {"errors": True, "items": items}
         return 200, {"Content-Type": "application/json"}, json.dumps(answer).encode()
 
-    def result(self, one: str) -> dict:
-        self.sent[one] += 1
-        results = self.plan.get(one, [CREATED])
-        return results[min(self.sent[one], len(results)) - 1]
+    def result(self, id_: str) -> dict:
+        self.sent[id_] += 1
+        results = self.plan.get(id_, [CREATED])
+        return results[min(self.sent[id_], len(results)) - 1]
 
 
 @pytest.fixture
@@ -64,38 +64,38 @@ def write(serve) -> Callable[..., dict[str, str]]:
     return run
 
 
-def test_only_what_failed_for_a_passing_reason_is_sent_again(write) -> None:
+def test_only_transient_failures_are_retried(write) -> None:
     cluster = Cluster({"b": [BUSY, AWAY, CREATED], "c": [BUSY, CREATED]})
     assert write(cluster, ["a", "b", "c", "d"]) == {}
     assert cluster.sent == {"a": 1, "b": 3, "c": 2, "d": 1}
 
 
-def test_what_is_there_already_counts_as_done(write) -> None:
+def test_existing_documents_count_as_written(write) -> None:
     cluster = Cluster({"a": [EXISTS], "b": [BUSY, EXISTS]})
     assert write(cluster, ["a", "b"]) == {}
     assert cluster.sent == {"a": 1, "b": 2}
 
 
-def test_one_bad_document_is_named_at_once_and_the_others_are_written(write) -> None:
+def test_a_bad_document_is_named_without_retries_and_the_others_are_written(write) -> None:
     cluster = Cluster({"b": [BAD]})
     assert write(cluster, ["a", "b", "c"]) == {"b": "mapper_parsing_exception: failed to parse field [x]"}
     assert cluster.sent == {"a": 1, "b": 1, "c": 1}
 
 
-def test_what_stays_refused_is_given_up_with_its_reason(write) -> None:
+def test_a_document_refused_by_every_retry_is_named_with_its_reason(write) -> None:
     cluster = Cluster({"b": [BUSY]})
     assert write(cluster, ["a", "b"], max_retries=5) == {"b": "rejected: queue is full (after 5 retries)"}
     assert cluster.sent == {"a": 1, "b": ATTEMPTS}
 
 
-def test_a_full_disk_is_not_waited_for(write) -> None:
+def test_a_full_disk_is_not_retried(write) -> None:
     cluster = Cluster({"b": [FULL]})
     with pytest.raises(StoreFull, match="make room"):
         write(cluster, ["a", "b"])
     assert cluster.sent["b"] == 1
 
 
-def test_a_refused_request_is_sent_again_whole(write) -> None:
+def test_a_refused_request_is_retried_as_a_whole(write) -> None:
     cluster, answers = Cluster({}), iter([429, 503, 503])
 
     def reply(method: str, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
@@ -106,7 +106,7 @@ def test_a_refused_request_is_sent_again_whole(write) -> None:
     assert cluster.sent == {"a": 1, "b": 1}
 
 
-def test_a_cluster_that_is_gone_is_unavailable_and_not_a_list_of_bad_documents(serve) -> None:
+def test_an_unreachable_cluster_is_unavailable_and_not_a_list_of_bad_documents(serve) -> None:
     settings = OpenSearchSettings(urls=("http://127.0.0.1:9",))
     client = connect(settings)
     with pytest.raises(StoreUnavailable, match="codequarry opensearch start"):
@@ -121,13 +121,13 @@ def test_requests_are_as_large_as_the_settings_allow(write) -> None:
     assert max(cluster.requests) <= 10_000 // 300
 
 
-def test_nothing_is_sent_for_nothing(write) -> None:
+def test_without_documents_no_request_is_sent(write) -> None:
     cluster = Cluster({})
     assert write(cluster, []) == {}
     assert cluster.requests == []
 
 
-def test_a_name_that_is_too_long_for_an_id_is_still_what_errors_call_it(write) -> None:
+def test_errors_name_a_document_even_if_its_name_is_too_long_for_an_id(write) -> None:
     name = "x" * 600
     answers = []
 

@@ -1,4 +1,4 @@
-"""What `codequarry doctor` says of a cluster."""
+"""The checks of `codequarry doctor` for a cluster."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_the_server_must_be_opensearch_and_new_enough(version: str, distribution
     assert bool(check.remedy) == (state == "fail")
 
 
-def test_an_alias_stands_for_one_index() -> None:
+def test_an_alias_must_point_to_a_single_index() -> None:
     assert check_indices([facts("code"), facts("code-files")], "code").state == "ok"
     check = check_indices([facts("code"), facts("code")], "code")
     assert (check.state, check.message) == ("fail", "code point to several indices")
@@ -49,7 +49,7 @@ def test_an_alias_stands_for_one_index() -> None:
         (check_blocks, {"index.blocks.write": "false"}, {"index.blocks.read_only_allow_delete": "true"}),
     ],
 )
-def test_a_setting_that_breaks_a_promise_is_named_with_its_index(check, good, bad) -> None:
+def test_an_unsafe_setting_is_reported_with_its_index(check, good, bad) -> None:
     assert check([facts(), facts("code-files", **good)]).state == "ok"
     finding = check([facts(**good), facts("code-files", **bad)])
     assert finding.state == "fail"

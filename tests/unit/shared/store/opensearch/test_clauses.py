@@ -1,4 +1,4 @@
-"""Snapshots and filters as query clauses, against the definition in ``snapshots.is_live``."""
+"""Snapshots and filters as query clauses, compared with the definition in ``snapshots.is_live``."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ PATHS = st.sampled_from(["a", "b/a", "c"])
 
 
 def holds(clause: dict[str, Any], row: dict[str, Any]) -> bool:
-    """Evaluate the few kinds of clauses that snapshots are made of, as the engine does."""
+    """Evaluate a clause of a snapshot as the engine does."""
     ((kind, body),) = clause.items()
     if kind == "match_none":
         return False
@@ -35,10 +35,10 @@ def holds(clause: dict[str, Any], row: dict[str, Any]) -> bool:
         tests = {"lte": row[field].__le__, "lt": row[field].__lt__, "gt": row[field].__gt__}
         return all(tests[name](bound) for name, bound in bounds.items())
     assert kind == "bool" and set(body) <= {"filter", "must_not", "should", "minimum_should_match"}
-    should = [holds(one, row) for one in body.get("should", ())]
+    should = [holds(part, row) for part in body.get("should", ())]
     return (
-        all(holds(one, row) for one in body.get("filter", ()))
-        and not any(holds(one, row) for one in body.get("must_not", ()))
+        all(holds(part, row) for part in body.get("filter", ()))
+        and not any(holds(part, row) for part in body.get("must_not", ()))
         and sum(should) >= body.get("minimum_should_match", 0)
     )
 
@@ -56,13 +56,13 @@ rows = st.fixed_dictionaries(
 
 
 @given(st.lists(layers, max_size=2), rows)
-def test_the_clause_holds_for_what_is_live_and_nothing_else(layers: list[Layer], row: dict[str, Any]) -> None:
+def test_the_snapshot_clause_matches_exactly_the_live_rows(layers: list[Layer], row: dict[str, Any]) -> None:
     expected = any(is_live(layer, **row) for layer in layers)
     assert holds(snapshot_clause(Snapshot(tuple(layers))), row) == expected
 
 
 @given(NUMBERS, NUMBERS, st.frozensets(PATHS), st.frozensets(NUMBERS), rows)
-def test_what_is_to_be_retired_is_older_and_alive_or_killed_by_an_aborted_one(
+def test_retirable_rows_are_older_and_live_or_retired_by_an_aborted_number(
     timeline, number, paths, aborted, row
 ) -> None:
     expected = (
@@ -75,24 +75,22 @@ def test_what_is_to_be_retired_is_older_and_alive_or_killed_by_an_aborted_one(
 
 
 @given(NUMBERS, st.integers(-1, 12), NUMBERS, st.frozensets(NUMBERS), rows)
-def test_what_is_collected_was_born_after_and_died_until_and_not_by_an_aborted_one(
-    timeline, after, until, aborted, row
-) -> None:
+def test_collectable_rows_were_born_and_retired_in_the_range(timeline, after, until, aborted, row) -> None:
     expected = (
         row["timeline"] == timeline and row["born"] > after and row["died"] <= until and row["died"] not in aborted
     )
     assert holds(collectable_clause(timeline, after, until, aborted), row) == expected
 
 
-def test_more_values_than_one_clause_takes_become_several() -> None:
+def test_too_many_values_are_split_into_several_clauses() -> None:
     many = list(range(2 * MAX_TERMS + 1))
     clause = any_value("timeline", many)
-    assert [len(one["terms"]["timeline"]) for one in clause["bool"]["should"]] == [MAX_TERMS, MAX_TERMS, 1]
+    assert [len(part["terms"]["timeline"]) for part in clause["bool"]["should"]] == [MAX_TERMS, MAX_TERMS, 1]
     assert all(holds(clause, {"timeline": value}) for value in (many[0], many[MAX_TERMS], many[-1]))
     assert not holds(any_value("timeline", []), {"timeline": 1})
 
 
-def test_filters_become_clauses_that_must_and_must_not_hold() -> None:
+def test_filters_become_required_and_excluded_clauses() -> None:
     filters = Filters(
         terms=(("language", ("config",)), ("exported", ("true",))),
         excluded=(("repo", ("old",)),),

@@ -1,4 +1,4 @@
-"""Every way in which a cluster can fail a caller, told as one of our errors, in words that help and hide secrets."""
+"""Every failure of a cluster becomes one of our errors, with a helpful message and without secrets."""
 
 import json
 import logging
@@ -44,14 +44,14 @@ def failure_of(store: Store) -> StoreError:
     return caught.value
 
 
-def test_a_cluster_that_is_not_there_is_named_with_what_to_run() -> None:
+def test_a_refused_connection_names_the_command_to_run() -> None:
     failure = failure_of(store_at(f"http://user:{SECRET}@127.0.0.1:9"))
     assert isinstance(failure, StoreUnavailable)
     assert "http://127.0.0.1:9" in str(failure)
     assert "codequarry opensearch start" in str(failure)
 
 
-def test_a_cluster_that_does_not_answer_in_time_is_told_apart() -> None:
+def test_a_timeout_has_its_own_message() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         failure = failure_of(store_at(f"http://127.0.0.1:{silent.getsockname()[1]}"))
     assert isinstance(failure, StoreUnavailable)
@@ -76,13 +76,13 @@ def test_a_cluster_that_does_not_answer_in_time_is_told_apart() -> None:
         ((502, {}, b"<html>bad gateway</html>"), StoreUnavailable, "try again"),
     ],
 )
-def test_a_refusal_becomes_the_error_that_says_what_to_do(serve, answer, kind, words) -> None:
+def test_each_refusal_becomes_its_error_with_a_remedy(serve, answer, kind, words) -> None:
     failure = failure_of(store_at(serve(lambda method, path, body: answer), user="me", password=SECRET))
     assert type(failure) is kind
     assert words in str(failure)
 
 
-def test_the_account_is_sent_whether_it_stands_in_the_settings_or_in_the_url(serve) -> None:
+def test_credentials_are_sent_from_the_settings_or_the_url(serve) -> None:
     seen: list[str] = []
 
     def reply(method: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
@@ -96,7 +96,7 @@ def test_the_account_is_sent_whether_it_stands_in_the_settings_or_in_the_url(ser
     assert seen == ["Basic bWU6aHVudGVyMg==", "Basic bWU6aHVudGVyMg==", "Basic bWU6"]
 
 
-def test_urls_are_shown_without_accounts() -> None:
+def test_urls_are_shown_without_credentials() -> None:
     settings = OpenSearchSettings(urls=("https://me:pw@one.example:9200/prefix", "http://two.example"))
     assert shown_urls(settings) == "https://one.example:9200/prefix, http://two.example"
 
@@ -105,21 +105,21 @@ def found_nothing(method: str, path: str, body: bytes) -> tuple[int, dict[str, s
     return 200, JSON, json.dumps({"hits": {"total": {"value": 0}}}).encode()
 
 
-def test_a_certificate_of_an_unknown_ca_is_refused_with_the_setting_that_helps(serve, tls) -> None:
+def test_a_certificate_of_an_unknown_ca_is_refused_and_names_the_setting(serve, tls) -> None:
     failure = failure_of(store_at(serve(found_nothing, tls[0])))
     assert isinstance(failure, StoreUnavailable)
     assert "opensearch.ca_file" in str(failure)
 
 
 @pytest.mark.parametrize("trusting", ["ca_file", "verify_certificates"])
-def test_a_certificate_is_accepted_by_its_ca_or_when_the_settings_say_so(serve, tls, trusting) -> None:
+def test_a_certificate_is_accepted_with_its_ca_or_without_verification(serve, tls, trusting) -> None:
     settings = {"ca_file": tls[1]} if trusting == "ca_file" else {"verify_certificates": False}
     store = store_at(serve(found_nothing, tls[0]), **settings)
     assert store.count(NOW, Filters()) == 0
     store.close()
 
 
-def test_a_busy_cluster_is_asked_again_for_a_write(serve) -> None:
+def test_a_write_is_retried_if_the_cluster_is_busy(serve) -> None:
     answers = iter([error_body(429, "rejected", "busy"), error_body(503, "rejected", "busy"), (404, JSON, b"{}")])
     url = serve(lambda method, path, body: next(answers))
     store = store_at(url)
@@ -127,14 +127,14 @@ def test_a_busy_cluster_is_asked_again_for_a_write(serve) -> None:
     store.close()
 
 
-def test_text_that_is_no_unicode_can_be_sent() -> None:
+def test_text_with_lone_surrogates_can_be_sent() -> None:
     for text in ("plain", "größe", "lone \udc80 surrogate", "a\0b"):
         dumped = Serializer().dumps({"text": text})
         assert json.loads(dumped.encode()) == {"text": text}
     assert Serializer().dumps("as it is") == "as it is"
 
 
-def test_the_innermost_reason_is_told_in_one_line() -> None:
+def test_the_innermost_reason_is_shown_on_one_line() -> None:
     inner = {"type": "inner", "reason": "the very\n cause"}
     outer = {"type": "outer", "reason": "something", "caused_by": inner}
     assert reason_of({"error": outer}) == "inner: the very cause"
@@ -143,8 +143,8 @@ def test_the_innermost_reason_is_told_in_one_line() -> None:
     assert reason_of(None) == ""
 
 
-def test_the_client_s_own_log_says_nothing_not_even_to_who_listens_to_it(caplog) -> None:
-    """It would make a traceback of each failed request, twice a second as long as a node is silent."""
+def test_the_client_logs_nothing_even_to_its_own_handlers(caplog) -> None:
+    """It would log a traceback for each failed request, twice a second while a node is silent."""
     client_log = logging.getLogger("opensearch")
     client_log.addHandler(caplog.handler)
     caplog.set_level(logging.DEBUG)
@@ -152,5 +152,5 @@ def test_the_client_s_own_log_says_nothing_not_even_to_who_listens_to_it(caplog)
         failure_of(store_at("http://127.0.0.1:9"))
     finally:
         client_log.removeHandler(caplog.handler)
-    # Its trace of requests is another log, which nobody hears but pytest.
-    assert not [one for one in caplog.records if one.name == client_log.name]
+    # Its trace of requests goes to another logger, which only pytest captures.
+    assert not [record for record in caplog.records if record.name == client_log.name]

@@ -1,4 +1,4 @@
-"""Which rows a backup has, and when it has to begin again. Pure."""
+"""Which rows a backup contains, and when it must restart."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,21 +23,21 @@ def row(born: int, died: int = OPEN) -> dict[str, Any] | None:
 
 
 @pytest.mark.parametrize("number", [5, 7])
-def test_rows_of_numbers_that_nobody_sees_are_left_out(number: int) -> None:
+def test_rows_of_hidden_numbers_are_left_out(number: int) -> None:
     assert row(number) is None
 
 
 @pytest.mark.parametrize("died", [5, 7, 10, OPEN])
-def test_what_the_head_document_does_not_show_as_retired_lives(died: int) -> None:
+def test_rows_retired_by_hidden_or_later_numbers_are_live(died: int) -> None:
     assert row(4, died) == {"born": 4, "died": OPEN, "path": "a"}
 
 
-def test_what_was_retired_stays_so() -> None:
+def test_retired_rows_stay_retired() -> None:
     assert row(4, 6) == {"born": 4, "died": 6, "path": "a"}
     assert row(4, 9) == {"born": 4, "died": 9, "path": "a"}
 
 
-def test_rows_newer_than_the_counter_are_not_asked_for() -> None:
+def test_rows_newer_than_the_counter_are_excluded() -> None:
     unused: Any = None
     assert Frozen(unused, HEAD).visible == {"range": {"born": {"lte": 9}}}
 
@@ -46,13 +46,13 @@ def changed(key: int, **fields: Any) -> Head:
     return replace(HEAD, timelines={**HEAD.timelines, key: replace(HEAD.timelines[key], **fields)})
 
 
-def test_publications_meanwhile_do_no_harm() -> None:
+def test_publications_during_a_backup_are_harmless() -> None:
     newest = changed(1, published=12)
     more = {**newest.timelines, 11: Timeline("other", 13, pins=frozenset({(1, 8)}))}
     assert keeps_all(HEAD, replace(newest, counter=13, open={}, timelines=more))
 
 
-def test_what_may_have_been_deleted_meanwhile_makes_it_begin_again() -> None:
+def test_possible_deletions_during_a_backup_restart_it() -> None:
     assert not keeps_all(HEAD, replace(HEAD, timelines={1: HEAD.timelines[1]}))
     assert not keeps_all(HEAD, changed(1, floor=6))
     assert not keeps_all(HEAD, changed(3, pins=frozenset()))

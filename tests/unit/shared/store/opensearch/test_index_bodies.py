@@ -1,4 +1,4 @@
-"""What is made in the cluster: strict mappings for every field of the vocabulary, with the settings put in."""
+"""Index bodies have strict mappings for every field and contain the configured settings."""
 
 from dataclasses import fields
 
@@ -17,7 +17,7 @@ def properties(kind: str) -> dict:
     return index_body(kind, SETTINGS, 256)["mappings"]["properties"]
 
 
-def test_there_are_four_versioned_indices_behind_aliases_named_after_the_first() -> None:
+def test_four_versioned_indices_have_aliases_named_after_the_first() -> None:
     bodies = index_bodies(OpenSearchSettings(index="code"), 8)
     assert list(bodies) == ["code-000001", "code-catalog-000001", "code-files-000001", "code-vectors-000001"]
     assert [list(body["aliases"]) for body in bodies.values()] == [
@@ -37,7 +37,7 @@ def test_every_index_is_strict_replicates_documents_and_syncs_each_request(kind:
     assert body["settings"]["index"]["translog"]["durability"] == "request"
 
 
-def test_the_settings_decide_on_shards_engine_and_graph() -> None:
+def test_the_settings_determine_shards_engine_and_graph() -> None:
     chosen = OpenSearchSettings(shards=3, replicas=2, engine="faiss", m=24, ef_construction=200)
     body = index_body(CHUNKS, chosen, 384)
     assert (body["settings"]["index"]["number_of_shards"], body["settings"]["index"]["number_of_replicas"]) == (3, 2)
@@ -47,7 +47,7 @@ def test_the_settings_decide_on_shards_engine_and_graph() -> None:
     assert embedding["method"]["parameters"] == {"m": 24, "ef_construction": 200}
 
 
-def test_every_field_of_a_chunk_is_mapped_from_the_first_day() -> None:
+def test_every_field_of_a_chunk_is_mapped() -> None:
     mapped = properties(CHUNKS)
     assert {field.name for field in fields(Chunk)} <= set(mapped)
     assert set(mapped["stride_info"]["properties"]) == {field.name for field in fields(StrideInfo)}
@@ -60,19 +60,19 @@ def test_every_field_of_a_file_record_is_mapped() -> None:
 
 
 @pytest.mark.parametrize("name", FILTERABLE_FIELDS)
-def test_what_can_be_filtered_is_indexed_as_it_is(name: str) -> None:
+def test_filterable_fields_are_indexed_verbatim(name: str) -> None:
     expected = "boolean" if FILTERABLE_FIELDS[name] == "boolean" else "keyword"
     assert properties(CHUNKS)[name]["type"] == expected
     assert properties(CHUNKS)[name].get("index", True)
 
 
-def test_a_token_enters_the_searched_field_as_often_as_its_own_field_weighs() -> None:
+def test_a_token_is_copied_to_the_searched_field_by_its_weight() -> None:
     for name, mapping in properties(CHUNKS)["tokens"]["properties"].items():
         assert mapping["copy_to"] == ["lookup.words"] * RECALL_WEIGHTS[name]
 
 
-def test_a_name_longer_than_an_index_term_may_be_is_kept_and_not_searched() -> None:
-    """A longer term than 32,766 bytes would refuse the whole document; a character takes at most three of them."""
+def test_a_name_longer_than_an_index_term_is_stored_but_not_indexed() -> None:
+    """A term longer than 32,766 bytes would refuse the whole document, and a character takes at most three bytes."""
     keywords = [mapping for mapping in properties(CHUNKS).values() if mapping.get("type") == "keyword"]
     indexed = [mapping for mapping in keywords if mapping.get("index", True)]
     assert all(mapping["ignore_above"] * 4 < 32_766 for mapping in indexed)

@@ -1,4 +1,4 @@
-"""A cluster for whose answer somebody waits: a slow one is waited for, a silent one given up, and found again."""
+"""Requests with a waiting client: a slow node gets time, a silent node is dropped and found again."""
 
 import json
 import socket
@@ -20,13 +20,13 @@ from codequarry.shared.store.opensearch.store import OpenSearchStore
 NOW = Snapshot((Layer((1,), 1),))
 JSON = {"Content-Type": "application/json"}
 FOUND = {"hits": {"total": {"value": 7}, "hits": []}, "timed_out": False, "_shards": {"failed": 0}}
-# Longer than any test run: who waits for it never comes back.
+# Longer than any test run, so a wait for it never ends.
 FOR_EVER = 100_000
 SOON = 60
 
 
 class Node:
-    """A node with nothing in it, which can fall silent and be slow to search."""
+    """An empty node that can fall silent or search slowly."""
 
     def __init__(self, serve, **options):
         self.requests = []
@@ -48,7 +48,7 @@ class Node:
 
     @property
     def asked(self):
-        """What it was asked but for signs of life."""
+        """The requests, except those for signs of life."""
         return [request for request in self.requests if request != ("HEAD", "/")]
 
     def release(self):
@@ -58,7 +58,7 @@ class Node:
 
 @pytest.fixture
 def nodes(serve):
-    """Make nodes, which end with the test."""
+    """Return a function that starts nodes; they stop with the test."""
     made = []
 
     def make(**options):
@@ -68,14 +68,14 @@ def nodes(serve):
     yield make
     for node in made:
         node.release()
-    # A server that ends while it is asked for a sign would leave a TLS socket open (CPython's `SSLSocket._create`).
+    # A server that stops during a request for a sign would leave a TLS socket open (CPython's `SSLSocket._create`).
     for known in list(pulse._known.values()):
         wait_until(lambda known=known: known._thread is None)
 
 
 @pytest.fixture
 def stores():
-    """Make stores over nodes."""
+    """Return a function that opens stores over nodes."""
     made = []
 
     def make(*nodes, **settings):
@@ -95,7 +95,7 @@ def _impatient(monkeypatch):
     monkeypatch.setattr(interactive_transport, "SIGN_SECONDS", SOON)
     monkeypatch.setattr(pulse, "_known", {})
     monkeypatch.setattr(pulse, "INTEREST_SECONDS", 0.2)
-    # What is not given up for want of a sign is not given up in a test.
+    # In these tests, only a missing sign of life ends a request.
     monkeypatch.setattr(interactive_transport, "QUICK_SECONDS", FOR_EVER)
     monkeypatch.setattr(interactive_transport, "SLOW_SECONDS", FOR_EVER)
 
@@ -106,7 +106,7 @@ def _quick_signs(monkeypatch):
 
 
 def waiting(store, seconds=FOR_EVER):
-    """Return a store as a request has it, whose client waits."""
+    """Return a store as used by a request with a waiting client."""
     return store.within(Deadline(seconds))
 
 
@@ -118,7 +118,7 @@ def wait_until(holds):
 
 
 @pytest.mark.usefixtures("_quick_signs")
-def test_who_waits_is_told_of_a_node_that_hangs_the_next_ones_at_once_and_it_is_found_again(nodes, stores, monkeypatch):
+def test_a_hanging_node_times_out_once_then_fails_fast_until_it_recovers(nodes, stores, monkeypatch):
     monkeypatch.setattr(pulse, "RETRY_SECONDS", FOR_EVER)
     node = nodes()
     store = stores(node)
@@ -128,7 +128,7 @@ def test_who_waits_is_told_of_a_node_that_hangs_the_next_ones_at_once_and_it_is_
     asked = len(node.asked)
     with pytest.raises(StoreUnavailable, match="does not answer"):
         waiting(stores(node)).read_document("head")
-    assert len(node.asked) == asked, "another client of the process knows of it"
+    assert len(node.asked) == asked, "other clients of the process must know that the node is silent"
     node.talks.set()
     wait_until(lambda: answers(store))
 
@@ -140,7 +140,7 @@ def answers(store):
         return False
 
 
-def test_a_search_of_a_node_that_shows_life_may_take_its_time(nodes, stores):
+def test_a_search_may_be_slow_while_its_node_gives_signs_of_life(nodes, stores):
     node = nodes()
     node.searches.clear()
     signs = ("HEAD", "/")
@@ -150,7 +150,7 @@ def test_a_search_of_a_node_that_shows_life_may_take_its_time(nodes, stores):
 
 @pytest.mark.usefixtures("_quick_signs")
 @pytest.mark.parametrize("over_tls", [False, True])
-def test_a_search_ends_when_its_node_falls_silent_in_the_middle_of_it(nodes, stores, tls, over_tls):
+def test_a_search_ends_when_its_node_falls_silent(nodes, stores, tls, over_tls):
     node = nodes(tls=tls[0] if over_tls else None)
     node.searches.clear()
     threading.Thread(target=lambda: (node.began.wait(SOON), node.talks.clear())).start()
@@ -158,7 +158,7 @@ def test_a_search_ends_when_its_node_falls_silent_in_the_middle_of_it(nodes, sto
         waiting(stores(node, ca_file=tls[1])).count(NOW, Filters())
 
 
-def test_a_node_that_takes_no_connections_any_more_is_given_up_as_well(monkeypatch):
+def test_a_node_that_accepts_no_connections_times_out(monkeypatch):
     monkeypatch.setattr(interactive_transport, "CONNECT_SECONDS", 0.2)
     with (
         socket.create_server(("127.0.0.1", 0), backlog=0) as full,
@@ -171,16 +171,16 @@ def test_a_node_that_takes_no_connections_any_more_is_given_up_as_well(monkeypat
 
 
 @pytest.mark.usefixtures("_quick_signs")
-def test_a_node_that_hangs_is_passed_over_where_there_are_others(nodes, stores):
+def test_a_hanging_node_is_skipped_if_there_are_others(nodes, stores):
     hanging, answering = nodes(), nodes()
     store = stores(hanging, answering)
     hanging.talks.clear()
     assert [waiting(store).read_document("head") for _ in range(4)] == [None] * 4
     assert [waiting(store).count(NOW, Filters()) for _ in range(4)] == [7] * 4
-    assert len(hanging.asked) <= 1, "it is not asked again while it is silent"
+    assert len(hanging.asked) <= 1, "a silent node must not be asked again"
 
 
-def test_what_takes_too_long_on_a_node_that_shows_life_ends_and_shuts_nobody_out(nodes, stores, monkeypatch):
+def test_a_slow_request_times_out_without_marking_its_node_silent(nodes, stores, monkeypatch):
     monkeypatch.setattr(interactive_transport, "SLOW_SECONDS", 0.3)
     node = nodes()
     store = stores(node)
@@ -191,7 +191,7 @@ def test_what_takes_too_long_on_a_node_that_shows_life_ends_and_shuts_nobody_out
     assert answers(store)
 
 
-def test_a_node_that_has_just_refused_to_search_has_little_time_for_the_next_answers(serve, monkeypatch):
+def test_a_node_that_just_refused_a_search_gets_a_short_time_limit(serve, monkeypatch):
     monkeypatch.setattr(interactive_transport, "UNREADY_ANSWER_SECONDS", 0.2)
     monkeypatch.setattr(interactive_transport, "QUICK_SECONDS", FOR_EVER)
     slow, over = threading.Event(), threading.Event()
@@ -214,7 +214,7 @@ def test_a_node_that_has_just_refused_to_search_has_little_time_for_the_next_ans
     store.close()
 
 
-def test_a_search_that_a_node_refuses_is_not_asked_again(serve):
+def test_a_refused_search_is_not_retried(serve):
     asked = []
 
     def reply(method, path, _):
@@ -230,7 +230,7 @@ def test_a_search_that_a_node_refuses_is_not_asked_again(serve):
     store.close()
 
 
-def test_all_that_one_request_asks_for_shares_its_time(nodes, stores):
+def test_all_calls_of_a_request_share_its_deadline(nodes, stores):
     node = nodes()
     store = waiting(stores(node), seconds=0.3)
     node.searches.clear()
@@ -240,7 +240,7 @@ def test_all_that_one_request_asks_for_shares_its_time(nodes, stores):
     assert len(node.asked) == 1
 
 
-def test_a_busy_cluster_is_asked_once_more_where_somebody_waits_and_often_where_nobody_does(serve, monkeypatch):
+def test_a_busy_cluster_is_retried_once_for_a_client_and_often_otherwise(serve, monkeypatch):
     requests = []
 
     def busy(method, path, _):
@@ -261,7 +261,7 @@ def test_a_busy_cluster_is_asked_once_more_where_somebody_waits_and_often_where_
     store.close()
 
 
-def test_runs_wait_for_a_cluster_although_somebody_else_gave_it_up(nodes, stores):
+def test_indexing_runs_wait_for_a_node_that_requests_found_silent(nodes, stores):
     node = nodes()
     store = stores(node)
     pulse.pulse_of(node.url, lambda _: True).record_failure()

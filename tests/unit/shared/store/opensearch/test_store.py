@@ -1,4 +1,4 @@
-"""What is special about the OpenSearch store, on the real node; tests/contract/ has what every store does."""
+"""Behaviour specific to the OpenSearch store, on a real node; tests/contract/ tests what all stores share."""
 
 import json
 import uuid
@@ -29,7 +29,7 @@ OpenStore = Callable[..., OpenSearchStore]
 
 @pytest.fixture
 def open_new(opensearch_node) -> Iterator[OpenStore]:
-    """Give a function that opens a store on indices that do not exist yet; they are removed afterwards."""
+    """Return a function that opens a store on indices that do not exist yet; they are deleted afterwards."""
     name = f"new-{uuid.uuid4().hex[:12]}"
     opened: list[OpenSearchStore] = []
 
@@ -47,7 +47,7 @@ def open_new(opensearch_node) -> Iterator[OpenStore]:
 
 @pytest.fixture
 def store(opensearch_node) -> Iterator[OpenSearchStore]:
-    """Give an empty store."""
+    """Yield an empty store."""
     with opensearch_node.empty_index(DIMENSION) as settings:
         store = OpenSearchStore(settings, DIMENSION)
         yield store
@@ -64,12 +64,12 @@ def record(path: str) -> FileRecord:
 
 
 def put(store: OpenSearchStore, *rows: ChunkRow) -> None:
-    store.create(rows, [record(one.chunk.path) for one in rows], {one.vector_key: NORTH for one in rows})
+    store.create(rows, [record(row.chunk.path) for row in rows], {row.vector_key: NORTH for row in rows})
     store.refresh()
 
 
 def forwarded(store: OpenSearchStore, method: str, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
-    """Ask the real node, and return its answer as a server between it and the client would."""
+    """Forward a request to the real node and return its answer, as a proxy does."""
     host = urlsplit(store.settings.urls[0])
     connection = HTTPConnection(host.hostname, host.port)
     connection.request(method, path, body, {"Content-Type": "application/json"})
@@ -80,7 +80,7 @@ def forwarded(store: OpenSearchStore, method: str, path: str, body: bytes) -> tu
 
 
 class TestIndices:
-    def test_reading_before_anything_was_written_finds_nothing_and_makes_nothing(self, open_new) -> None:
+    def test_reading_before_the_first_write_finds_and_creates_nothing(self, open_new) -> None:
         store = open_new()
         assert store.read_document("head") is None
         assert store.list_documents("") == []
@@ -99,15 +99,16 @@ class TestIndices:
         store.delete_document("head")
         assert store.client.indices.get_alias(index=f"{store.settings.index}*") == {}
 
-    def test_they_are_made_once_however_many_ask(self, open_new) -> None:
-        one, other = open_new(), open_new()
-        made = one.indices.ensure()
+    def test_indices_are_created_only_once(self, open_new) -> None:
+        first, second = open_new(), open_new()
+        made = first.indices.ensure()
         assert made == [
-            one.settings.index + suffix for suffix in ("-000001", "-catalog-000001", "-files-000001", "-vectors-000001")
+            first.settings.index + suffix
+            for suffix in ("-000001", "-catalog-000001", "-files-000001", "-vectors-000001")
         ]
-        assert one.indices.ensure() == other.indices.ensure() == []
+        assert first.indices.ensure() == second.indices.ensure() == []
 
-    def test_vectors_of_another_length_are_refused_with_what_to_do(self, open_new) -> None:
+    def test_vectors_of_another_length_are_refused_with_a_remedy(self, open_new) -> None:
         put(open_new(), row("a"))
         other = open_new(dimension=8)
         with pytest.raises(ModelMismatch, match=r"4 dimensions, but the model has 8.*opensearch\.index"):
@@ -115,7 +116,7 @@ class TestIndices:
         with pytest.raises(ModelMismatch):
             other.recall(RecallQuery(HEAD, vector=np.ones(8, np.float32)))
 
-    def test_an_index_that_holds_nothing_any_more_takes_another_model(self, open_new) -> None:
+    def test_an_emptied_index_accepts_another_model(self, open_new) -> None:
         store = open_new()
         put(store, row("a"))
         store.purge([1])
@@ -124,7 +125,7 @@ class TestIndices:
         other.refresh()
         assert other.count(HEAD, Filters()) == 1
 
-    def test_a_lost_alias_is_an_error_and_not_a_new_index_with_guessed_fields(self, open_new) -> None:
+    def test_a_lost_alias_is_an_error_and_creates_no_index(self, open_new) -> None:
         store = open_new()
         put(store, row("a"))
         index = store.settings.index
@@ -133,14 +134,14 @@ class TestIndices:
             store.create([row("b")], [], {"key-b": NORTH})
         assert not store.client.indices.exists(index=f"{index}-edition-1")
 
-    def test_a_field_that_nobody_mapped_is_refused(self, store) -> None:
+    def test_an_unmapped_field_is_refused(self, store) -> None:
         put(store, row("a"))
         with pytest.raises(Exception, match="strict_dynamic_mapping_exception"):
             store.client.index(index=store.indices.chunks, body={"surprise": 1})
 
 
 class TestWriting:
-    def test_one_bad_document_is_named_and_the_others_get_in(self, store) -> None:
+    def test_a_bad_document_is_named_and_the_others_are_written(self, store) -> None:
         bad = row("bad", complexity_score=float("nan"))
         with pytest.raises(WriteRejected) as caught:
             put(store, row("a"), bad, row("b"))
@@ -149,7 +150,7 @@ class TestWriting:
         assert sorted(file.path for file in store.files(HEAD)) == ["a", "b"]
         assert store.tally(1, 2, (), ()) == Tally(2, 2, 0)
 
-    def test_text_that_is_no_unicode_comes_back_as_it_was(self, store) -> None:
+    def test_text_with_lone_surrogates_is_returned_unchanged(self, store) -> None:
         text = "lone \udc80 surrogate, größe, \U0001f600\n"
         put(store, row("a", text, tags=("\ud800",)))
         (found,) = store.chunks(HEAD, "a", "repo")
@@ -158,14 +159,14 @@ class TestWriting:
         store.refresh()
         assert store.chunks(Snapshot((Layer((1,), 2),)), "a", "repo")[0].text == text
 
-    def test_names_longer_than_an_index_term_are_kept(self, store) -> None:
+    def test_names_longer_than_an_index_term_are_stored(self, store) -> None:
         name = "x" * 40_000
         put(store, row("a", symbol_name=name, references=(name, "short")))
         (found,) = store.chunks(HEAD, "a", "repo")
         assert found.symbol_name == name
         assert store.count(HEAD, Filters(terms=(("references", ("short",)),))) == 1
 
-    def test_a_block_of_the_disk_watermark_says_that_the_disk_is_full(self, store) -> None:
+    def test_a_block_by_the_disk_watermark_is_reported_as_a_full_disk(self, store) -> None:
         put(store, row("a"))
         index = store.indices.chunks
         store.client.indices.put_settings(index=index, body={"index.blocks.read_only_allow_delete": True})
@@ -176,14 +177,14 @@ class TestWriting:
             store.client.indices.put_settings(index=index, body={"index.blocks.read_only_allow_delete": None})
         put(store, row("b"))
 
-    def test_a_vector_that_the_run_cached_before_is_not_sent_twice(self, store) -> None:
+    def test_a_cached_vector_is_not_sent_again(self, store) -> None:
         store.cache_vectors({"key-a": NORTH})
         before = store.client.indices.stats(index=store.indices.vectors, metric="indexing")
         put(store, row("a"))
         after = store.client.indices.stats(index=store.indices.vectors, metric="indexing")
         assert before["_all"]["total"]["indexing"]["index_total"] == after["_all"]["total"]["indexing"]["index_total"]
 
-    def test_a_document_whose_answer_was_lost_meets_itself_when_it_is_sent_again(self, store, serve) -> None:
+    def test_a_write_whose_answer_was_lost_succeeds_on_retry(self, store, serve) -> None:
         lost = []
 
         def reply(method: str, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
@@ -206,22 +207,22 @@ class TestWriting:
 
 
 class TestRetiredRows:
-    def test_their_vectors_survive_the_update(self, store) -> None:
-        """An update writes the row anew from its source, in which the engine does not keep the vector."""
+    def test_vectors_of_retired_rows_survive_the_update(self, store) -> None:
+        """An update rewrites the row from its source, which does not contain the vector."""
         random = np.random.default_rng(1)
         rows = [row(f"f{number}") for number in range(40)]
         vectors = {}
-        for one in rows:
+        for retired in rows:
             vector = random.standard_normal(DIMENSION).astype(np.float32)
-            vectors[one.vector_key] = vector / np.linalg.norm(vector)
-        store.create(rows, [record(one.chunk.path) for one in rows], vectors)
-        assert store.retire(1, 5, [one.chunk.path for one in rows[:20]], ()) == 40
+            vectors[retired.vector_key] = vector / np.linalg.norm(vector)
+        store.create(rows, [record(retired.chunk.path) for retired in rows], vectors)
+        assert store.retire(1, 5, [retired.chunk.path for retired in rows[:20]], ()) == 40
         store.refresh()
         before, after = Snapshot((Layer((1,), 4),)), Snapshot((Layer((1,), 5),))
-        for one in rows:
-            query = RecallQuery(before, vector=vectors[one.vector_key], vector_limit=1)
+        for retired in rows:
+            query = RecallQuery(before, vector=vectors[retired.vector_key], vector_limit=1)
             (found,) = store.recall(query).candidates.values()
-            assert found.chunk.id == one.chunk.id
+            assert found.chunk.id == retired.chunk.id
             assert found.similarity == pytest.approx(1)
         query = RecallQuery(after, vector=NORTH, vector_limit=100)
         assert len(store.recall(query).by_vector) == 20
@@ -231,7 +232,7 @@ class TestRetiredRows:
 
 
 class TestRecall:
-    def test_it_is_one_request_with_the_filter_inside_the_nearest_neighbours(self, store, serve) -> None:
+    def test_recall_is_one_request_with_the_filter_inside_the_knn_clause(self, store, serve) -> None:
         put(store, row("a"))
         seen: list[tuple[str, list[dict]]] = []
 
@@ -249,15 +250,15 @@ class TestRecall:
         knn = next(line["query"]["knn"] for line in lines if "knn" in line.get("query", {}))
         assert {"terms": {"language": ["python"]}} in knn["embedding"]["filter"]["bool"]["filter"]
 
-    def test_what_only_the_engine_needs_is_not_sent_back(self, store) -> None:
+    def test_the_source_does_not_contain_the_vector(self, store) -> None:
         put(store, row("a"))
         answers = store._search_all({"all": {"query": {"match_all": {}}, "_source": {"excludes": ["embedding"]}}})
         assert "embedding" not in answers["all"]["hits"]["hits"][0]["_source"]
 
     @pytest.mark.parametrize(("layers", "globs", "asked"), [(81, 0, 0), (60, 2, 0), (1, 0, 200)])
-    def test_the_longest_question_to_most_of_what_may_be_seen_at_once_is_answered(self, store, layers, globs, asked):
-        """An engine takes about a thousand clauses in one query: layers, globs and words together."""
-        # Ranges that all rows or none are in are no clauses to the engine; with these, none is so.
+    def test_the_largest_allowed_query_is_answered(self, store, layers, globs, asked):
+        """An engine accepts about a thousand clauses in one query: layers, globs and words together."""
+        # The engine drops ranges that match all rows or none; with these rows it drops no range.
         others = [replace(row(f"b{number}"), timeline=100 + number, born=number % 17) for number in range(60)]
         put(store, row("a"), *others)
         allowed = (PathGlobs(exclude=tuple(f"hidden-{number}/" for number in range(globs))),) if globs else ()
@@ -268,7 +269,7 @@ class TestRecall:
         found = store.recall(RecallQuery(snapshot, filters, NORTH, terms=words, vector_limit=10, term_limit=10))
         assert asked or "id-a" in found.candidates
 
-    def test_what_is_more_than_an_engine_takes_is_refused(self, store) -> None:
+    def test_a_query_with_too_many_clauses_is_refused(self, store) -> None:
         put(store, row("a"))
         layers = [Layer((number,), 9, frozenset({7}), frozenset({"x"})) for number in range(300)]
         with pytest.raises(UsageError, match="too large for OpenSearch"):
@@ -276,7 +277,7 @@ class TestRecall:
         with pytest.raises(UsageError, match="too large for OpenSearch"):
             store.count(Snapshot(tuple(layers)), Filters())
 
-    def test_a_glob_that_costs_too_much_is_refused_and_not_waited_for(self, store) -> None:
+    def test_a_glob_that_is_too_complex_is_refused(self, store) -> None:
         put(store, row("a"))
         with pytest.raises(UsageError, match="too complex"):
             store.count(HEAD, Filters(paths=PathGlobs(include=("*a" + "?" * 30,))))
@@ -284,7 +285,7 @@ class TestRecall:
             store.recall(RecallQuery(HEAD, Filters(paths=PathGlobs(exclude=("*a" + "?" * 30,))), NORTH))
 
 
-def test_doctor_finds_a_fresh_index_in_order(store) -> None:
+def test_all_checks_of_a_fresh_index_pass(store) -> None:
     put(store, row("a"))
     checks = check_cluster(store)
     assert {check.state for check in checks} == {"ok"}
@@ -293,7 +294,7 @@ def test_doctor_finds_a_fresh_index_in_order(store) -> None:
     }
 
 
-def test_doctor_tells_that_nothing_answers() -> None:
+def test_an_unreachable_cluster_fails_the_first_check() -> None:
     stamina.set_testing(True)
     store = OpenSearchStore(OpenSearchSettings(urls=("http://127.0.0.1:9",)), DIMENSION)
     (check,) = check_cluster(store)
