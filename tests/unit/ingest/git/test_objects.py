@@ -247,3 +247,17 @@ def _processes() -> list[str]:
         except OSError:
             continue
     return found
+
+
+def test_gc_keeps_a_commit_that_a_force_push_removed(make_repository, fetch):
+    repository = make_repository(files={"a.txt": "a"})
+    lost = repository.commit("lost")
+    mirror = fetch(repository.origin).mirror
+    repository.git("reset", "--quiet", "--hard", "HEAD~1")
+    repository.commit("other")
+    fetch(repository.origin)
+    long_ago = time.time() - 30 * 24 * 3600
+    for path in (mirror.folder / "objects").rglob("*"):
+        os.utime(path, (long_ago, long_ago))
+    mirror.run("gc", "--quiet", what="gc")
+    assert mirror.commit_of(lost) == lost
