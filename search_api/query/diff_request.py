@@ -51,7 +51,7 @@ class DiffBody(RequestBody):
 
     query: Query
     before: VersionText = Field(alias="from", description="a branch, a tag, pull/12 or a commit")
-    after: VersionText = Field(alias="to", description="the version to compare it with")
+    after: VersionText = Field(alias="to", description="the version to compare 'from' with")
     all: bool = Field(False, description="also show hits that are the same in both versions")
     top_k: WholeNumber = Field(DEFAULT_TOP_K, ge=1, le=MAX_TOP_K)
     filters: CheckedFilters = Field(default_factory=dict)

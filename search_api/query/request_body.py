@@ -97,5 +97,6 @@ def _expected(schema: Mapping[str, Any]) -> str:
         case "object":
             return "an object of field names and values"
     if "maxLength" in wanted:
-        return f"a string of {wanted.get('minLength', 0)} to {wanted['maxLength']:,} characters"
+        about = f": {wanted['description']}" if "description" in wanted else ""
+        return f"a string of {wanted.get('minLength', 0)} to {wanted['maxLength']:,} characters{about}"
     return "a string"
