@@ -12,7 +12,7 @@ from codequarry.ingest.chunking.text import SourceText
 from codequarry.ingest.chunking.version import CHUNKER_VERSION
 from codequarry.shared.model import Chunk, SymbolType
 
-# A part begins with a blank row only if no other border is in reach.
+# A part begins with a blank row only if no other border is within reach.
 _BLANK = 1_000
 # A closing row belongs to the rows before it.
 _CLOSING = 40

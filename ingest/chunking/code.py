@@ -33,7 +33,7 @@ _MAX_USES = 12
 
 
 def code_pieces(spec: LanguageSpec, path: str, text: SourceText, sizes: Sizes) -> list[Piece] | None:
-    """Cut a source file along its declarations; return None if there is no syntax tree in time."""
+    """Cut a source file along its declarations; return None if no grammar can parse it in time."""
     grammar = load_grammar(spec)
     tree = grammar.parse(text.data) if grammar is not None else None
     if grammar is None or tree is None:
@@ -98,7 +98,7 @@ class _File:
         )
 
     def _value_name(self, value: Declaration) -> str | None:
-        """Return the name that a constant or variable defines, None if it defines several side by side."""
+        """Return the name that a constant or variable defines, or None if it defines several names side by side."""
         if value.role is not Role.VALUE:
             return None
         places = self.facts.definitions.places(value.start_byte, value.end_byte)
@@ -142,7 +142,7 @@ class _File:
         )
 
     def _exports(self, item: OutlineItem, start: int, end: int) -> tuple[str, ...]:
-        """Return the exported names declared in a byte range, outside of any type."""
+        """Return the exported names declared in a byte range, outside any type."""
         if any(outer.role is Role.TYPE for outer in item.enclosing):
             return ()
         names: list[str] = []
@@ -185,7 +185,7 @@ def _headers(item: OutlineItem, package: str | None) -> str:
 
 
 def _uses(imports: Sequence[Import]) -> str:
-    """Return the used imports by name in one line, which other imports of the file do not change."""
+    """Return one line with the used imports by name; the file's other imports do not change it."""
     named = [
         used.module if used.names == (last_part(used.module),) else f"{', '.join(used.names)} from {used.module}"
         for used in imports[:_MAX_USES]
@@ -213,7 +213,7 @@ def _border_costs(root: Node, text: SourceText, rows: Cut) -> list[int]:
 
 
 def _score_children(node: Node, depth: int, text: SourceText, rows: Cut, costs: list[int]) -> list[tuple[Node, int]]:
-    """Score the rows that begin with a child of ``node``; return the children with several rows."""
+    """Score the rows that begin with a child of ``node``; return the children that span several rows."""
     start, end = rows
     inside: list[tuple[Node, int]] = []
     commented = -1

@@ -19,7 +19,7 @@ _TRAILER = re.compile(r"(?<!\s)\s*(?:\{|:|=>|=|\bdo|;|\bthen)\s*$")
 
 
 def clean_comment(text: str) -> str:
-    """Return the text of a block or line comment without its marks."""
+    """Return the text of a block or line comment without its comment markers."""
     if text.lstrip().startswith(("/*", "<!--")):
         first, *following = _CLOSING.sub("", _OPENING.sub("", text, count=1)).split("\n")
         lines = [first.strip(), *(_STAR.sub("", line).strip() for line in following)]

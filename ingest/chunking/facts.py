@@ -12,7 +12,7 @@ from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpe
 from codequarry.ingest.chunking.outline import Declaration
 from codequarry.ingest.chunking.text import SourceText
 
-# Generated tables have thousands of names; the first hundreds tell what the chunk is about.
+# Generated tables have thousands of names; the first few hundred show what the chunk is about.
 MAX_CALLS = 200
 MAX_REFERENCES = 300
 MAX_DEFINES = 300
@@ -36,7 +36,7 @@ class Marks:
         return tuple(dict.fromkeys(self.names[bisect_left(self.starts, start) : bisect_left(self.starts, end)]))
 
     def places(self, start: int, end: int) -> list[tuple[int, str]]:
-        """Return first byte and name of the captures that begin in a byte range."""
+        """Return the first byte and the name of each capture that begins in a byte range."""
         first, last = bisect_left(self.starts, start), bisect_left(self.starts, end)
         return list(zip(self.starts[first:last], self.names[first:last], strict=True))
 
@@ -101,7 +101,7 @@ def last_part(module: str) -> str:
 def collect_facts(
     captures: dict[str, list[Node]], spec: LanguageSpec, text: SourceText, outline: Sequence[Declaration]
 ) -> Facts:
-    """Return the facts that the captures of a file's query give."""
+    """Return a file's facts, taken from the captures of its query."""
     excluded = _not_defining(outline)
     holders = (node.child_by_field_name("name") for node in captures.get("holder", ()))
     defining = [*captures.get("def", ()), *(name for name in holders if name is not None and name.type == "identifier")]
@@ -132,7 +132,7 @@ def collect_facts(
 
 
 def _not_defining(outline: Sequence[Declaration]) -> list[tuple[int, int]]:
-    """Return where names are not definitions: in imports, and in heads of namespaces, which many files open."""
+    """Return the ranges in which names are not definitions: imports, and heads of namespaces, which many files open."""
     found: list[tuple[int, int]] = []
     for declaration in outline:
         if declaration.role is Role.SCOPE and declaration.body_byte is not None:

@@ -45,14 +45,14 @@ SPECS: dict[str, LanguageSpec] = {
 
 # Larger files are data, whatever their extension, and their trees take about fifty times their size in memory.
 MAX_PARSED_BYTES = 2_000_000
-# A parse of normal input reports progress at least once per eight bytes. A grammar that makes no progress stops at
+# A parse of normal input reports progress at least once per eight bytes. A grammar that makes no progress is stopped at
 # the same count on every machine.
 _STEPS_PER_BYTE = 0.25
 _FREE_STEPS = 2_000
-# Error recovery can take seconds for a few steps. Processor time is measured, so that a busy machine cuts the same
+# Error recovery can take seconds for a few steps. Processor time is measured, so that a busy machine makes the same
 # chunks; files from real repositories need less than a tenth of this.
 _MAX_PARSE_SECONDS = 4.0
-# None of 14,398 source files (Go's and Python's libraries, C headers, seventeen repositories) compresses below 3 %.
+# None of 14,398 source files (Go's and Python's libraries, C headers, seventeen repositories) compresses below 3%.
 _REPETITIVE = 0.015
 _STRETCH = 16_384
 # Shorter stretches do no harm: a thousand repetitions take a tenth of a second.
@@ -86,7 +86,7 @@ class Grammar:
 
 def is_repetitive(data: bytes) -> bool:
     """Return whether some stretch of a file repeats a few bytes over and over."""
-    # On thousands of ``x=>`` or ``a<b,`` error recovery runs for minutes in a single step, which no callback can stop.
+    # On thousands of ``x=>`` or ``a<b,``, error recovery runs for minutes in a single step, which no callback can stop.
     starts = range(0, max(len(data) - _STRETCH // 2, 1), _STRETCH)
     stretches = (data[start : start + _STRETCH] for start in starts)
     long = (stretch for stretch in stretches if len(stretch) >= _SHORTEST_STRETCH)
@@ -120,7 +120,7 @@ def _load(name: str, query: str) -> tuple[Language, Query]:
 
 
 def load_grammar(spec: LanguageSpec) -> Grammar | None:
-    """Return the grammar of ``spec``; None if the installation lacks it or has an incompatible version."""
+    """Return the grammar of ``spec``, or None if the installation lacks it or has an incompatible version."""
     try:
         language, query = _load(spec.grammar, spec.query)
     except (LookupError, ImportError, OSError, QueryError):

@@ -82,11 +82,11 @@ class Rule:
     reopens: bool = False
     """It extends a type that is defined elsewhere, like ``impl`` and ``extension``."""
     opens: bool = True
-    """A large statement may be opened; a test case is not, as its statements say little on their own."""
+    """A large statement may be opened; a test case is not, because its statements say little on their own."""
 
 
 Resolver = Callable[[Node, bytes], "tuple[Node, Rule] | Rule | None"]
-"""Finds the rule of a node by its contents, perhaps for an inner node; None for an ordinary statement."""
+"""Finds a node's rule from its contents, perhaps for an inner node; returns None for an ordinary statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +98,11 @@ class ImportedModule:
 
 
 ExportRule = Callable[[str, str, bool], bool | None]
-"""Maps name, signature and whether the node is in an export statement to exported, None if unknown."""
+"""Returns whether a name is exported (None if unknown), given its signature and whether an export wraps it."""
 
 
 def unknown_export(name: str, signature: str, wrapped: bool) -> bool | None:
-    """Return None: in this language, a declaration does not tell whether it is exported."""
+    """Return None: in this language, a declaration does not show whether it is exported."""
     return None
 
 
@@ -122,7 +122,7 @@ def no_imports(node: Node, data: bytes) -> list[ImportedModule]:
 
 
 def top_level(module: str) -> str | None:
-    """Return the first dotted part of a module, None if the module is relative."""
+    """Return the first dotted part of a module, or None if the module is relative."""
     first = module.split(".", 1)[0]
     return first or None
 
@@ -141,7 +141,7 @@ class LanguageSpec:
     rules: Mapping[str, Rule]
     resolvers: Mapping[str, Resolver] = field(default_factory=dict)
     wrappers: Mapping[str, str] = field(default_factory=dict)
-    """Node types that wrap a declaration, each with the field of the declaration, "" for any child with a rule."""
+    """Node types that wrap a declaration, each with the field that holds it, or "" for any child with a rule."""
     export_wrappers: frozenset[str] = frozenset()
     comments: frozenset[str] = frozenset({"comment"})
     leading: frozenset[str] = frozenset()
@@ -161,8 +161,8 @@ class LanguageSpec:
     """Returns the names that an ``@export`` capture exports."""
     package: Callable[[Node, bytes, str], str | None] = lambda root, data, path: None
     names_package: bool = False
-    """The source names the package, so it is shown as context; otherwise the path already tells it."""
+    """The source names the package, so it is shown as context; otherwise the path already shows it."""
     builtins: frozenset[str] = frozenset()
-    """Names of the language, which refer to nothing in a repository."""
+    """Built-in names of the language, which refer to nothing in a repository."""
     docstring: Callable[[Node, bytes], str] | None = None
     """Returns the doc string inside a body, if the language has doc strings."""

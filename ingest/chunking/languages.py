@@ -1,4 +1,4 @@
-"""Finds the language of a file by its name, extension or shebang; ids are linguist's, in lower case, if it has one."""
+"""Finds a file's language from its name, extension or shebang; ids are Linguist's, in lower case, if it has them."""
 
 import re
 from collections.abc import Mapping
@@ -238,7 +238,7 @@ _NO_MAPPING: Mapping[str, str] = MappingProxyType({})
 
 
 def language_of(path: str, first_line: str = "", mapping: Mapping[str, str] = _NO_MAPPING) -> str | None:
-    """Return the language id of a file, None for plain text; ``mapping`` (see ``[languages.map]``) takes precedence."""
+    """Return a file's language id, or None for plain text; ``mapping`` (see ``[languages.map]``) takes precedence."""
     name = path.rsplit("/", 1)[-1].lower()
     suffixes = _suffixes(name)
     mapped = {key.lower(): language.lower() for key, language in mapping.items()}

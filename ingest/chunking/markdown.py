@@ -10,7 +10,7 @@ from codequarry.ingest.chunking.text import SourceText
 _SMALL_SECTION = 60
 _MAX_REFERENCES = 100
 
-# Costs of beginning a part at a row; a paragraph costs nothing.
+# Costs of beginning a part at a row; the start of a paragraph costs nothing.
 _PARAGRAPH_ROW = 50
 _LIST_ITEM = 100
 _LIST_ROW = 200
@@ -38,7 +38,7 @@ class _Section:
 
 
 def markdown_pieces(text: SourceText, sizes: Sizes) -> list[Piece]:
-    """Cut a Markdown file along its headings."""
+    """Cut a Markdown file at its headings."""
     rows = [line.rstrip("\r\n") for line in text.lines]
     costs = _row_costs(rows)
     groups = _grouped(_sections(rows, costs), text, sizes)
@@ -71,7 +71,7 @@ def _mentions(text: str) -> tuple[str, ...]:
 
 
 def _sections(rows: list[str], costs: list[int]) -> list[_Section]:
-    """Return the sections by headings outside of code blocks, with the titles above each."""
+    """Return the sections, split at headings outside code blocks, each with the titles above it."""
     sections: list[_Section] = []
     above: list[_Section] = []
     for index, row in enumerate(rows):
@@ -88,7 +88,7 @@ def _sections(rows: list[str], costs: list[int]) -> list[_Section]:
 
 
 def _heading(rows: list[str], index: int, row: str) -> tuple[int, str] | None:
-    """Return level and title of a heading, underlined or not, that begins at a row."""
+    """Return the level and title of a heading, underlined or not, that begins at a row."""
     if found := _HEADING.match(row):
         return len(found[1]), _plain(found[2] or "")
     below = _UNDERLINE.match(rows[index + 1]) if index + 1 < len(rows) else None

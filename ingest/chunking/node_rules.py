@@ -1,4 +1,4 @@
-"""Finds the rule of a syntax node, below its wrappers."""
+"""Finds the rule for a syntax node inside its wrappers."""
 
 from dataclasses import dataclass
 

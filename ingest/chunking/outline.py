@@ -12,9 +12,9 @@ from codequarry.ingest.chunking.text import SourceText
 
 # Deeper nesting is generated or hostile; whatever is below stays with its parent.
 _MAX_DEPTH = 24
-# The first line of a statement tells what it is; the rest is in the text.
+# The first line of a statement shows what it is; the rest is in the text.
 _MAX_STATEMENT_SIGNATURE = 160
-# A comment with more tokens, not directly above a declaration, is a declaration itself.
+# A comment with more tokens that is not directly above a declaration is an entry of the outline.
 _LARGE_COMMENT = 60
 
 
@@ -88,9 +88,9 @@ class Outliner:
             pending.nodes += _trailing_comments(child, read.rule, self._spec.comments)
 
     def _detached(self, pending: _Pending, node: Node, *, first: bool) -> Iterator[Declaration]:
-        """Yield pending comments, if a blank line separates them from the next declaration, as an entry themselves.
+        """Yield pending comments as a separate entry if a blank line separates them from the next declaration.
 
-        Before the first declaration they are the comment of the file. Elsewhere short comments stay with what follows.
+        Before the first declaration they are the file's comment. Elsewhere, short comments stay with what follows.
         """
         followers = [*pending.nodes[1:], node]
         for index in reversed(range(len(pending.nodes))):
@@ -156,7 +156,7 @@ class Outliner:
             yield from self._members(body, depth + 1)
 
     def _largest_block(self, node: Node) -> Node | None:
-        """Return the block of statements that holds most of a statement, found from child to largest child."""
+        """Return the block of statements that holds most of a statement, found by descending into the largest child."""
         for _ in range(_MAX_DEPTH):
             if node.type in self._spec.blocks:
                 return node
@@ -195,7 +195,7 @@ class Outliner:
         return fold_signature(self._text.slice(start, end))
 
     def _doc(self, rule: Rule, node: Node, body: Node | None, pending: list[Node]) -> str:
-        """Return the doc string inside, or the comments directly above."""
+        """Return the doc string in the body, or the comments directly above."""
         holder = node.parent if rule.kind == "docstring" else body
         if self._spec.docstring is not None and holder is not None:
             inside = self._spec.docstring(holder, self._data)

@@ -48,7 +48,7 @@ _FAMILIES = {Role.CALLABLE: Family.CALLABLE, Role.TYPE: Family.TYPE, Role.IMPORT
 
 
 def items_of(declarations: Sequence[Declaration], text: SourceText, sizes: Sizes) -> list[OutlineItem]:
-    """Return items that cover all rows of a file, in order, none empty."""
+    """Return non-empty items that cover all rows of a file, in order."""
     flat = _fused(_Flattener(text, sizes).flatten(declarations, ()))
     if not flat:
         return [OutlineItem(0, Family.PROLOGUE, ())]
@@ -177,7 +177,7 @@ def _is_crumb(last: OutlineItem, item: OutlineItem, tokens: int) -> bool:
 
 
 def _whole_file(items: list[OutlineItem], text: SourceText, sizes: Sizes) -> list[OutlineItem]:
-    """Return a small file with a single declaration as one item of that declaration."""
+    """Return a small file with a single declaration as one item for that declaration."""
     if len(items) == 2 and items[0].family is Family.PROLOGUE and text.tokens(0, text.rows) <= sizes.target:
         return [replace(items[1], row=0)]
     return items

@@ -11,9 +11,9 @@ if TYPE_CHECKING:  # the processes that read files load no settings
 
 from codequarry.shared.model import SymbolType
 
-# A part is not made shorter than this share of the target for a better border.
+# A part is not made shorter than this share of the target to end at a better border.
 _SMALLEST_PART = 0.4
-# Borders whose costs differ by no more are of the same level.
+# Borders whose costs differ by no more than this are on the same level.
 _SAME_LEVEL = 3
 
 Cut = tuple[int, int]
@@ -33,7 +33,7 @@ class Sizes:
 
     @classmethod
     def of(cls, settings: "ChunkingSettings") -> "Sizes":
-        """Return the sizes of the settings."""
+        """Return the configured sizes."""
         target = min(settings.target_tokens, settings.max_tokens)
         return cls(target, settings.max_tokens, min(settings.overlap_tokens, target // 2))
 

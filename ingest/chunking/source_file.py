@@ -1,4 +1,4 @@
-"""A file version as input of the chunker."""
+"""A file version as input to the chunker."""
 
 from dataclasses import dataclass
 

@@ -18,8 +18,8 @@ def decode(data: bytes) -> str:
 class SourceText:
     """A file's text and the offsets of its rows.
 
-    Rows count from 0 and end only with a line feed, as in git and editors. The offset lists have one entry per row and
-    one for the end of the file; ``token_sums[i]`` counts the tokens of all rows before row ``i``.
+    Rows are numbered from 0 and end only with a line feed, as in git and editors. The offset lists have an entry per
+    row and one for the end of the file; ``token_sums[i]`` counts the tokens of all rows before row ``i``.
     """
 
     text: str
@@ -60,7 +60,7 @@ class SourceText:
         return decode(self.data[start_byte:end_byte])
 
     def char_at(self, byte: int) -> int:
-        """Return the character offset of the byte offset where a character begins."""
+        """Return the character offset for a byte offset at which a character begins."""
         if len(self.data) == len(self.text):
             return byte
         row = min(bisect_right(self.byte_starts, byte), self.rows) - 1

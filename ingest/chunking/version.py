@@ -1,4 +1,4 @@
-"""The version of the chunker, in a module of its own so that reading it loads no grammars."""
+"""The version of the chunker, in its own module so that reading it loads no grammars."""
 
 CHUNKER_VERSION = "1"
-"""Part of every chunk's id. Raise it with any change that cuts or describes files differently."""
+"""Part of every chunk's id. Increase it with any change that cuts or describes files differently."""

@@ -38,7 +38,7 @@ class Allowed:
 
 @lru_cache(maxsize=8)
 def _globs(paths: tuple[str, ...]) -> Globs:
-    # Compiled once: every file of a repository is matched.
+    # Compiled once, because every file of a repository is matched.
     return globs_of_file("the list of allowed paths", paths)
 
 

@@ -1,4 +1,4 @@
-"""Finds secrets in columns named like secrets: of CSV files, tables in documents and SQL inserts, in linear time."""
+"""Finds secrets in columns named like secrets, in CSV files, document tables and SQL inserts, in linear time."""
 
 import re
 from collections.abc import Iterator
@@ -127,7 +127,7 @@ def _is_wanted(columns: dict[int, str], at: int, value: bytes) -> bool:
 
 
 def _values(data: bytes, position: int) -> tuple[list[tuple[int, int, int]], int]:
-    """Return column, start and end of each quoted value in the rows from ``position``, and where the rows end."""
+    """Return the column, start and end of each quoted value in the rows from ``position``, and where the rows end."""
     found = []
     depth, column = 0, 0
     while position < len(data):

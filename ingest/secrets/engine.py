@@ -6,7 +6,7 @@ from typing import Protocol
 
 import re2
 
-# Counted repetitions of hundreds of characters need memory; the default is for thousands of patterns per process.
+# Counted repetitions of hundreds of characters need memory; the default allows for thousands of patterns per process.
 _BYTES_OF_A_PATTERN = 64 << 20
 
 
@@ -22,7 +22,7 @@ class Match(Protocol):
         ...
 
     def span(self, group: int = 0) -> tuple[int, int]:
-        """Return start and end of a group."""
+        """Return the start and end of a group."""
         ...
 
     def group(self, group: int = 0) -> bytes | None:
@@ -60,7 +60,7 @@ class KeywordSet:
         self._set.Compile()
 
     def found_in(self, text: bytes) -> list[int]:
-        """Return the list indices of the words that a text contains."""
+        """Return the indices of the words that a text contains."""
         return self._set.Match(text) or []
 
 

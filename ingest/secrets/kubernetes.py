@@ -18,7 +18,7 @@ SHORTEST = 4
 
 
 def find_kubernetes_values(data: bytes) -> Iterator[tuple[str, int, int]]:
-    """Yield rule, start and end of every secret value."""
+    """Yield the rule, start and end of every secret value."""
     if b"Secret" not in data or not _KIND.search(data):
         return
     starts = [0, *(match.end() for match in _DOCUMENT_END.finditer(data)), len(data)]

@@ -1,4 +1,4 @@
-"""A text with masked secrets, and their places."""
+"""A text with masked secrets, and their positions."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from codequarry.shared.secret_counts import SecretCounts
 
 MASK = "*"
 PRIVATE_KEY = "private-key"
-# Characters that may separate two lines of a private key: quotes, line ends as `\\n`, white space and a sign.
+# Limit for the characters between two lines of a private key: quotes, line ends as `\\n`, white space and a sign.
 RUN_GAP = 60
 
 
@@ -21,7 +21,7 @@ class FoundSecret:
 
 @dataclass(frozen=True, slots=True)
 class MaskedText:
-    """A text in which every character of a secret is a ``*``; ``secrets`` has their places."""
+    """A text in which every character of a secret is a ``*``; ``secrets`` has their positions."""
 
     text: str
     secrets: tuple[FoundSecret, ...] = ()

@@ -1,4 +1,4 @@
-"""Masks the secrets of a text; every other character keeps its position."""
+"""Masks the secrets in a text; every other character keeps its position."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -13,7 +13,7 @@ from codequarry.ingest.secrets.private_keys import find_private_keys
 from codequarry.ingest.secrets.rules import rule_book
 from codequarry.ingest.secrets.values import JUDGES, entropy, is_padding
 
-# Line ends stay, so that lines keep their numbers.
+# Line ends are kept, so that lines keep their numbers.
 _KEPT = frozenset("\r\n")
 # A secret of at least this length, with a digit, is masked everywhere in its file; others may be plain words.
 MIN_REPEATED_LENGTH = 10
@@ -23,7 +23,7 @@ _NOTHING_ALLOWED = Allowed()
 
 
 def mask(text: str, path: str = "", allowed: Allowed = _NOTHING_ALLOWED) -> MaskedText:
-    """Mask the secrets of a file's text, or without ``path`` of a message or diff."""
+    """Mask the secrets in a file's text, or in a message or diff if ``path`` is empty."""
     if not text or allowed.allows_path(path):
         return MaskedText(text)
     secrets = _find_secrets(text, path)
@@ -83,7 +83,7 @@ def _apply_rules(data: bytes, path: str) -> Iterator[FoundSecret]:
 
 
 def _with_repeats(text: str, secrets: tuple[FoundSecret, ...]) -> tuple[FoundSecret, ...]:
-    """Add the other places of each secret, such as a comment or a line without its key."""
+    """Add the other occurrences of each secret, such as in a comment or on a line without its key."""
     long = (secret for secret in secrets if secret.end - secret.start >= MIN_REPEATED_LENGTH)
     found = {text[secret.start : secret.end]: secret.rule for secret in long}
     if len(found) > MAX_REPEATED_VALUES:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # the processes that list and read files load no settings
     from codequarry.shared.settings.secrets import SecretSettings
 
 ALLOW_FILE = ".codequarryallow"
-# Part of every rules hash. Raise it when a change of the Python code here changes what is found.
+# Part of every rules hash. Increase it when a change to the Python code here changes what is found.
 DETECTOR_VERSION = 2
 # The order matters: if two rules find the same place, the first names it.
 RULE_FILES = ("gitleaks.toml", "own.toml")
@@ -29,8 +29,8 @@ class SecretRules:
 
     @classmethod
     def of(cls, settings: "SecretSettings", allow_lines: Sequence[str] = ()) -> "SecretRules":
-        """Return the rules of the settings and, if they permit it, of the lines of the repository's own list."""
-        globs_of_setting("secrets.allow_paths", settings.allow_paths)  # refuses a pattern that can match nothing
+        """Return the rules from the settings and, if they permit it, from the lines of the repository's own list."""
+        globs_of_setting("secrets.allow_paths", settings.allow_paths)  # rejects a pattern that can match nothing
         allowed = Allowed(settings.allow_paths, frozenset(settings.allow_rules), frozenset(settings.allow_hashes))
         if settings.repository_allow_file:
             allowed = allowed.joined(parse_allow_file(allow_lines))
@@ -54,7 +54,7 @@ class SecretRules:
 
     @property
     def digest(self) -> str:
-        """A string of all that decides what is masked: action, detector, rules, and what is allowed."""
+        """A string of everything that decides what is masked: action, detector, rules, and what is allowed."""
         allowed = (self.allowed.paths, sorted(self.allowed.rules), sorted(self.allowed.hashes))
         return f"{self.action}:{DETECTOR_VERSION}:{_rule_files() if self.is_on else ''}:{allowed}"
 

@@ -8,14 +8,14 @@ from itertools import pairwise
 from codequarry.ingest.secrets.engine import compiled
 from codequarry.ingest.secrets.values import is_padding
 
-# A key of 16,384 bits takes 13 kB; comments of a certificate may add to it.
+# A 16,384-bit key takes 13 kB; a certificate's comments may add to that.
 MOST_BYTES = 40_000
-# Shorter runs of base64 between the markers are words of a program that builds or searches keys.
+# Shorter runs of base64 between the markers are words in a program that builds or searches for keys.
 SHORTEST_RUN = 20
 
 _BEGIN = rb"-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----"
 _END = rb"-----END[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----"
-# The body of a key without an end marker: long runs of base64 and what a notation puts between them.
+# The body of a key without an end marker: long runs of base64 and whatever a notation puts between them.
 _CUT_OFF = rb"""(?:[\s"'`+,;>#*.|\\/-]|\\[nrt]|(?:Proc-Type|DEK-Info|Version|Comment):[^\r\n]*|[A-Za-z0-9+/=]{16,})+"""
 _RUN = rb"(?:\\[nrt])|([A-Za-z0-9+/=_-]+)"
 _PUTTY = rb"Private-Lines: *\d+(?:\r?\n|\\r\\n|\\n)((?:[A-Za-z0-9+/=\s]|\\[nr])+)"
@@ -31,7 +31,7 @@ _KEYWORDS = (b"PRIVATE KEY", b"Private-Lines:", b"MI", b"b3BlbnNzaC1rZXktdjE", b
 
 
 def find_private_keys(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the byte spans of private keys, without markers, line ends, quotes and signs between."""
+    """Yield the byte spans of private keys, without the markers, line ends, quotes and signs between them."""
     if not any(keyword in data for keyword in _KEYWORDS):
         return
     for start, end in _bodies(data):

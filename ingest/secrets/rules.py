@@ -1,4 +1,4 @@
-"""Loads the rule files: gitleaks' rules and our own, each a pattern with keywords of which a text must have one."""
+"""Loads the rule files, gitleaks' and our own: patterns with keywords, of which a text must contain at least one."""
 
 import tomllib
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from codequarry.ingest.secrets.policy import RULE_FILES
 
 @dataclass(frozen=True, slots=True)
 class SecretRule:
-    """An RE2 pattern over UTF-8; ``group`` has the secret, 0 for the first group that matched (or the whole match).
+    """An RE2 pattern over UTF-8; ``group`` holds the secret; 0 means the first group that matched (or the whole match).
 
     ``entropy`` is the minimum in bits per character, ``judge`` names a test in ``values.JUDGES``.
     """
@@ -45,14 +45,14 @@ class RuleBook:
                 self._rules_of[places[keyword]].append(number)
 
     def worth_trying(self, lowered: bytes) -> list[SecretRule]:
-        """Return the rules of which a keyword is in the text, given in lower case."""
+        """Return the rules that have a keyword in the text, which must be in lower case."""
         numbers = {number for place in self._keywords.found_in(lowered) for number in self._rules_of[place]}
         return [self._rules[number] for number in sorted(numbers)]
 
 
 @lru_cache(maxsize=1)
 def rule_book() -> RuleBook:
-    """Return the rules, compiled at the first call (60 ms)."""
+    """Return the rules, compiled on the first call (60 ms)."""
     return RuleBook(tuple(_rule(entry) for name in RULE_FILES for entry in _entries(name)))
 
 

@@ -1,4 +1,4 @@
-"""Judges whether a value is a secret, and not a placeholder, name, sentence or reference to a secret."""
+"""Judges whether a value is a secret rather than a placeholder, name, sentence or reference to a secret."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ SHORTEST_TOKEN = 12
 TOKEN_ENTROPY = 3.0
 # A value with fewer different characters is padding: xxxx, ****, 0000, abab.
 FEWEST_CHARACTERS = 4
-# Stock words with digits are a real password from this length on: SuperSecret123 is one, password1 is not.
+# Stock words with digits count as a real password from this length on: SuperSecret123 does, password1 does not.
 LONGEST_STOCK = 10
 # Fewest characters of a passphrase of three joined words.
 SHORTEST_PHRASE = 9
@@ -115,7 +115,7 @@ def is_password(value: str) -> bool:
 
 
 def is_literal_password(value: str) -> bool:
-    """Return whether a value is a password where nothing else is possible, as in a URL; letters suffice."""
+    """Return whether a value is a password where nothing else is possible, as in a URL; letters alone suffice."""
     value = unquote(value)
     return len(value) >= SHORTEST_PASSWORD and not is_placeholder(value) and not _is_code(value)
 
@@ -151,12 +151,12 @@ def _is_mixed(value: str) -> bool:
     changes = sum(left.isupper() != right.isupper() for left, right in pairwise(value))
     if len(value) < 10 or not value.isalpha() or changes <= len(value) / 3 or entropy(value) < TOKEN_ENTROPY:
         return False
-    # Short words occur by chance.
+    # Short words can occur by chance.
     return not _is_name([word for word in _HUMPS.findall(value) if len(word) > 3])
 
 
 def is_token(value: str) -> bool:
-    """Return whether the value of a key named like a token may be one: a machine made it, so it looks random."""
+    """Return whether the value of a key named like a token may be a token: tokens are generated, so look random."""
     if len(value) < SHORTEST_TOKEN or is_placeholder(value) or _is_code(value):
         return False
     if _UUID.match(value):
@@ -197,4 +197,4 @@ JUDGES: dict[str, Callable[[str], bool]] = {
     "mixed": is_mixed,
     "basic": is_basic,
 }
-"""The tests of a rule's value, by the name in the rule."""
+"""The tests for a rule's value, by the name that rules use."""

@@ -1,4 +1,4 @@
-"""A comparison request, checked from its JSON body."""
+"""A comparison request, parsed from its JSON body."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from codequarry.search_api.query.request import (
 from codequarry.search_api.query.request_body import RequestBody, ShortText, WholeNumber
 from codequarry.shared.errors import UsageError
 
-# Fields of a search that have no meaning in a comparison.
+# Search fields that have no meaning in a comparison.
 NOT_COMPARED: tuple[str, ...] = ("cursor", "repos", "min_commit", "wait_ms", "explain", "rerank")
 
 

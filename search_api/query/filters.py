@@ -1,4 +1,4 @@
-"""The filters of a request: fields of a hit, each with a list of accepted values."""
+"""A request's filters: fields of a hit, each with a list of accepted values."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -25,10 +25,10 @@ CLOSED_VALUES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 FILTER_NOTES = {
-    "path": "globs as in .gitignore; ! excludes",
-    "branch": "an indexed branch; by default the default branch",
+    "path": "globs as in .gitignore; a leading ! excludes",
+    "branch": "an indexed branch; the default branch if omitted",
     "ref": "any indexed version: a branch, a tag, pull/12, workspace:/path (any folder in it), a full ref, or a commit",
-    "commit": "an indexed commit, whole or at least its first 7 digits",
+    "commit": "an indexed commit: the full hash or at least its first 7 digits",
     "language": "lower case; config also matches yaml, json, toml, ini and properties",
 }
 
@@ -77,10 +77,10 @@ def _value(name: str, value: object) -> str:
     if isinstance(value, bool) and CLOSED_VALUES.get(name) == BOOLEANS:
         return str(value).lower()
     if not isinstance(value, str):
-        raise UsageError(f"a value of the filter '{name}' must be a {_type_name(name)}")
+        raise UsageError(f"each value of the filter '{name}' must be a {_type_name(name)}")
     text = storable(value)
     if not 1 <= len(text) <= MAX_VALUE_CHARACTERS:
-        raise UsageError(f"a value of the filter '{name}' must have 1 to {MAX_VALUE_CHARACTERS} characters")
+        raise UsageError(f"each value of the filter '{name}' must have 1 to {MAX_VALUE_CHARACTERS} characters")
     closed = CLOSED_VALUES.get(name)
     if closed and text not in closed:
         raise UnknownName(name, text, closed)

@@ -4,7 +4,7 @@ An unknown filter is an error that names it; it is never ignored. But a query ma
 is narrow. A filter stands at the start of a word (after an optional ``-``): two or more lower-case letters, one colon,
 and directly after it a value that does not begin with ``:``, ``//``, or a digit. So ``std::vector``, ``http://host``,
 ``localhost:8080`` and ``error: not found`` are text. An unknown filter is also text if the query has code punctuation
-or the value contains another colon (``urn:isbn:1``). Otherwise it is refused; quotes make it searchable text.
+or the value contains another colon (``urn:isbn:1``). Otherwise it is rejected; quotes turn it into searchable text.
 """
 
 import re
@@ -18,7 +18,7 @@ from codequarry.shared.model import KINDS_OF_FILE, SYMBOL_TYPES
 
 FILTER_WORDS: tuple[str, ...] = ("repo", "lang", "path", "symbol", "kind", "ref", "branch", "commit")
 FILTER_ALIASES: Mapping[str, str] = MappingProxyType({"language": "lang", "file": "path", "repository": "repo"})
-# Common names of languages with a different id.
+# Common names of languages whose id is different.
 LANGUAGE_ALIASES: Mapping[str, str] = MappingProxyType(
     {
         "py": "python", "js": "javascript", "jsx": "javascript", "ts": "typescript", "tsx": "typescript",
@@ -105,13 +105,13 @@ def _read_clause(match: re.Match[str], is_code: bool) -> Clause | None:
 
 
 def _is_regex(match: re.Match[str]) -> bool:
-    """Return whether a piece is a regular expression: it has a metacharacter or is the whole query, outside code."""
+    """Return whether a piece is a regular expression: outside code, it has a metacharacter or is the whole query."""
     around = match.string[: match.start()] + match.string[match.end() :]
     return not _CODE_PUNCTUATION.search(around) and (not around.strip() or bool(_REGEX.search(match["regex"])))
 
 
 def _is_plain_text(value: str) -> bool:
-    """Return whether a value is too unlike a filter's: a port, line number, version, path, or a name with colons."""
+    """Return whether a value can't be a filter's: it is a port, line number, version, path, or name with colons."""
     return value[0].isdigit() or value[0] in "/\\" or ":" in value
 
 
@@ -121,7 +121,7 @@ def language_id(name: str) -> str:
 
 
 def kind_field(value: str) -> str:
-    """Return the field that ``kind:value`` filters; raise UnknownName for an unknown kind."""
+    """Return the field that ``kind:value`` filters on; raise UnknownName for an unknown kind."""
     if value in SYMBOL_TYPES:
         return "symbol_type"
     if value in KINDS_OF_FILE:

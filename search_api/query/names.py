@@ -21,9 +21,9 @@ less lock lua m md mjs mm mod php pl proto ps1 py pyi rb rs rst scala scss sh sq
 vue xml yaml yml zig
 """
 EXTENSIONS = frozenset(_EXTENSIONS.split())
-# Longer text is pasted code; names and paths are only read from its beginning.
+# Longer text is pasted code; names and paths are read only from its beginning.
 MAX_READ_CHARACTERS = 1_000
-# A query of this many words may be a name even if it looks like a plain word.
+# A query of at most this many words may be a name even if it looks like an ordinary word.
 MAX_BARE_NAME_WORDS = 1
 
 
@@ -53,7 +53,7 @@ def find_names(text: str) -> tuple[Name, ...]:
 
 
 def _readings(written: str, is_bare: bool) -> Iterator[Name]:
-    """Yield the readings of a name: a final `?` may end the question or belong to the name (Ruby's `empty?`)."""
+    """Yield possible readings of a name: a final `?` may end the question or belong to the name (Ruby's `empty?`)."""
     asked = (written,) if is_bare else tuple(dict.fromkeys((written.rstrip("!?"), written)))
     for reading in asked:
         name = split_name(reading)

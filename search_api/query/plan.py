@@ -1,4 +1,4 @@
-"""The query plan, made before any engine is asked: words, names, paths and filters."""
+"""The query plan, made before any engine is queried: words, names, paths and filters."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class QueryPlan:
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether the caller narrowed the search by filters."""
+        """Whether the caller narrowed the search with filters."""
         selection = self.selection
         chosen = selection.repos or self.request.repos
         return bool(selection.filters.terms or selection.filters.paths.include or chosen)

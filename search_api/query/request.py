@@ -1,4 +1,4 @@
-"""A search request, checked from its JSON body; errors name every unknown field."""
+"""A search request, parsed from its JSON body; an unknown field is an error that names it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ NO_RERANKING = RerankingSettings()
 
 @dataclass(frozen=True, slots=True)
 class RepositoryVersion:
-    """A repository by its name, origin or local path, at ``version``: ``latest``, ``workspace``, or a ref or commit."""
+    """A repository by name, origin or local path, at a ``version``: ``latest``, ``workspace``, a ref or a commit."""
 
     name: str = ""
     origin: str = ""
@@ -84,7 +84,7 @@ class RepositoryVersionBody(RequestBody):
 
     name: ShortText = Field("", description="as in GET /repos")
     originUri: ShortText = Field("", description="its clone URL; scheme, user and .git are ignored")
-    checkoutHost: ShortText = Field("", description="the machine that has checkoutPath")
+    checkoutHost: ShortText = Field("", description="the machine that checkoutPath is on")
     checkoutPath: ShortText = Field("", description="a local path below api.local_roots; may be inside a checkout")
     repoPath: ShortText = Field("", description="the same as checkoutPath")
     versionSpecifier: ShortText = Field("latest", description="latest, workspace, or a branch, tag, pull/12 or commit")
@@ -92,7 +92,7 @@ class RepositoryVersionBody(RequestBody):
 
 def _read_repositories(entries: object) -> object:
     if not isinstance(entries, list | tuple):
-        return entries  # not a list: the model refuses it
+        return entries  # not a list: the model rejects it
     return [RepositoryVersionBody.read(entry, where="repos") for entry in entries]
 
 
@@ -106,16 +106,16 @@ class SearchBody(RequestBody):
 
     query: Query
     top_k: WholeNumber = Field(
-        DEFAULT_TOP_K, ge=1, le=MAX_TOP_K, description="with a second stage, [reranking] final_count by default"
+        DEFAULT_TOP_K, ge=1, le=MAX_TOP_K, description="with a second stage, the default is [reranking] final_count"
     )
     filters: CheckedFilters = Field(default_factory=dict)
     repos: Annotated[list[RepositoryVersionBody], BeforeValidator(_read_repositories)] = Field(
         default_factory=list,
         min_length=1,
         max_length=MAX_REPOS,
-        description="repositories, each with its own version; replaces repositories and versions in the filters",
+        description="repositories, each with its own version, instead of repositories and versions in the filters",
     )
-    cursor: str | None = Field(None, description="next_cursor of an answer to the same search")
+    cursor: str | None = Field(None, description="next_cursor from an answer to the same search")
     max_per_file: WholeNumber = Field(
         DEFAULT_MAX_PER_FILE, ge=1, le=MAX_TOP_K, description="raised as far as needed to reach top_k"
     )
@@ -123,7 +123,7 @@ class SearchBody(RequestBody):
     explain: bool = False
     min_commit: Annotated[Text | None, AfterValidator(commit_digits)] = Field(
         None,
-        description="wait until the searched version (only one) has this commit; whole or its first digits",
+        description="wait until the searched version (only one) has this commit; a full hash or its first digits",
         json_schema_extra={"pattern": rf"^[0-9a-fA-F]{{{MIN_COMMIT_DIGITS},64}}$"},
     )
     wait_ms: WholeNumber = Field(
@@ -131,7 +131,7 @@ class SearchBody(RequestBody):
     )
     rerank: bool | None = Field(
         None,
-        description="false skips the second stage; true is an error if there is none; by default it is used",
+        description="false skips the second stage; true is an error if there is none; used by default if there is one",
     )
     token: Token = None
 
@@ -142,7 +142,7 @@ FIELDS: tuple[str, ...] = tuple(name for name in SearchBody.field_names() if nam
 def parse_request(
     body: object, *, may_index: bool = False, reranking: RerankingSettings = NO_RERANKING
 ) -> SearchRequest:
-    """Return the checked request of a JSON body; raise UsageError. ``may_index`` if it may index and wait for that."""
+    """Parse and check a JSON body; raise UsageError. With ``may_index``, the request may index a version and wait."""
     _refuse_later(body)
     parsed = SearchBody.read(body)
     rerank = reranking.enabled if parsed.rerank is None else parsed.rerank

@@ -12,7 +12,7 @@ NULL = {"type": "null"}
 
 
 def storable(text: str) -> str:
-    """Replace lone surrogates: JSON can express them, but UTF-8 and so the engines can't."""
+    """Replace lone surrogates: JSON can express them, but UTF-8, and so the engines, can't."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -57,7 +57,7 @@ class RequestBody(BaseModel):
 
     @classmethod
     def read(cls, body: object, where: str = "") -> Self:
-        """Check a body and return it; raise UnknownName or UsageError. ``where`` names the field of a nested body."""
+        """Check a body and return it; raise UnknownName or UsageError. ``where`` is the field of a nested body."""
         if not isinstance(body, Mapping):
             place = f"an entry of '{where}'" if where else "the body"
             raise UsageError(f"{place} must be a JSON object")

@@ -1,4 +1,4 @@
-"""The selection of a search: the filters of the request joined with those of its query."""
+"""A search's selection: the request's filters combined with those in its query."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -27,14 +27,14 @@ class Selection:
 
     @property
     def chooses_kind(self) -> bool:
-        """Whether the caller chose kinds of files or paths: ranking then lowers no kind of file."""
+        """Whether the caller chose kinds of files or paths: ranking then demotes no kind of file."""
         return bool(self.filters.paths.include) or any(
             name in ("kind_of_file", "symbol_type", "blob", "id") for name, _ in self.filters.terms
         )
 
 
 def select(filters: FilterValues, clauses: Iterable[Clause], include_tests: bool) -> Selection:
-    """Join the filters of the body with those of the query; both must match."""
+    """Combine the body's filters with those in the query; both must match."""
     wanted, excluded = _from_clauses(clauses)
     terms = [(name, values) for name, values in filters.items() if name not in _NOT_TERMS]
     terms += [(name, values) for name, values in wanted.items() if name not in _NOT_TERMS]
@@ -80,7 +80,7 @@ def _fields(clause: Clause) -> list[tuple[str, str]]:
 
 
 def _version(filters: FilterValues, wanted: Terms) -> VersionQuery:
-    """Return the versions that both the body and the query ask for."""
+    """Return the requested versions; if both the body and the query name versions, those in both."""
     both = {name: _both(filters.get(name, ()), wanted.get(name, ())) for name in VERSION_FILTERS}
     if both["branch"] and both["ref"]:
         # A ref may be a branch: names in both lists count as branches.

@@ -140,7 +140,7 @@ _DOUBLED = re.compile(r"([bdglmnprt])\1$")
 
 
 def inflections(word: str) -> tuple[str, ...]:
-    """Return the other grammatical forms of an English word; non-words match nothing and cost nothing."""
+    """Return the other grammatical forms of an English word; generated non-words match nothing and cost nothing."""
     if len(word) < MIN_INFLECTED_CHARACTERS or not (word.isascii() and word.isalpha()):
         return ()
     forms = {form: None for base in _bases(word) for form in _forms(base)}
@@ -162,7 +162,7 @@ def _bases(word: str) -> Iterator[str]:
     yield word
 
 
-# The endings that replace a suffix; "*" also undoubles the consonant before it (running, run).
+# The endings that replace a suffix; "*" also removes one of two equal consonants before it (running, run).
 _ENDINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("sses", ("ss",)),
     ("ches", ("ch",)),

@@ -10,21 +10,21 @@ from codequarry.shared.identifiers import iter_tokens
 
 # A longer query is pasted code; more words would slow the engines without improving the ranking.
 MAX_GROUPS = 32
-# All index terms of a query, including other forms; the engine looks up each in five fields.
+# Limit for all index terms of a query, including other forms; the engine looks up each term in five fields.
 MAX_TERMS = 96
 MAX_FORMS = 8
 _AROUND_WORDS = ".,;:!?()[]{}<>\"'`"
 
-# The weight of another form of a word; the word itself has 1.
+# The weight of another form of a word; the word itself weighs 1.
 INFLECTION_WEIGHT = 0.6
 SHORT_FORM_WEIGHT = 0.6
-# Two neighbouring words as one name (`read page`, `readPage`); this weight comes on top of those of the two words.
+# Two neighbouring words as one name (`read page`, `readPage`); this weight is added to those of the two words.
 JOINED_WEIGHT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class TermGroup:
-    """A query word and the index terms that match it, with their weights; the word itself has 1."""
+    """A query word and the index terms that match it, with their weights; the word itself weighs 1."""
 
     word: str
     weight: float
@@ -71,7 +71,7 @@ def _forms(word: str, plain: bool) -> Iterator[tuple[str, float]]:
 
 
 def _joined(text: str) -> Iterator[str]:
-    """Yield every two neighbouring words of a question as one name."""
+    """Yield each pair of neighbouring words in a question as one name."""
     plain = _plain_words(text) - STOP_WORDS
     for first, second in pairwise(word.lower() for word in _words(text)):
         if first in plain and second in plain:
@@ -79,7 +79,7 @@ def _joined(text: str) -> Iterator[str]:
 
 
 def _bounded(groups: list[TermGroup]) -> tuple[TermGroup, ...]:
-    """Limit a long query: keep the longest words, since these are the rarest, then as many forms as fit."""
+    """Limit a long query: keep the longest words, because they are the rarest, then as many forms as fit."""
     kept = sorted(groups, key=lambda group: -len(group.word))[:MAX_GROUPS] if len(groups) > MAX_GROUPS else groups
     left = MAX_TERMS - len(kept)
     bounded: list[TermGroup] = []

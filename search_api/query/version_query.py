@@ -21,14 +21,14 @@ class VersionSpecifier:
 
     @property
     def commit(self) -> str | None:
-        """The commit (or its prefix) that the text may mean; raises UsageError if it must be a commit and is not."""
+        """The commit (or prefix) that the text may mean; raises UsageError if it must be a commit but is not."""
         text = self.text.removeprefix(_COMMIT_PREFIX) if self.kind == "ref" else self.text
         if self.kind == "branch" or (self.kind == "ref" and not _HEXADECIMAL.fullmatch(text)):
             return None
         return commit_digits(text)
 
     def candidates(self) -> tuple[Ref, ...]:
-        """Return the refs that the text may mean, likeliest first."""
+        """Return the refs that the text may mean, most likely first."""
         if self.kind == "branch":
             return (Ref("branch", self.text),)
         if self.commit:
@@ -63,5 +63,5 @@ class VersionQuery:
 
     @property
     def all(self) -> tuple[VersionSpecifier, ...]:
-        """All specifiers; each must be found in some repository."""
+        """All specifiers; each must be found in at least one repository."""
         return self.names + self.commits

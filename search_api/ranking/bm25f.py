@@ -1,4 +1,4 @@
-"""The lexical signal: BM25F over the candidates' own tokens, equal on every store (rule 14).
+"""The lexical signal: BM25F over the candidates' own tokens, identical on every store (rule 14).
 
 Robertson, Zaragoza, Taylor: "Simple BM25 extension to multiple weighted fields", CIKM 2004. A term's frequencies in all
 fields are normalised by field length, weighted and summed before saturation, so that a word in name, signature and body
@@ -20,13 +20,13 @@ from codequarry.shared.model import TOKEN_FIELDS, Tokens
 FIELD_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"symbol": 2.0, "signature": 1.0, "path": 0.5, "doc": 1.5, "body": 1.0}
 )
-# Discount of long fields (BM25's b). Chunks have similar sizes, and an implementation is longer than code that only
+# Discount for long fields (BM25's b). Chunks have similar sizes, and an implementation is longer than code that only
 # names it: with the usual 0.75 for bodies, one-line getters ranked above implementations.
 FIELD_B: Mapping[str, float] = MappingProxyType({"symbol": 0.3, "signature": 0.4, "path": 0.3, "doc": 0.2, "body": 0.2})
 # Saturation: the third occurrence of a word adds little.
 K1 = 1.2
 # Share of a word's value for its first occurrence, whatever the field length. A chunk that has four words of a question
-# in plain English once each is a better answer than a chunk that has two of them often.
+# in plain English once each is a better answer than a chunk that repeats two of them.
 PRESENCE = 0.4
 _WEIGHTS = tuple(FIELD_WEIGHTS[name] for name in TOKEN_FIELDS)
 _BS = tuple(FIELD_B[name] for name in TOKEN_FIELDS)
@@ -34,7 +34,7 @@ _BS = tuple(FIELD_B[name] for name in TOKEN_FIELDS)
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Counts of the searched snapshot: live chunks, chunks with each term, and average field lengths in tokens."""
+    """Counts for the searched snapshot: live chunks, chunks with each term, and average field lengths in tokens."""
 
     chunks: int
     frequencies: Mapping[str, int]
@@ -85,7 +85,7 @@ class LexicalScorer:
 
 
 def lexical_scorer(groups: Sequence[TermGroup], statistics: Statistics) -> LexicalScorer:
-    """Return a scorer that weights each group of a query by its rarity; terms of no live chunk are left out."""
+    """Return a scorer that weights each group of a query by its rarity; terms that no live chunk has are left out."""
     terms: dict[str, list[TermContribution]] = {}
     weights = []
     for number, group in enumerate(groups):

@@ -1,9 +1,9 @@
-"""Fusion of two scores of a candidate: the ranker's and that of a second model.
+"""Fusion of a candidate's two scores: the ranker's and a second model's.
 
-The second model's scores get the ranker's weights (kind of file and so on) and its scale: over the candidates that have
-both scores, its lowest becomes their lowest and its highest their highest. So a score keeps its meaning: a best hit of
-0.2 still says that nothing fits well. A candidate without a second score keeps its first score. The second stage may
-have run out of time for it, or skipped it because it ranks too low or the query names it.
+The second model's scores get the ranker's weights (kind of file and so on) and its scale: among candidates with both
+scores, the second model's lowest and highest scores become the ranker's lowest and highest. So a score keeps its
+meaning: a best hit of 0.2 still says that nothing fits well. A candidate without a second score keeps its first score.
+The second stage may have run out of time for it, or skipped it because it ranks too low or the query names it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _KEY_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class SecondScores:
-    """A second model's ``scores`` of candidates, by ``key_of`` their chunks; ``weight`` is its share of a score."""
+    """A second model's ``scores``, by each chunk's ``key_of``; ``weight`` is the model's share of a blended score."""
 
     weight: float
     scores: Mapping[str, float] = field(default_factory=dict)

@@ -25,7 +25,7 @@ from codequarry.search_api.ranking.signals import (
 from codequarry.shared.model import Candidate, Chunk, KindOfFile, SymbolType
 from codequarry.shared.store.records import Recall
 
-# Mean reciprocal rank of the 152 development questions with the default model (bench/ranking.py): .620 at 0.4 and 0.6,
+# Mean reciprocal rank for the 152 development questions with the default model (bench/ranking.py): .620 at 0.4 and 0.6,
 # .616 at 0.45 and 0.55, .613 at 0.3 and 0.7, .593 at 0.55 and 0.45, which suited an earlier, weaker model.
 LEXICAL_WEIGHT = 0.4
 SEMANTIC_WEIGHT = 0.6
@@ -49,15 +49,15 @@ KIND_WEIGHTS: Mapping[KindOfFile, float] = {
 # declarations seldom do anything.
 TYPE_WEIGHTS: Mapping[SymbolType, float] = {"documentation": 0.7, "config": 0.7, "block": 0.9}
 # k-NN always finds something. If no candidate shares a word with the query and none is nearer than this, nothing
-# matches. With the default model the nearest chunk of a repository is at least this near for 82 % of the 152
-# development questions and 18 % of unrelated questions ("how do volcanoes erupt"), for 32 % of single programming words
-# and 8 % of other words (14 repositories, 20 of each).
+# matches. With the default model the nearest chunk of a repository is at least this near for 82% of the 152
+# development questions and 18% of unrelated questions ("how do volcanoes erupt"), for 32% of single programming words
+# and 8% of other words (14 repositories, 20 of each kind).
 MIN_SIMILARITY = 0.45
 # Weight of each further chunk of a file relative to the previous chunk, unless the query names or quotes it: it adds
-# less than the first chunk of another file. 0.92 instead of 0.88 of the 74 development questions have the right file in
-# the first ten hits; anything from 0.5 to 0.7 does the same, 0.8 and 0.85 gave 0.91.
+# less than the first chunk of another file. It raises the share of the 74 development questions with the right file in
+# the first ten hits from 0.88 to 0.92; any value from 0.5 to 0.7 does the same, 0.8 and 0.85 gave 0.91.
 REPEAT_WEIGHT = 0.7
-# Chunks after the third are not lowered further: a search within one file still ranks them by their own scores.
+# Chunks after the third are not demoted further: a search within one file still ranks them by their own scores.
 MOST_REPEATS = 2
 # Stores round cosines differently; with more digits, scores and their order would differ between stores.
 SCORE_DIGITS = 4
@@ -87,12 +87,12 @@ class Ranked:
 
     @property
     def is_named_by_query(self) -> bool:
-        """Whether the query names the symbol, the file or a phrase of it, so that meaning does not decide."""
+        """Whether the query names its symbol or file or quotes a phrase of it, so that meaning does not decide."""
         return bool(self.signals.definition or self.signals.phrase or self.signals.path)
 
 
 def rank(plan: QueryPlan, recall: Recall) -> list[Ranked]:
-    """Score all candidates and return them best first, equal scores by place, so that every store ranks alike."""
+    """Score all candidates; return them by score (highest first), then by place, so that every store ranks alike."""
     candidates = list(recall.candidates.values())
     signals = _signals(plan, recall, candidates)
     ranked = [_ranked(plan, candidate, signal) for candidate, signal in zip(candidates, signals, strict=True)]
@@ -100,7 +100,7 @@ def rank(plan: QueryPlan, recall: Recall) -> list[Ranked]:
 
 
 def _spread(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Lower each chunk that follows better chunks of its file, so that the first hits show more places."""
+    """Demote each chunk that follows better chunks of its file, so that the first hits show more places."""
     better: Counter[tuple[str, str]] = Counter()
     spread = []
     for item in ranked:
@@ -117,7 +117,7 @@ def _spread(ranked: Sequence[Ranked]) -> list[Ranked]:
 def has_match(plan: QueryPlan, ranked: Iterable[Ranked]) -> bool:
     """Return whether any candidate matches the query by a word, a name, a path or a near meaning."""
     if plan.is_narrowed:
-        return True  # a search with filters lists whatever they leave
+        return True  # a search with filters lists everything that passes them
     return any(
         item.signals.lexical or item.signals.definition or item.signals.path or item.signals.semantic >= MIN_SIMILARITY
         for item in ranked
@@ -186,8 +186,8 @@ class ResultPage:
 def cut_page(ranked: Sequence[Ranked], top_k: int, max_per_file: int, number: int) -> ResultPage:
     """Return page ``number`` (from 0) of ``top_k`` hits.
 
-    Each page takes the best remaining candidates, at most ``max_per_file`` of a file; if these don't fill the page, the
-    limit is raised just as far as needed. Every candidate is on exactly one page, and a page is sorted by score.
+    Each page takes the best remaining candidates, at most ``max_per_file`` from a file; if they don't fill the page,
+    the limit is raised only as far as needed. Every candidate is on exactly one page, and a page is sorted by score.
     """
     left = list(zip(ranked, _crowding(ranked), strict=True))
     for _ in range(number):
@@ -205,7 +205,7 @@ def _take(left: Sequence[tuple[Ranked, int]], top_k: int, max_per_file: int) -> 
 
 
 def _crowding(ranked: Sequence[Ranked]) -> list[int]:
-    """Return each candidate's position in its file, from 1; LAST if it repeats a better candidate."""
+    """Return each candidate's position in its file, from 1, or LAST if it repeats a better candidate."""
     seen: dict[tuple[str, str], list[Chunk]] = defaultdict(list)
     texts: set[tuple[str, str]] = set()
     crowding = []
@@ -223,7 +223,7 @@ def _crowding(ranked: Sequence[Ranked]) -> list[int]:
 
 
 def is_redundant(chunk: Chunk, better: Chunk) -> bool:
-    """Return whether a chunk repeats a better chunk of its file: a touching part of its symbol, or the same lines."""
+    """Return whether a chunk repeats a better chunk of its file: an overlapping part of a symbol, or the same lines."""
     # Lines of two versions of a file are not comparable, but the same declaration is redundant.
     if chunk.blob != better.blob:
         return chunk.qualified_name is not None and chunk.qualified_name == better.qualified_name

@@ -1,6 +1,6 @@
-"""The second stage: another model scores the best candidates of a search again, in bounded time.
+"""The second stage: another model rescores the best candidates of a search, in bounded time.
 
-A failure here does not fail the answer: the candidates keep their places, and a warning says why.
+A failure here does not fail the search: the candidates keep their places, and a warning says why.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ LOGGER = "codequarry.reranking"
 RETRY_SECONDS = 30.0
 # Seconds without calls after a model scored nothing in time, so that searches don't each wait for it in vain.
 PAUSE_SECONDS = 5.0
-# Maximum number of running calls that no search waits for: each is a thread, and a model that hangs never ends it.
+# Maximum number of running calls that no search waits for: each holds a thread, forever if the model hangs.
 MAX_ABANDONED_CALLS = 32
 
 
@@ -53,7 +53,7 @@ class SecondStage:
         allows_external_model: Callable[[str], bool],
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Open the model with ``open_model``; ``allows_external_model`` says whether an origin's code may go to it."""
+        """Open the model with ``open_model``; ``allows_external_model`` decides if an origin's code may go to it."""
         self._settings = settings
         self._open_model = open_model
         self._may_leave = allows_external_model
@@ -157,7 +157,7 @@ def _reason(error: Exception) -> str:
 
 
 def second_stage(settings: SettingsModel) -> SecondStage | None:
-    """Return the second stage of the settings, None if it is off; nothing is opened yet."""
+    """Return the configured second stage, or None if it is off; nothing is opened yet."""
     if not settings.reranking.enabled:
         return None
     open_model = partial(open_reranker, settings.reranking, models_folder(settings))

@@ -17,13 +17,13 @@ from codequarry.shared.model import Candidate, Chunk
 EXACT_NAME = 1.0
 SAME_LETTERS = 0.6
 SAME_WORDS = 0.45
-# The candidate has another scope than the query's name: `Writer.read` for `Reader.read`.
+# The candidate has a different scope from the query's name: `Writer.read` for `Reader.read`.
 WRONG_SCOPE = 0.5
 # A chunk of several small neighbours is less about each symbol that it defines.
 ONE_OF_SEVERAL = 0.95
 # A class that lists a member may only declare it; if the member has its own chunk, that chunk defines it.
 MEMBER = 0.8
-# A prototype or a method of an interface; the implementation should rank above it.
+# A prototype or an interface's method; the implementation should rank above it.
 WITHOUT_BODY = 0.93
 # The part of a split symbol with its signature defines it; the first part (its doc comment) is better than the middle.
 FIRST_PART = 0.9
@@ -56,7 +56,7 @@ class Signals:
 
 
 def semantic_signal(similarity: float | None) -> float:
-    """Return the cosine, 0 if it is negative: opposite meanings are no nearer than unrelated meanings."""
+    """Return the cosine, or 0 if it is negative: opposite meanings are no nearer than unrelated meanings."""
     return min(max(similarity or 0.0, 0.0), 1.0)
 
 
@@ -101,7 +101,7 @@ def _same_name(defined: str, asked: str) -> float:
 
 
 def _in_scope(chunk: Chunk, scope: Sequence[str]) -> bool:
-    """Return whether path, package and qualified name of the chunk contain the parts of a scope in order."""
+    """Return whether the chunk's path, package and qualified name contain the parts of a scope in order."""
     words = f"{chunk.path} {chunk.package or ''} {chunk.qualified_name or ''}".lower()
     position = 0
     for part in scope:
@@ -112,13 +112,13 @@ def _in_scope(chunk: Chunk, scope: Sequence[str]) -> bool:
 
 
 def path_signal(path: str, paths: Sequence[str]) -> float:
-    """Return 1 if the query names the file or the end of its path, else 0."""
+    """Return 1 if the query names the file or the end of its path, or else 0."""
     lower = path.lower()
     return float(any(lower == asked or lower.endswith("/" + asked) for asked in paths))
 
 
 def phrase_signal(candidate: Candidate, phrases: Sequence[str]) -> float:
-    """Return the share of phrases in the text, documentation or path; a match in another case counts 0.6."""
+    """Return the share of phrases in the text, documentation or path; a match in a different case counts 0.6."""
     if not phrases:
         return 0.0
     chunk = candidate.chunk

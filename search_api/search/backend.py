@@ -32,7 +32,7 @@ log = logger("codequarry.api")
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """The engine opened last, and when; ``index`` is None if the caller passed the store."""
+    """The most recently opened engine, and when it was opened; ``index`` is None if the caller passed the store."""
 
     engine: SearchEngine
     index: OpenIndex | None = None
@@ -42,7 +42,7 @@ class _Opened:
 class Backend:
     """Opens what a search needs once; if that fails, the next request tries again.
 
-    After a migration switches editions, the next request opens the new edition; running requests finish on the old.
+    After a migration switches editions, the next request opens the new edition; running requests keep the old edition.
     Each worker process needs its own backend: connections and files are not shared across a fork.
     """
 
@@ -53,12 +53,12 @@ class Backend:
         embedder: Embedder | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Search the index of ``settings``, or a given ``store`` with the ``embedder`` of its vectors."""
+        """Search the configured index, or the given ``store`` with the ``embedder`` that made its vectors."""
         self.settings = settings
         self._clock = clock
         self._lock = Lock()
         self._editions: Editions | None = None
-        # All editions share it: its model is independent of theirs.
+        # All editions share the second stage: its model is independent of theirs.
         self._second = second_stage(settings)
         given = SearchEngine(store, embedder, settings, second=self._second) if store and embedder else None
         self._opened = _Opened(given) if given else None
@@ -84,7 +84,7 @@ class Backend:
             return self._opened.engine.within(deadline)
 
     def seen_by(self, principal: Principal, deadline: Deadline | None = None) -> SearchEngine:
-        """Return the engine limited to what a principal may see; ``engine`` returns that of the owner."""
+        """Return the engine limited to what a principal may see; ``engine`` returns the owner's engine."""
         return self.engine(deadline).seen_by(principal)
 
     def search(self, request: SearchRequest, principal: Principal, deadline: Deadline | None = None) -> SearchAnswer:
@@ -95,12 +95,12 @@ class Backend:
             return self.seen_by(principal, deadline).search(request)
 
     def checks(self, deadline: Deadline | None = None) -> dict[str, str]:
-        """Return for each part ``ok`` or that it is unavailable."""
+        """Return the status of each part: ``ok`` or unavailable."""
         try:
             engine = self.engine(deadline)
             read_head(engine.store)
         except CodequarryError as error:
-            # Probes need no key, so the store's address and error only go to the log.
+            # Probes need no key, so the store's address and error go only to the log.
             log.warning("not ready", detail=str(error))
             return {"store": "unavailable"}
         return {"store": "ok", "embedding": "ok" if engine.embeds else "unavailable: searches use words only"}
@@ -133,7 +133,7 @@ class Backend:
         try:
             return self._open(deadline)
         except CodequarryError:
-            # The open edition answers until the new edition opens. The new record keeps waiting requests from trying.
+            # The old edition answers until the new edition opens. The new record keeps waiting requests from retrying.
             self._opened = replace(opened, at=self._clock())
             return opened.engine
 
@@ -149,7 +149,7 @@ class Backend:
             raise
         if self._opened is not None and self._opened.index is not None:
             self._retired.append((self._clock() + self.settings.retention.grace_seconds, self._opened.index))
-        # Each request gives the store its own deadline.
+        # Each request sets its own deadline on the store.
         store = index.store.within(None)
         engine = SearchEngine(store, index.embedder, self.settings, index.degraded, self._second)
         self._opened = _Opened(engine, index, self._clock())

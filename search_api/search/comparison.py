@@ -1,4 +1,4 @@
-"""Comparison of two versions by one query: which hits were added, removed, moved or changed."""
+"""Compares two versions by one query: which hits were added, removed, moved or changed."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +46,7 @@ class _Found:
 
 
 def compare(engine: SearchEngine, request: DiffRequest) -> ComparisonAnswer:
-    """Answer a comparison; raise as ``SearchEngine.search``, and NotIndexed if no repository has both versions."""
+    """Answer a comparison; raise like ``SearchEngine.search``, and NotIndexed if no repository has both versions."""
     started = perf_counter()
     plan = make_plan(request.search)
     before, after = _located(engine, plan, request)
@@ -109,7 +109,7 @@ def _side(engine: SearchEngine, found: Located, repo: str) -> Side:
 
 
 def _differences(before: Side, after: Side, old: ScoredChunks, new: ScoredChunks) -> Iterator[_Found]:
-    """Yield what happened to each hit of either version, each piece of code once."""
+    """Yield what happened to each hit in either version; each piece of code appears once."""
     pairs = [*_matched(after, before, new, reverse=True), *_matched(before, after, old, reverse=False)]
     seen: dict[tuple[object, ...], _Found] = {}
     for match in sorted(pairs, key=lambda match: -match.score):
@@ -125,7 +125,7 @@ def _key(match: _Found) -> tuple[object, ...]:
 
 
 def _matched(here: Side, there: Side, hits: ScoredChunks, *, reverse: bool) -> Iterator[_Found]:
-    """Yield the change of each hit of ``here`` against ``there``; ``reverse`` if ``here`` is the newer version."""
+    """Yield how each hit in ``here`` compares with ``there``; ``reverse`` if ``here`` is the newer version."""
     same_files = _same_files(here, there, {chunk.path for _, chunk in hits.values()})
     absent: list[tuple[float, Chunk]] = []
     for score, chunk in hits.values():
@@ -167,7 +167,7 @@ def _order(match: _Found) -> tuple[float, str, str, int, str]:
 
 
 def _cut(found: Sequence[_Found], top_k: int, max_per_file: int) -> list[_Found]:
-    """Return the best ``top_k``; more than ``max_per_file`` of a file only if other files can't fill the answer."""
+    """Return the best ``top_k``; a file has more than ``max_per_file`` only if other files can't fill the answer."""
     crowding: Counter[tuple[str, str]] = Counter()
     turns: list[tuple[int, _Found]] = []
     for match in found:

@@ -1,4 +1,4 @@
-"""The counterpart of a chunk in another version: unchanged, changed, moved or gone. Read from the store, not ranks."""
+"""Finds a chunk's counterpart in another version (unchanged, changed, moved or gone) in the store, not the ranking."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from codequarry.shared.store.port import RowReader
 
 # Two chunks without names are the same piece of a file in two versions if at least this share of their lines is equal.
 MIN_LIKENESS = 0.25
-# A text or name that many chunks share is no sign of a move, so only the first chunks are considered.
+# A text or name that many chunks share is weak evidence of a move, so only the first chunks are considered.
 MAX_COPIES = 50
 # Maximum number of chunks in one lookup by names or hashes; a few hundred hits need far fewer.
 MAX_LOOKED_UP = 1_000
@@ -27,19 +27,19 @@ class Side:
     _texts: dict[str, str] = field(default_factory=dict)
 
     def chunks(self, path: str) -> Sequence[Chunk]:
-        """Return the chunks of a file, none if it does not exist."""
+        """Return the chunks of a file, or none if it does not exist."""
         if path not in self._chunks:
             self._chunks[path] = self.store.chunks(self.view.snapshot(self.hidden), path, self.view.repo)
         return self._chunks[path]
 
     def text(self, path: str) -> str:
-        """Return the text of a file, empty if it does not exist."""
+        """Return the text of a file, or an empty string if it does not exist."""
         if path not in self._texts:
             self._texts[path] = "".join(join_lines(self.chunks(path)))
         return self._texts[path]
 
     def holds(self, chunk: Chunk) -> bool:
-        """Return whether the file contains the chunk's lines in a row, whatever its chunk boundaries."""
+        """Return whether the file at the chunk's path has its lines as one block, whatever the chunk boundaries."""
         return _as_lines(chunk.text) in _as_lines(self.text(chunk.path))
 
     def with_values(self, name: str, values: Iterable[str]) -> list[Chunk]:
@@ -52,13 +52,13 @@ class Side:
 
 
 def _as_lines(text: str) -> str:
-    """Return a text in a form whose substrings, in the same form, are whole lines."""
+    """Return a text in a form in which a substring of the same form matches only whole lines."""
     lines = text.strip("\n")
     return f"\n{lines}\n" if lines else ""
 
 
 def is_unchanged(chunk: Chunk, other: Side) -> bool:
-    """Return whether the other version has the chunk's text at its path, on any lines."""
+    """Return whether the other version has the chunk's text at the same path, on any lines."""
     return other.holds(chunk)
 
 
@@ -82,7 +82,7 @@ def same_place(chunk: Chunk, other: Side) -> Chunk | None:
 def _named(chunk: Chunk, there: Iterable[Chunk]) -> Chunk | None:
     """Return the chunk of the same declaration, or the most similar part if it was split."""
     fitting = [other for other in there if _declares(other, chunk)]
-    # A changed declaration is split at other lines, so its parts are matched by text, not by number.
+    # A changed declaration is split at different lines, so its parts are matched by text, not by number.
     return max(fitting, key=lambda other: (_likeness(chunk.text, other.text), -other.ordinal), default=None)
 
 
@@ -100,10 +100,10 @@ def _likeness(first: str, second: str) -> float:
 
 
 def moved_from(chunks: Sequence[Chunk], here: Side, there: Side) -> Mapping[str, Chunk]:
-    """Return for each chunk of ``here`` that moved, by id, its counterpart at another path of ``there``.
+    """Return, by id, the counterpart of each chunk of ``here`` that moved to another path in ``there``.
 
     The counterpart has the same text or declaration, and ``here`` lacks it at that path. A name that both versions have
-    there, such as ``main``, did not move.
+    at that path, such as ``main``, did not move.
     """
     texts = there.with_values("content_hash", (chunk.content_hash for chunk in chunks))
     names = there.with_values("qualified_name", (chunk.qualified_name for chunk in chunks if chunk.qualified_name))

@@ -23,14 +23,14 @@ _BLOCK_BYTES = 128
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """Encrypts text for one caller; ``whose`` is the name of the principal."""
+    """Encrypts text for one caller, whose name is ``principal``."""
 
     key: bytes = field(repr=False)
     principal: str
 
     def close(self, text: str) -> str:
         """Return sealed text for a URL or a header."""
-        # Imported here because it takes 20 ms and most commands seal nothing.
+        # Imported here because the import takes 20 ms and most commands seal nothing.
         from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
         plain = text.encode()
@@ -55,9 +55,9 @@ class Seal:
 class Cursor:
     """The next page of a search.
 
-    ``as_of`` is the state of the first page, so that later pages see the same rows whatever is published meanwhile.
-    The hash ``query`` detects a cursor of another search, ``timelines`` a repository that was rebuilt since. ``second``
-    keeps the second stage's scores, because another call may give other scores or none.
+    ``as_of`` is the state of the first page, so that later pages see the same rows whatever is published since.
+    The hash ``query`` detects a cursor from another search, ``timelines`` a repository rebuilt since then. ``second``
+    keeps the second stage's scores, because another call may return different scores or none.
     """
 
     page: int
@@ -96,7 +96,7 @@ def decode_cursor(text: str, seal: Seal) -> Cursor:
 
 
 def seal_key(store: DocumentStore) -> bytes:
-    """Return the key of an index, created on first use; if it can't be written, a key for this process only."""
+    """Return the index's key, creating it on first use; if it can't be stored, return a key for this process only."""
     made = secrets.token_bytes(KEY_BYTES)
     known = store.read_document(KEY_DOCUMENT)
     if known is None:

@@ -14,7 +14,7 @@ MIN_LIKENESS = 0.75
 MAX_SUGGESTIONS = 3
 
 CountMatches = Callable[[Filters], int]
-"""Return how many chunks in scope match the filters."""
+"""Returns how many chunks in scope match the filters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +35,23 @@ def why_empty(
     if importing and not ready:
         return Emptiness(f"importing: {progress}", "search again when the import is done")
     if not states and plan.selection.excluded_repos:
-        return Emptiness(f"filter leaves nothing: repo is not {', '.join(plan.selection.excluded_repos)}")
+        return Emptiness(f"the filters match nothing: repo is not {', '.join(plan.selection.excluded_repos)}")
     if not ready:
         return Emptiness("not indexed yet", "index a repository: codequarry index PATH_OR_URL")
     guess = did_you_mean(plan, near)
     filters = plan.selection.filters
     if filters != Filters() and not count(filters):
-        return Emptiness(f"filter leaves nothing: {_blame(filters, count)}", guess or "drop or change that filter")
+        return Emptiness(f"the filters match nothing: {_blame(filters, count)}", guess or "remove or change a filter")
     if importing:
         return Emptiness(f"no match; still importing: {progress}", guess)
     return Emptiness("no match", guess or "use other words, or the name of a symbol or file")
 
 
 def _blame(filters: Filters, count: CountMatches) -> str:
-    """Name the filters that each match nothing, or all filters if only their combination matches nothing."""
+    """Return the filters that match nothing on their own, or all filters if only their combination matches nothing."""
     singles = dict(_single_filters(filters))
     guilty = [shown for shown, single in singles.items() if not count(single)]
-    return "; ".join(guilty) if guilty else "only together: " + "; ".join(singles)
+    return "; ".join(guilty) if guilty else "the combination of " + " and ".join(singles)
 
 
 def _single_filters(filters: Filters) -> Iterable[tuple[str, Filters]]:
@@ -66,7 +66,7 @@ def _single_filters(filters: Filters) -> Iterable[tuple[str, Filters]]:
 
 
 def did_you_mean(plan: QueryPlan, near: Iterable[Candidate]) -> str | None:
-    """Return a suggestion with symbols of the candidates that resemble names or words of the query."""
+    """Suggest symbols of the candidates that resemble names or words in the query."""
     known: dict[str, str] = {}
     for candidate in near:
         chunk = candidate.chunk

@@ -39,7 +39,7 @@ from codequarry.shared.versions.head import Head
 __all__ = ["SearchAnswer", "SearchEngine", "SearchRequest", "parse_request"]
 
 DEGRADED_EMBEDDING = "embedding"
-# Seconds before one search retries a model that failed; the other searches use words only meanwhile.
+# Seconds before one search retries a model that failed; until then, searches use words only.
 MODEL_RETRY_SECONDS = 5.0
 # Slightly more than a query may take (shared/embedding/retries.py).
 MODEL_TRIAL_SECONDS = 12.0
@@ -71,7 +71,7 @@ class _Health:
 
 
 class SearchEngine:
-    """Answers the owner's searches, ``seen_by`` those of another principal; as thread-safe as store and embedder."""
+    """Answers the owner's searches, or another principal's (``seen_by``); as thread-safe as its store and embedder."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class SearchEngine:
         degraded: Sequence[str] = (),
         second: SecondStage | None = None,
     ) -> None:
-        """Search ``store``; ``degraded`` names what is missing without its model. The caller closes ``second``."""
+        """Search ``store``; ``degraded`` names what is unavailable without its model. The caller closes ``second``."""
         self.store = store
         self.embedder = embedder
         self._health = _Health(not degraded)
@@ -89,7 +89,7 @@ class SearchEngine:
         self._second = second
         self._roots = settings.api.local_roots
         self.waiting_places = WaitingPlaces(settings.api.threads)
-        # Without this check, vectors of different models would be compared silently.
+        # Without this check, vectors from different models would be compared silently.
         self.catalog = Catalog(store, lambda store: check_identity(store, embedder, settings.embedding.model))
         self.deadline: Deadline | None = None
 
@@ -100,7 +100,7 @@ class SearchEngine:
         return seen
 
     def within(self, deadline: Deadline | None) -> "SearchEngine":
-        """Return the same engine for a request with a ``deadline``; None waits as long as an indexing run does."""
+        """Return the engine with a request's ``deadline``; without one, it waits as long as an indexing run does."""
         if deadline is self.deadline:
             return self
         bound = copy(self)
@@ -123,15 +123,15 @@ class SearchEngine:
 
     @property
     def embeds(self) -> bool:
-        """Whether the last call of the model succeeded."""
+        """Whether the last call to the model succeeded."""
         return self._health.embeds
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a request.
 
         Raise UsageError (or a subclass) for an invalid request, NotIndexed for a repository or version that the index
-        does not have, NotReached if ``min_commit`` is not indexed in time, ModelMismatch if the index has vectors of
-        another model, StoreUnavailable if the store does not answer. A failing embedder only degrades the answer.
+        lacks, NotReached if ``min_commit`` is not indexed in time, ModelMismatch if the index has vectors from a
+        different model, StoreUnavailable if the store does not answer. A failing embedder only degrades the answer.
         """
         watch = _Stopwatch()
         with watch.stage("parse"):
@@ -163,7 +163,7 @@ class SearchEngine:
     def _second_scores(
         self, plan: QueryPlan, found: Located, ranked: Sequence[Ranked], watch: _Stopwatch
     ) -> SecondScores | None:
-        """Return the second stage's scores of the best candidates, or None if the search does not use it."""
+        """Return the second stage's scores for the best candidates, or None if the search does not use it."""
         if self._second is None or not plan.request.rerank or not ranked:
             return None
         with watch.stage("rerank"):
@@ -244,7 +244,7 @@ class SearchEngine:
             yield make_hit(item, holders[item.id], origin, several=several, explanation=explanation)
 
     def _why_empty(self, plan: QueryPlan, scope: VersionScope, states: Sequence[RepositoryState]) -> Emptiness:
-        """Say why nothing was found; only empty answers pay the extra round trip to look for misspellings."""
+        """Return why nothing was found; only empty answers pay for the round trip that looks for misspellings."""
         near = self.store.recall(near_query(plan, scope.snapshot)) if scope.views else Recall({})
         return why_empty(
             plan, states, near.candidates.values(), lambda filters: self.store.count(scope.snapshot, filters)
@@ -252,7 +252,7 @@ class SearchEngine:
 
 
 def ranked_matches(plan: QueryPlan, recall: Recall) -> list[Ranked]:
-    """Return the recalled candidates, best first; none if no candidate matches the query."""
+    """Return the recalled candidates, best first, or none if no candidate matches the query."""
     ranked = rank(plan, recall)
     return ranked if has_match(plan, ranked) else []
 

@@ -13,7 +13,7 @@ from codequarry.shared.model import INDEXED, Chunk, FileRecord, Snapshot
 from codequarry.shared.store.port import RowReader
 
 MAX_SUGGESTIONS = 5
-# Each path is compared with the requested path; in a larger repository only the first paths are.
+# Maximum number of paths compared with the requested path; a larger repository's other paths are ignored.
 MAX_COMPARED_PATHS = 50_000
 # Minimum similarity of a suggested path (difflib's ratio); half of the letters in order is already a wild guess.
 MIN_LIKENESS = 0.5
@@ -27,15 +27,15 @@ def read_file(
     end_line: int | None = None,
     version: VersionQuery = VersionQuery(),  # noqa: B008 -- frozen
 ) -> FileText:
-    """Return lines of a file, counted from 1 and inclusive; by default the whole file.
+    """Return lines ``start_line`` to ``end_line`` (inclusive, from 1) of a file; by default the whole file.
 
-    Raise NotIndexed if the index lacks the repository, version or file (with similar paths or the reason for its skip),
+    Raise NotIndexed if the index lacks the repository, version or file (with similar paths, or why it was skipped),
     UsageError for lines that the file does not have.
     """
     seen = one_version(catalog, repo, version)
     chunks = file_chunks(catalog.store, seen, path)
     if not chunks:
-        raise NotIndexed(f"'{path}' of {repo} has no text in the index: the file is empty")
+        raise NotIndexed(f"'{path}' in {repo} has no text in the index: the file is empty")
     lines = join_lines(chunks)
     first = 1 if start_line is None else start_line
     last = len(lines) if end_line is None else min(end_line, len(lines))
@@ -59,7 +59,7 @@ def read_file(
 
 
 def file_chunks(store: RowReader, seen: OneVersion, path: str) -> list[Chunk]:
-    """Return the chunks of a file, none if it is empty; raise NotIndexed if it was skipped or does not exist."""
+    """Return the chunks of a file, or none if it is empty; raise NotIndexed if it was skipped or does not exist."""
     chunks = store.chunks(seen.snapshot, path, seen.view.repo)
     if chunks:
         return chunks
@@ -67,7 +67,7 @@ def file_chunks(store: RowReader, seen: OneVersion, path: str) -> list[Chunk]:
     if record is None:
         raise _missing(store, seen.snapshot, seen.view.repo, path)
     if record.verdict != INDEXED:
-        raise NotIndexed(f"'{path}' of {seen.view.repo} has no text in the index: {_skip(record)}")
+        raise NotIndexed(f"'{path}' in {seen.view.repo} has no text in the index: {_skip(record)}")
     return []
 
 

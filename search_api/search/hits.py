@@ -1,4 +1,4 @@
-"""Conversion of ranked candidates to the hits of an answer."""
+"""Converts ranked candidates into the hits of an answer."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -25,8 +25,8 @@ def make_hit(
 ) -> Hit:
     """Return a hit: the chunk's public fields, its version, score and URL.
 
-    The first of ``views``, the views that hold the chunk, gives its ref and commit. ``several`` if the search covers
-    several versions of the repository: the hit then names all views.
+    ``views`` hold the chunk; the first gives its ref and commit. If the search covers ``several`` versions of the
+    repository, the hit names all views.
     """
     return adapter(Hit).validate_python(
         {
@@ -73,7 +73,7 @@ def _fields(chunk: Chunk) -> dict[str, Any]:
 
 
 def _url(origin: str, view: View, chunk: Chunk) -> str | None:
-    """Return a hit's URL; code in a working tree is not on a host yet."""
+    """Return a hit's URL, or None for a working tree, whose code is not on a host yet."""
     if view.ref.kind == "workspace":
         return None
     return blob_url(origin, view.commit, chunk.path, chunk.start_line, chunk.end_line)
@@ -104,7 +104,7 @@ _GITEA_HOSTS = frozenset({"codeberg.org"})
 
 
 def blob_url(origin: str, commit: str, path: str, start_line: int, end_line: int) -> str | None:
-    """Return the URL of a file's lines at a commit; None if the origin is not a known kind of code host."""
+    """Return the URL of a file's lines at a commit, or None if the origin is not a known kind of code host."""
     place = _web_place(origin)
     if place is None or not commit:
         return None
@@ -136,7 +136,7 @@ def _url_place(origin: str) -> tuple[str, str] | None:
         return None
     if parts.scheme not in _WEB_SCHEMES or not host:
         return None
-    # The port of another protocol does not serve the web pages.
+    # Another protocol's port does not serve web pages.
     is_web = parts.scheme in ("http", "https")
     return _joined(parts.scheme if is_web else "https", host, port if is_web else None, parts.path)
 
@@ -149,7 +149,7 @@ def _joined(scheme: str, host: str, port: int | None, path: str) -> tuple[str, s
 
 
 def holding_views(store: RowReader, scope: VersionScope, chunks: Iterable[Chunk]) -> dict[str, tuple[View, ...]]:
-    """Return by chunk id the views that hold each chunk; only repositories with several views need the store."""
+    """Return the views that hold each chunk, by chunk id; only repositories with several views need the store."""
     found: dict[str, tuple[View, ...]] = {}
     unsure: dict[str, list[Chunk]] = {}
     for chunk in chunks:

@@ -29,7 +29,7 @@ class Neighbours:
 def nearest_chunks(catalog: Catalog, vector: Vector, filters: object, limit: int) -> Neighbours:
     """Return the ``limit`` chunks nearest to a vector of length one; ``filters`` are those of a search.
 
-    Raise NotIndexed if nothing that they name is published, and the errors of ``locate``.
+    Raise NotIndexed if nothing that the filters name is published yet, and the errors of ``locate``.
     """
     selection = select(read_filters(filters), (), include_tests=True)
     check_filters(selection.filters)

@@ -1,4 +1,4 @@
-"""The recall stage, the only one with input and output: embed the query and request candidates from the store."""
+"""The recall stage: embeds the query and requests candidates from the store; the scoring that follows does no I/O."""
 
 from collections.abc import Iterator
 
@@ -13,11 +13,11 @@ from codequarry.shared.model import Snapshot
 from codequarry.shared.store.records import RecallQuery
 from codequarry.shared.telemetry.metrics import embedding_timed
 
-# Candidates of each of the two wide channels. The pool grows with the page, because it also limits paging: a page can
+# Candidates from each of the two wide channels. The pool grows with the page, because it also limits paging: a page can
 # be filled even if half of the candidates repeat each other, and later pages have something to show.
 MIN_WIDE_LIMIT = 100
 WIDE_LIMIT_PER_HIT = 3
-# Names and files match exactly: if more chunks than this share a name, more candidates would not tell them apart.
+# Names and paths match exactly: if more chunks share a name, further candidates would not help to tell them apart.
 NARROW_LIMIT = 50
 
 
@@ -40,7 +40,7 @@ def recall_query(plan: QueryPlan, snapshot: Snapshot, vector: Vector | None) -> 
 
 
 def near_query(plan: QueryPlan, snapshot: Snapshot) -> RecallQuery:
-    """Return the query after an empty answer: the same words and near spellings of them, without filters."""
+    """Return the follow-up query for an empty answer: the same words and similar spellings, without filters."""
     words = [name.last for name in plan.names] or plan.text.split()
     terms = [token for word in words for token in iter_tokens(word)]
     spellings = [near for token in dict.fromkeys(terms) for near in near_spellings(token)]
@@ -62,7 +62,7 @@ def near_spellings(word: str) -> Iterator[str]:
 
 
 def embed(embedder: Embedder, text: str, breaker: Breaker) -> Vector | None:
-    """Return the vector of a query; None (search by words only) if the model fails or failed a moment ago."""
+    """Return the vector of a query, or None (search by words only) if the model fails or failed a moment ago."""
     if not breaker.allows():
         return None
     try:

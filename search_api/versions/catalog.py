@@ -1,6 +1,6 @@
-"""A principal's view of the index: every request reads head document, catalog and jobs through it.
+"""A principal's view of the index: every request reads the head document, catalog and jobs through it.
 
-Reads are cached for many searches and principals; what a principal may not see is removed from each result.
+Reads are cached across searches and principals; each result omits what the principal may not see.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -31,16 +31,16 @@ from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.transactions import TransactionRecord
 
-# Maximum age of the cached list of repositories. It gives branch, origin and the newest commit that a fetch saw; the
+# Maximum age of the cached list of repositories. The list gives branch, origin and newest fetched commit; the
 # scope of a search comes from the head document, which is never cached.
 MAX_AGE_SECONDS = 2.0
 # Summaries and records of published transactions never change, so only this weight bounds their cache. A publication
-# weighs 1, and 1 more for each hundred paths and commits of its record.
+# weighs 1, plus 1 for every hundred paths and commits in its record.
 MAX_KEPT = 4096
 NAMES_A_UNIT = 100
-# Cached histories; each has at most the few hundred transactions of a timeline that retention keeps.
+# Maximum number of cached histories; each has at most the few hundred transactions that retention keeps.
 MAX_HISTORIES = 1024
-# Principals whose view of head document and catalog is cached.
+# Maximum number of principals whose view of the head document and catalog is cached.
 MAX_READERS = 64
 # Shown instead of the real error, which may name any path, to principals who see only parts of the repository.
 HIDDEN_ERROR = "it failed; only callers who may see the whole repository are shown the reason"
@@ -59,7 +59,7 @@ class Publication:
 
     @property
     def weight(self) -> int:
-        """The cost of caching it."""
+        """The weight of this publication in the cache."""
         record = self.record
         names = len(record.mask) + len(record.commits) + len(record.lost or ()) if record else 0
         return 1 + names // NAMES_A_UNIT
@@ -81,7 +81,7 @@ class _Cache:
 
 
 class Catalog:
-    """Reads the part of a store's catalog that ``principal`` may see, and caches what can't have changed."""
+    """Reads the part of a store's catalog that ``principal`` may see, through a cache that all principals share."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Catalog:
         return seen
 
     def over(self, store: Store) -> "Catalog":
-        """Return the catalog over the same store with another deadline; the cache is shared."""
+        """Return the catalog over the same store with a different deadline; the cache is shared."""
         bound = copy(self)
         bound.store = store
         return bound
@@ -117,7 +117,7 @@ class Catalog:
     def _permitted(
         self, whole: Whole, permit: Callable[[Whole, Principal], Whole], kept: dict[Principal, tuple[Whole, Whole]]
     ) -> Whole:
-        """Return the permitted part of ``whole``, cached since thousands of repositories take milliseconds."""
+        """Return the permitted part of ``whole``, cached: filtering thousands of repositories takes milliseconds."""
         with self._cache.lock:
             known = kept.get(self.principal)
         if known is not None and known[0] is whole:
@@ -130,7 +130,7 @@ class Catalog:
         return permitted
 
     def repositories(self, head: Head, asked: Iterable[str] = ()) -> Mapping[str, Repository]:
-        """Return the repositories by name; reread if the list is old, or lacks a name of ``head`` or ``asked``."""
+        """Return the repositories by name, rereading the list if it is old or lacks a name in ``head`` or ``asked``."""
         now = self._clock()
         cache = self._cache
         with cache.lock:
@@ -146,7 +146,7 @@ class Catalog:
         return self._permitted(known, permitted_catalog, self._cache.catalogs)
 
     def expire(self) -> None:
-        """Make the next call read the list of repositories again, for callers that need its current state."""
+        """Make the next call reread the list of repositories, for callers that need its current state."""
         with self._cache.lock:
             self._cache.read_at = float("-inf")
 
@@ -187,7 +187,7 @@ class Catalog:
         return points
 
     def ref_head(self, repo: str, key: str, repo_id: str) -> RefHead | None:
-        """Return the head of a version that a fetch recorded; the answer is at most ``MAX_AGE_SECONDS`` old."""
+        """Return a version's head as recorded by a fetch; the answer is at most ``MAX_AGE_SECONDS`` old."""
         now = self._clock()
         with self._cache.lock:
             kept = self._cache.ref_heads.get((repo, repo_id, key))
@@ -205,12 +205,12 @@ class Catalog:
         return read_progress(self.store, name, repo_id=repo_id)
 
     def failures(self, repository: Repository) -> list[FailedIndexing]:
-        """Return the commits that can't be indexed; none unless the principal sees the whole repository."""
+        """Return the commits that can't be indexed, or none unless the principal sees the whole repository."""
         is_whole = self.principal.allowed_paths(repository.name, repository.id) == ()
         return list_failures(self.store, repository.id) if is_whole else []
 
     def job(self, job_id: str) -> Job | None:
-        """Return a job; None if it does not exist or its repository is hidden from the principal."""
+        """Return a job, or None if it does not exist or its repository is hidden from the principal."""
         job = read_job(self.store, job_id)
         return self.shown(job) if job and self.principal.sees(job.repo, job.repo_id) else None
 
@@ -221,19 +221,19 @@ class Catalog:
         return job
 
     def jobs(self, states: Collection[JobState] | None = None, repo: str | None = None) -> list[Job]:
-        """Return the visible jobs: running, then queued in their order, then ended jobs, latest first."""
+        """Return the visible jobs: running jobs, queued jobs in order, then ended jobs, latest first."""
         jobs = shown_jobs(self.store, states, repo)
         return [self.shown(job) for job in jobs if self.principal.sees(job.repo, job.repo_id)]
 
     def deliveries(self) -> list[Delivery]:
-        """Return the deliveries for repositories that the principal sees whole; all of them if it sees everything."""
+        """Return the deliveries for repositories that the principal sees in full, or all if it sees everything."""
         known = list_deliveries(self.store)
         if self.principal.sees_everything:
             return known
         return [item for item in known if item.repo and self.principal.allowed_paths(item.repo, item.repo_id) == ()]
 
     def shown(self, job: Job) -> Job:
-        """Return a job without its counts and errors if the principal sees only parts of the repository."""
+        """Return a job, without its counts and errors if the principal sees only parts of the repository."""
         if not self.principal.allowed_paths(job.repo, job.repo_id):
             return job
         error = HIDDEN_ERROR if job.error else ""
@@ -241,7 +241,7 @@ class Catalog:
 
 
 def _is_replaced(known: RepositoriesByName, head: Head) -> bool:
-    """Return whether a name of the head document now belongs to another repository than in the list."""
+    """Return whether a name in the head document now belongs to a different repository from the one in the list."""
     return any(known[name].id != head.timelines[key].repo_id for name, key in head.defaults.items() if name in known)
 
 

@@ -1,4 +1,4 @@
-"""The wait for ``min_commit``: until the index has the commit, or an error with its progress."""
+"""Waits for ``min_commit`` until the index has the commit, or raises an error that shows the progress."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.refs import commit_digits
 from codequarry.shared.versions.transactions import TransactionRecord, check_here
 
-# Interval between two checks; a waiting request learns of a publication within this time.
+# Interval between checks; a waiting request learns of a publication within this time.
 POLL_SECONDS = 0.1
 
 Locate = Callable[[], Located]
@@ -63,7 +63,7 @@ def await_commit(
     """Return the scope as soon as its version has the commit; raise NotReached after ``wait_ms``.
 
     Raise IndexMoved if the commit will be in another edition, UsageError if the scope has several versions, because it
-    would not be clear which of them must have the commit.
+    would not be clear which version must have the commit.
     """
     short = commit_digits(wanted)
     deadline = monotonic() + wait_ms / 1000
@@ -71,7 +71,7 @@ def await_commit(
     while True:
         found = find()
         view = _one_view(found)
-        # Records are long and only change with a publication, so they are not reread before.
+        # Records are long and change only with a publication, so they are not reread until the next publication.
         if view is not None and view != lacking and _holds(store, found, view, short):
             return found
         lacking = view
@@ -84,7 +84,7 @@ def await_commit(
 
 
 def _one_view(found: Located) -> View | None:
-    """Return the version that must have the commit, None while its repository has published nothing."""
+    """Return the version that must have the commit, or None while its repository has published nothing."""
     scope = found.scope
     views = [view for several in scope.views.values() for view in several]
     if len(views) + len(scope.pending) != 1:
@@ -107,8 +107,8 @@ def _holds(store: DocumentStore, found: Located, view: View, short: str) -> bool
 def _history(records: Iterable[TransactionRecord]) -> set[str]:
     """Return the commits known to be in the history of the last of ``records`` (oldest first).
 
-    Commits removed by a force-push are left out. If it is unknown which it removed, all earlier commits are: an answer
-    without the commit would be wrong, a 504 for a version that has it is only late.
+    Commits that a force-push removed are left out; if it is unknown which, all earlier commits are. An answer without
+    the commit would be wrong, whereas a 504 for a version that has it is only late.
     """
     commits: set[str] = set()
     for record in records:

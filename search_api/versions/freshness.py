@@ -19,8 +19,8 @@ MAX_FRESHNESS = 50
 class RepositoryState:
     """One repository at one version.
 
-    ``commits_behind`` counts the commits of the newest known commit that the indexed commit lacks; None if unknown.
-    Counts of files and chunks are None if the principal sees only some paths, because they count all paths.
+    ``commits_behind`` is how many commits the indexed commit is behind the newest known commit; None if unknown.
+    Counts of files and chunks are None if the principal sees only some paths, because they cover all paths.
     """
 
     name: str
@@ -102,7 +102,7 @@ def scope_states(
 
 
 def _distance(catalog: Catalog, head: Head, view: View, repository: Repository | None) -> tuple[str | None, int | None]:
-    """Return the newest known commit of a view's version, and the number of its commits that the view lacks."""
+    """Return the newest known commit of a view's version, and how many commits the view is behind it."""
     if view.ref.kind == "commit":
         return view.commit, 0
     newest = head.timelines[view.timeline]
@@ -124,14 +124,14 @@ def _distance(catalog: Catalog, head: Head, view: View, repository: Repository |
 
 
 def _behind_of_newest(indexed: str, head_commit: str, seen: RefHead | None) -> int | None:
-    """Return how many commits the newest indexed commit of a version is behind its head; None if unknown."""
+    """Return how many commits the newest indexed commit of a version is behind its head, or None if unknown."""
     if head_commit == indexed:
         return 0
     return seen.behind if seen and (seen.commit, seen.behind_of) == (head_commit, indexed) else None
 
 
 def _later_commits(catalog: Catalog, head: Head, view: View) -> int | None:
-    """Return how many commits the timeline gained after a view; None if unknown."""
+    """Return how many commits the timeline gained after a view, or None if unknown."""
     if view.number == head.timelines[view.timeline].published:
         return 0
     total, commit = 0, view.commit

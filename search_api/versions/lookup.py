@@ -55,7 +55,7 @@ def timelines_by_repo(head: Head) -> dict[str, list[int]]:
 def find(moment: Moment, lines: Sequence[VersionLine], query: VersionQuery) -> FoundVersion:
     """Return the views of one repository that match a query.
 
-    Raise UsageError for a name of two versions or an invalid commit, AmbiguousCommit for a prefix of several commits.
+    Raise UsageError for an invalid commit or a name that two versions share, AmbiguousCommit for an ambiguous prefix.
     """
     answered: set[VersionSpecifier] = set()
     named: list[VersionLine] = []
@@ -85,7 +85,7 @@ def _named(lines: Sequence[VersionLine], asked: VersionSpecifier) -> VersionLine
     if asked.kind == "branch":
         fitting = [line for line in fitting if line.ref.kind == "branch"]
     if len(fitting) > 1:
-        # A branch may have the key of another line as its name.
+        # A branch's name may be the same as another line's key.
         fitting = [line for line in fitting if line.ref.key == asked.text] or fitting
     if len(fitting) > 1:
         keys = " or ".join(line.ref.key for line in fitting)
@@ -114,7 +114,7 @@ def _at_commit(moment: Moment, lines: Sequence[VersionLine], asked: VersionSpeci
         return None
     found: dict[str, tuple[VersionLine, Point]] = {}
     for line in lines:
-        # Newest first: the rules may have changed at the same commit, and only the last transaction applies them.
+        # Newest first: the rules may have changed at the same commit, and only the last transaction has the new rules.
         for point in reversed(moment.points(line.timeline)):
             if point.commit.startswith(short):
                 found.setdefault(point.commit, (line, point))

@@ -1,4 +1,4 @@
-"""The error for a version that the index does not have, with what is indexed and how to index it."""
+"""The error for a version that the index does not have, with what is indexed and how to index the version."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from codequarry.shared.catalog.repositories import Repository
 from codequarry.shared.errors import NotIndexed
 from codequarry.shared.versions.refs import RefKind
 
-# People read errors; GET /repos has the whole list.
+# Errors are read by people; GET /repos has the whole list.
 MAX_NAMES_IN_ERROR = 20
 MAX_REPOSITORIES_IN_ERROR = 3
 MAX_COMMITS_IN_ERROR = 5
@@ -67,7 +67,7 @@ def _indexed(repo: str, lines: Sequence[VersionLine], moment: Moment) -> str:
 
 
 def _remedy(asked: VersionSpecifier, missing: Sequence[Missing], catalog: Mapping[str, Repository]) -> str:
-    """Say how to index the version, if one repository lacks it; a working tree knows its own repository."""
+    """Return how to index the version, if exactly one repository lacks it; a working tree knows its own repository."""
     candidates = asked.candidates()
     flags = " or ".join(f"--{ref.kind} {quote(ref.value)}" for ref in candidates)
     if candidates[0].kind == "workspace":
@@ -78,6 +78,6 @@ def _remedy(asked: VersionSpecifier, missing: Sequence[Missing], catalog: Mappin
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names for an error, cut with the number of those left out."""
+    """Return names for an error; a long list is truncated and ends with the number of omitted names."""
     shown = ", ".join(names[:MAX_NAMES_IN_ERROR])
     return f"{shown} and {len(names) - MAX_NAMES_IN_ERROR} more" if len(names) > MAX_NAMES_IN_ERROR else shown

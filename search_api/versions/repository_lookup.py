@@ -33,7 +33,7 @@ class Directory:
 def versions_of(asked: Sequence[RepositoryVersion], directory: Directory, selection: Selection) -> Selection:
     """Return ``selection`` with the requested repositories, each at its own version.
 
-    Raise NotIndexed with all unknown repositories; UsageError for a forbidden path or if the filters name versions too.
+    Raise NotIndexed with all unknown repositories, UsageError for a forbidden path or if the filters name versions.
     """
     if selection.repos or selection.version:
         raise UsageError("give repositories and versions in 'repos' or in the filters, not in both")
@@ -63,7 +63,7 @@ def _name(asked: RepositoryVersion, directory: Directory) -> str | None:
 
 
 def _upwards(folder: Path, directory: Directory) -> Iterator[Path]:
-    """Yield a folder and its parents, up to the top of its checkout or the uppermost root."""
+    """Yield a folder and its parents, up to the top of its checkout or the topmost root."""
     roots = _roots(directory)
     for parent in (folder, *folder.parents):
         if not any(parent.is_relative_to(root) for root in roots):
@@ -102,11 +102,11 @@ def _version(asked: RepositoryVersion, name: str, directory: Directory) -> Versi
 
 
 def _folder(asked: RepositoryVersion, directory: Directory) -> Path:
-    """Return a folder of this machine with its links resolved; raise UsageError if requests may not name it."""
+    """Return a folder on this machine with symbolic links resolved; raise UsageError if requests may not name it."""
     if asked.host.lower() not in _LOOPBACK | {socket.gethostname().lower()}:
         raise UsageError(f"checkoutHost '{asked.host}' is another machine; name the repository by its originUri")
     if not directory.roots:
-        raise UsageError("local paths are off; name the repository by its originUri, or set api.local_roots")
+        raise UsageError("local paths are disabled; name the repository by its originUri, or set api.local_roots")
     folder = _real(asked.path)
     if not any(folder.is_relative_to(root) for root in _roots(directory)):
         raise UsageError(f"'{asked.path}' is not inside a folder of api.local_roots")
@@ -114,7 +114,7 @@ def _folder(asked: RepositoryVersion, directory: Directory) -> Path:
 
 
 def _real(path: str) -> Path:
-    """Return a path with its links resolved; a path with circular links is outside every root."""
+    """Return a path with symbolic links resolved; a path with circular links is outside every root."""
     try:
         return Path(path).resolve()
     except (OSError, RuntimeError):
@@ -126,5 +126,5 @@ def _roots(directory: Directory) -> list[Path]:
 
 
 def _shown(asked: RepositoryVersion) -> str:
-    """Return the text for a repository in an error, without user and password of its URL."""
+    """Return a repository's name for an error, without the user and password in its URL."""
     return asked.name or (_identity(asked.origin) if asked.origin else asked.path)

@@ -17,14 +17,14 @@ from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import Ref
 
 # An engine allows 1,024 clauses in a query. A layer needs up to eleven (94 layers are too many if rows lie on both
-# sides of each range), a glob needs two. The rest is for the words and filters of the query.
+# sides of each range), a glob needs two. The rest is left for the words and filters of the query.
 MAX_CLAUSES = 900
 CLAUSES_A_LAYER, CLAUSES_A_GLOB = 11, 2
 
 
 @dataclass(frozen=True, slots=True)
 class VersionScope:
-    """The views that a search covers, by repository name; ``pending`` are those that have published nothing yet."""
+    """The views that a search covers, by repository name; ``pending`` repositories have published nothing yet."""
 
     snapshot: Snapshot
     views: Mapping[str, tuple[View, ...]]
@@ -35,13 +35,13 @@ class VersionScope:
 
     @property
     def timelines(self) -> list[list[str | int]]:
-        """The versions in view; a cursor is valid only while they do not change."""
+        """The versions in scope; a cursor is valid only while they do not change."""
         views = [view for name in sorted(self.views) for view in self.views[name]]
         return [[view.repo, view.timeline, view.number if view.fixed else 0] for view in views]
 
 
 def _at_defaults(head: Head, catalog: Mapping[str, Repository], names: Sequence[str]) -> VersionScope:
-    """Return the scope of a search without versions (rule 11); it may cover every repository."""
+    """Return the scope of a search that names no versions (rule 11); it may cover every repository."""
     published = {
         name: timeline
         for name in names
@@ -74,7 +74,7 @@ def resolve(
     past: History,
     as_of: AsOf | None = None,
 ) -> VersionScope:
-    """Return the scope of a search in the current index or, for a later page, in the state ``as_of`` the first page.
+    """Return the scope of a search in the current index, or for a later page in the first page's state (``as_of``).
 
     Raise VersionMissing or NotIndexed, with what is indexed, for a version or repository that the index does not have,
     AmbiguousCommit or UsageError for an ambiguous version.
@@ -188,7 +188,7 @@ def _refuse_ambiguous(query: VersionQuery, views: Iterable[View]) -> None:
 
 
 def _layers(moment: Moment, views: Sequence[View]) -> Iterator[Layer]:
-    """Yield the layers of a search: shared layers for current versions, and those of each base and each commit."""
+    """Yield the layers of a search: shared layers for current versions, separate layers for each base and commit."""
     standing = [(view.timeline, view.allowed) for view in views if not view.fixed]
     if standing or not views:
         yield from _standing_layers(standing, moment.at, moment.hidden)

@@ -19,7 +19,7 @@ class Point:
     number: int
     commit: str
     commit_count: int = 0
-    name: str = ""  # of its version at that time, "" if that is not known to differ from now
+    name: str = ""  # the version's name at that time, "" if not known to differ from its name now
     rewrote: bool = False
 
 
@@ -57,7 +57,7 @@ class View:
 
     @property
     def branch(self) -> str | None:
-        """The name of the branch, None if the version is not a branch."""
+        """The name of the branch, or None if the version is not a branch."""
         return self.ref.value if self.ref.kind == "branch" else None
 
     def layers(self, hidden: frozenset[int]) -> tuple[Layer, ...]:
@@ -66,7 +66,7 @@ class View:
         return (own, *self.base_layers(hidden))
 
     def base_layers(self, hidden: frozenset[int]) -> tuple[Layer, ...]:
-        """Return the layer of an overlay's base, none for other views."""
+        """Return the layer of an overlay's base, or no layers for other views."""
         if self.base is None:
             return ()
         timeline, number = self.base
@@ -87,7 +87,7 @@ class AsOf:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A head document read as of ``at`` and ``open`` (see ``AsOf``): the current state, or that of a cursor."""
+    """A head document read as of ``at`` and ``open`` (see ``AsOf``): the current state, or a cursor's."""
 
     head: Head
     past: History
@@ -96,15 +96,15 @@ class Moment:
 
     @property
     def hidden(self) -> frozenset[int]:
-        """The transactions that were open at the moment, or are aborted."""
+        """The transactions that were open at that moment, or are aborted."""
         return self.head.aborted | frozenset(self.open)
 
     def sees(self, number: int) -> bool:
-        """Return whether a transaction that is published now was published at the moment."""
+        """Return whether a transaction that is published now was already published at that moment."""
         return number <= self.at and number not in self.open
 
     def newest(self, timeline: int) -> Point | None:
-        """Return a timeline's newest transaction, None before its first; raise UsageError if the moment has expired."""
+        """Return a timeline's newest transaction, or None before its first; raise UsageError for an expired moment."""
         state = self.head.timelines[timeline]
         if state.floor and not self.sees(state.floor):
             raise UsageError(
@@ -115,7 +115,7 @@ class Moment:
         return next((point for point in reversed(self.past.points(timeline)) if self.sees(point.number)), None)
 
     def points(self, timeline: int) -> list[Point]:
-        """Return the transactions of a timeline that were published at the moment, oldest first."""
+        """Return the transactions of a timeline that were published at that moment, oldest first."""
         return [point for point in self.past.points(timeline) if self.sees(point.number)]
 
 
@@ -138,7 +138,7 @@ def branch_of(head: Head, catalog: Mapping[str, Repository], name: str) -> str:
 
 
 class DefaultViews(Mapping[str, tuple[View, ...]]):
-    """The view of each repository at its default branch, made on access: of thousands only a few have hits."""
+    """The view of each repository's default branch, created on access, because only a few of thousands have hits."""
 
     def __init__(self, head: Head, catalog: Mapping[str, Repository], timelines: Mapping[str, int]) -> None:
         """Use the published default ``timelines``, by repository."""

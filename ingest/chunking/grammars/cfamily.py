@@ -107,7 +107,7 @@ def _function_name(node: Node, data: bytes) -> NamePath:
 
 
 def _function(node: Node, data: bytes) -> Rule | None:
-    """Return the rule of a function, or with a qualified name of a method; None if a macro hides the declarator."""
+    """Return the rule of a function, of a method if the name is qualified, or None if a macro hides the declarator."""
     name = _function_name(node, data)
     if not name:
         return None
@@ -177,7 +177,7 @@ def _included(node: Node, data: bytes) -> list[ImportedModule]:
 
 
 def _dependency(module: str) -> str | None:
-    """Return ``lib`` of ``<lib/header.h>``; a header without a folder names no package."""
+    """Return ``lib`` for ``<lib/header.h>``; a header without a folder names no package."""
     head, slash, _ = module.partition("/")
     return head if slash and not head.startswith(".") else None
 

@@ -111,7 +111,7 @@ def _held(value: Node | None, name: Callable[[Node, bytes], NamePath], plain: Ru
 
 
 def _variable(node: Node, data: bytes) -> tuple[Node, Rule]:
-    """Return the rule of a declaration: of its value if it has a single name, an import if it requires a module."""
+    """Return the rule of a declaration: its value's if it has a single name, an import's if it requires a module."""
     declarators = [child for child in node.named_children if child.type == "variable_declarator"]
     word = node.child_by_field_name("kind")
     plain = Rule(Role.VALUE, node_text(word, data) if word is not None else "var")
@@ -125,7 +125,6 @@ def _variable(node: Node, data: bytes) -> tuple[Node, Rule]:
 
 
 def _member(node: Node, data: bytes) -> Rule:
-
     return _held(node.child_by_field_name("value"), _key_name, Rule(Role.VALUE, "field"))
 
 
@@ -153,7 +152,7 @@ def _call(node: Node, data: bytes) -> Rule | None:
 
 
 def _export(node: Node, data: bytes) -> Rule:
-    """Return the rule of an export of another module, or of a default export without a declaration."""
+    """Return the rule of an export from another module, or of a default export without a declaration."""
     if node.child_by_field_name("source") is not None:
         return Rule(Role.IMPORT, "export")
     return _held(node.child_by_field_name("value"), unnamed, Rule(Role.BLOCK, "export"))

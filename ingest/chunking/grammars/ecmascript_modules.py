@@ -6,7 +6,7 @@ from codequarry.ingest.chunking.language_spec import ImportedModule, NamePath, c
 
 
 def imported(node: Node, data: bytes) -> list[ImportedModule]:
-    """Read an import, an export from, ``import()`` or ``require()``, with the names that it binds."""
+    """Read an ``import``, ``export … from``, ``import()`` or ``require()``, with the names that it binds."""
     source = node.child_by_field_name("source") or child_of(node, "import_require_clause")
     if node.type == "call_expression":
         return _required(node, data)
@@ -69,7 +69,7 @@ def exported_names(node: Node, data: bytes) -> list[str]:
 
 
 def dependency(module: str) -> str | None:
-    """Return the npm package, ``@scope/name`` or the first part; None for a relative path."""
+    """Return the npm package, ``@scope/name`` or the first part, or None for a relative path."""
     if module.startswith((".", "/", "#")) or not module:
         return None
     parts = module.removeprefix("node:").split("/")
@@ -77,7 +77,7 @@ def dependency(module: str) -> str | None:
 
 
 def exported(name: str, signature: str, wrapped: bool) -> bool | None:
-    """Return True in an export statement, False for private members, else None."""
+    """Return True in an export statement, False for private members, or else None."""
     if wrapped:
         return True
     return False if name.startswith("#") or signature.startswith("private ") else None

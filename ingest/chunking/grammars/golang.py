@@ -67,7 +67,6 @@ def _type(node: Node, data: bytes) -> "tuple[Node, Rule] | Rule":
 
 
 def _spec(node: Node, data: bytes) -> Rule:
-
     declared = node.child_by_field_name("type")
     if declared is not None and declared.type == "struct_type":
         return _STRUCT

@@ -1,4 +1,4 @@
-"""Shared by Java, Kotlin and Scala: packages, dotted imports and visibility."""
+"""Helpers for Java, Kotlin and Scala: packages, dotted imports and visibility."""
 
 import re
 

@@ -28,7 +28,7 @@ _QUERY = """
 
 
 def _kotlin_name(node: Node, data: bytes) -> NamePath:
-    """Return the name, for an extension function after its receiver's type."""
+    """Return the name, preceded by the receiver's type for an extension function."""
     receiver = node.child_by_field_name("receiver")
     named = child_of(node, "type_identifier", "simple_identifier")
     if named is None:

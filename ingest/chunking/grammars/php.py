@@ -49,7 +49,7 @@ _INCLUDED = re.compile(r"""["']([^"']+)["']""")
 
 
 def _namespace(node: Node, data: bytes) -> Rule:
-    """Return the rule of a namespace, unnamed because the package has its name; without braces it is prologue."""
+    """Return the rule of a namespace, unnamed because the package has its name; prologue if it has no braces."""
     role = Role.SCOPE if field_body(node) is not None else Role.IMPORT
     return Rule(role, "namespace", name=unnamed)
 

@@ -83,7 +83,7 @@ def _aliased(node: Node, data: bytes) -> tuple[str, str]:
 
 
 def _package(root: Node, data: bytes, path: str) -> str:
-    """Return the dotted module; a leading ``src`` or ``lib`` folder is not a package."""
+    """Return the dotted module name; a leading ``src`` or ``lib`` folder is not a package."""
     parts = path.rsplit(".", 1)[0].split("/")
     if parts[0] in {"src", "lib"} and len(parts) > 1:
         parts = parts[1:]
@@ -107,7 +107,7 @@ def docstring(body: Node, data: bytes) -> str:
 
 def _unescaped(text: str) -> str:
     """Resolve the escapes of a string literal; a literal with a broken escape stays as written."""
-    # Not by ast.literal_eval: two threads that build syntax trees at once fail in Python 3.11 (cpython issue 106905).
+    # Not with ast.literal_eval: threads that build syntax trees at once can fail in Python 3.11 (cpython issue 106905).
     try:
         return _ESCAPE.sub(_sign, text)
     except (KeyError, ValueError, OverflowError):

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("indexed")
         ({"query": "x", "min_commit": "abcdef0", "wait_ms": 60_001}, "0 to 60000"),
         ({"query": "x", "repos": []}, "1 to 100"),
         ({"query": "x", "repos": [{"versionSpecifier": "main"}]}, "needs originUri"),
-        ({"query": "x", "repos": [{"checkoutPath": "/tmp"}]}, "local paths are off"),
+        ({"query": "x", "repos": [{"checkoutPath": "/tmp"}]}, "local paths are disabled"),
         ({"query": "x", "repos": [{"name": "core"}], "filters": {"repo": "core"}}, "not in both"),
         ({"query": "x", "filters": {"since": "2020-01-01"}}, "'since' is not available yet"),
         ({"query": "x -ref:main"}, "'-ref:' can't exclude versions"),
