@@ -35,13 +35,13 @@ def why_empty(
     if importing and not ready:
         return Emptiness(f"importing: {progress}", "search again when the import is done")
     if not states and plan.selection.excluded_repos:
-        return Emptiness(f"the filters match nothing: repo is not {', '.join(plan.selection.excluded_repos)}")
+        return Emptiness(f"filter leaves nothing: repo is not {', '.join(plan.selection.excluded_repos)}")
     if not ready:
         return Emptiness("not indexed yet", "index a repository: codequarry index PATH_OR_URL")
     guess = did_you_mean(plan, near)
     filters = plan.selection.filters
     if filters != Filters() and not count(filters):
-        return Emptiness(f"the filters match nothing: {_blame(filters, count)}", guess or "remove or change a filter")
+        return Emptiness(f"filter leaves nothing: {_blame(filters, count)}", guess or "remove or change a filter")
     if importing:
         return Emptiness(f"no match; still importing: {progress}", guess)
     return Emptiness("no match", guess or "use other words, or the name of a symbol or file")
@@ -51,7 +51,7 @@ def _blame(filters: Filters, count: CountMatches) -> str:
     """Return the filters that match nothing on their own, or all filters if only their combination matches nothing."""
     singles = dict(_single_filters(filters))
     guilty = [shown for shown, single in singles.items() if not count(single)]
-    return "; ".join(guilty) if guilty else "the combination of " + " and ".join(singles)
+    return "; ".join(guilty) if guilty else "only the combination of " + " and ".join(singles)
 
 
 def _single_filters(filters: Filters) -> Iterable[tuple[str, Filters]]:

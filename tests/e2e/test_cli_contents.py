@@ -90,7 +90,7 @@ def test_an_explanation_is_one_line_a_hit(indexed: Any) -> None:
 def test_nothing_found_is_no_failure_and_says_why(indexed: Any) -> None:
     outcome = indexed.run("search", "retry", "--language", "rust")
     assert (outcome.code, outcome.out) == (0, "")
-    assert outcome.err.startswith("no results: the filters match nothing: language = rust")
+    assert outcome.err.startswith("no results: filter leaves nothing: language = rust")
 
 
 def test_an_empty_index_says_how_to_fill_it(workspace: Any) -> None:

@@ -109,7 +109,7 @@ def test_both_tools_see_the_version_that_is_named(client: Any, indexed: Any) -> 
 
 def test_nothing_found_says_why(client: Any) -> None:
     answer = client.call_tool("search_code", **{"query": "retry", "language": "rust"})
-    assert answer.content[0].text.startswith("No results: the filters match nothing: language = rust")
+    assert answer.content[0].text.startswith("No results: filter leaves nothing: language = rust")
     assert answer.structured_content["results"] == []
 
 

@@ -143,12 +143,12 @@ def test_a_commit_can_be_asked_for_by_its_first_digits(search, indexed):
 def test_a_filter_that_leaves_nothing_is_named(search):
     answer = search("retry", filters={"language": "cobol", "kind_of_file": "source"})
     assert answer["results"] == []
-    assert answer["reason"] == "the filters match nothing: language = cobol"
+    assert answer["reason"] == "filter leaves nothing: language = cobol"
 
 
 def test_filters_that_leave_nothing_only_together_are_named(search):
     answer = search("retry", filters={"language": "go", "kind_of_file": "test"})
-    assert answer["reason"].startswith("the filters match nothing: the combination of ")
+    assert answer["reason"].startswith("filter leaves nothing: only the combination of ")
 
 
 def test_a_misspelled_symbol_is_guessed(search):

@@ -18,7 +18,7 @@ def test_an_empty_index_is_the_reason(plan):
 
 
 def test_excluding_every_repository_is_the_reason(plan):
-    assert reason(plan("x -repo:core"), []).reason == "the filters match nothing: repo is not core"
+    assert reason(plan("x -repo:core"), []).reason == "filter leaves nothing: repo is not core"
 
 
 def test_a_first_import_shows_its_progress(plan):
@@ -46,13 +46,13 @@ def test_no_match_comes_with_a_suggestion(plan):
     ],
 )
 def test_a_filter_that_leaves_nothing_is_named(plan, query, blamed):
-    assert reason(plan(query), [READY]).reason == f"the filters match nothing: {blamed}"
+    assert reason(plan(query), [READY]).reason == f"filter leaves nothing: {blamed}"
 
 
 def test_filters_that_exclude_everything_together_are_named(plan):
     planned = plan("x lang:go kind:test")
     why = why_empty(planned, [READY], [], lambda filters: 0 if filters == planned.selection.filters else 3)
-    assert why.reason == "the filters match nothing: the combination of language = go and kind_of_file = test"
+    assert why.reason == "filter leaves nothing: only the combination of language = go and kind_of_file = test"
 
 
 def test_a_similar_name_is_suggested(plan, make_candidate):
