@@ -121,7 +121,7 @@ def test_the_account_reaches_the_server_and_nothing_else(fetch, guarded_server, 
 
 def test_without_an_account_git_gives_up_at_once(fetch, guarded_server):
     port, seen = guarded_server
-    with pytest.raises(GitError, match="the server asks for an account: set CODEQUARRY_GIT__TOKEN"):
+    with pytest.raises(GitError, match="the server requires credentials: set CODEQUARRY_GIT__TOKEN"):
         fetch(f"http://127.0.0.1:{port}/a/b.git")
     assert seen == []
 
