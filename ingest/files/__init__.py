@@ -1,1 +1,1 @@
-"""Lists, reads and judges files: from a path of a commit to a verdict and chunks."""
+"""Lists, reads and judges files, turning each path of a commit into a verdict and chunks."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from codequarry.ingest.chunking.languages import PROSE_LANGUAGES
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-# Encodings in which source code is found in practice. Short samples often fit an exotic encoding of Python's better.
+# Encodings in which source code is found in practice. Short samples often fit one of Python's exotic encodings better.
 PLAUSIBLE_ENCODINGS = [
     "cp1252", "iso8859_15", "cp1250", "cp1251", "koi8_r", "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp1253",
     "cp437",
@@ -42,7 +42,7 @@ _FIRM_MARKER = re.compile(r"\bDO NOT (EDIT|MODIFY)\b")
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """A decoded file; ``encoding`` is Python's name of its encoding, None for plain UTF-8."""
+    """A decoded file; ``encoding`` is Python's name for its encoding, or None for plain UTF-8."""
 
     text: str
     encoding: str | None = None
@@ -57,7 +57,7 @@ class NotText:
 
 
 def decode(data: bytes) -> DecodedText | NotText:
-    """Return the text of a whole blob, strictly decoded, or why it can't be decoded."""
+    """Return the text of a whole blob, strictly decoded, or the reason it can't be decoded."""
     if data.startswith(LFS_POINTER):
         return NotText("lfs-pointer", "the file itself is in Git LFS")
     for mark, encoding in _BYTE_ORDER_MARKS:
@@ -76,7 +76,7 @@ def _strictly(data: bytes, encoding: str) -> DecodedText | NotText:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         return NotText("undecodable", f"not valid {encoding} at byte {error.start}")
-    # A byte order mark can be the start of a binary file too.
+    # A binary file can start with a byte order mark too.
     return NotText("binary") if "\0" in text else DecodedText(text, encoding)
 
 
@@ -90,7 +90,7 @@ def _decode_other(data: bytes, error: UnicodeDecodeError) -> DecodedText | NotTe
 
 
 def _is_damaged_utf8(data: bytes) -> bool:
-    """Return whether most non-ASCII characters are valid UTF-8: then another encoding would only garble the text."""
+    """Return whether most non-ASCII characters are valid UTF-8, so that another encoding would garble the text."""
     text = data.decode(errors="surrogateescape")
     strange = len(_STRANGE.findall(text))
     return len(_NOT_ASCII.findall(text)) - strange >= strange
@@ -105,9 +105,9 @@ def _detect(data: bytes) -> str | None:
         if len(sample) >= SAMPLE_BYTES:
             break
     if not _NEIGHBOURS.search(sample):
-        # Single accented letters between ASCII are western; the detector tends to guess Japanese or Polish.
+        # Isolated accented letters in ASCII text are Western European; the detector tends to guess Japanese or Polish.
         return "cp1252"
-    from charset_normalizer import from_bytes  # loaded only if needed: hardly any file is not UTF-8
+    from charset_normalizer import from_bytes  # loaded only if needed: almost all files are UTF-8
 
     matches = from_bytes(sample, cp_isolation=PLAUSIBLE_ENCODINGS)
     best = matches.best()
@@ -118,7 +118,7 @@ def _detect(data: bytes) -> str | None:
 
 
 def generated_marker(text: str) -> str | None:
-    """Return the comment line by which a generator marks the file as its own, None if there is none."""
+    """Return the comment line by which a generator marks a file as its output, or None if there is no such line."""
     for line in text[:MARKER_CHARACTERS].splitlines():
         if _COMMENT_START.match(line) and (_MARKER.search(line) or _FIRM_MARKER.search(line)):
             return line.strip()[:100]
@@ -126,7 +126,7 @@ def generated_marker(text: str) -> str | None:
 
 
 def is_minified(text: str, language: str) -> bool:
-    """Return whether the lines are too long for people: the longest line and, except in prose, the mean length."""
+    """Return whether the lines are too long for people, judged by the longest and, except in prose, the mean length."""
     prose = language in PROSE_LANGUAGES
     limit = LONGEST_PROSE_LINE if prose else MINIFIED_LINE
     if len(text) <= limit:

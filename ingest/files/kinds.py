@@ -1,4 +1,4 @@
-"""Derives the kind of a file from its path: test, example, documentation, vendored code and others."""
+"""Derives the kind of a file from its path: test, example, documentation, vendored code and so on."""
 
 import re
 from functools import lru_cache
@@ -6,7 +6,7 @@ from functools import lru_cache
 from codequarry.ingest.chunking.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES
 from codequarry.shared.model import KindOfFile
 
-# Folders that hold other people's code, copied or installed.
+# Folders for third-party code, copied or installed.
 VENDORED_FOLDERS = frozenset(
     {
         ".bundle", ".eggs", ".tox", ".venv", ".yarn", "_vendor", "__pypackages__", "bower_components", "carthage",
@@ -35,13 +35,13 @@ _TEST_NAME = re.compile(
 )
 _EXAMPLE_FOLDERS = frozenset({"example", "examples", "sample", "samples", "demo", "demos", "tutorial", "tutorials"})
 _DOCS_FOLDERS = frozenset({"doc", "docs", "documentation", "man"})
-# Languages that set up a build or a service, but do not consist of keys and values.
+# Languages that configure a build or a service but do not consist of keys and values.
 _SETUP_LANGUAGES = frozenset({"cmake", "dockerfile", "hcl", "ignore list", "makefile", "pip requirements"})
 _SETUP_NAMES = frozenset({"jenkinsfile", "pom.xml", "procfile", "vagrantfile"})
 
 
 def kind_of_path(path: str, language: str | None = None) -> KindOfFile:
-    """Return the kind of file that a path names; if several fit, the kind with the lowest weight in searches."""
+    """Return the kind of file that a path indicates; if several fit, return the kind that searches weight lowest."""
     folder, _, own_name = path.rpartition("/")
     folders = _words_of(folder)
     name = own_name.lower()

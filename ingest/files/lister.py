@@ -1,7 +1,7 @@
-"""The process that lists a version's files and decides by their paths: it takes one order and answers with files.
+"""The process that lists a version's files and judges their paths: it takes one order and answers with files.
 
-It is a separate program, so that it can be killed at any point of a tree of 10¹⁰ paths or a hostile ignore file. It
-starts in less than 0.1 s because it loads neither settings nor grammars.
+It is a separate program, so that it can be killed at any point, even in a tree of 10¹⁰ paths or a hostile ignore file.
+It starts in less than 0.1 s because it loads neither settings nor grammars.
 """
 
 import os
@@ -20,7 +20,7 @@ from codequarry.ingest.files.scan import FileTask, PathRules
 from codequarry.ingest.git.trees import TreeEntry, check_count, list_tree
 from codequarry.shared.errors import CodequarryError, LimitExceeded
 
-# Large enough that handing over costs nothing, small enough that a stop is noticed in between.
+# Large enough to make the handover cheap, small enough to notice a stop request between batches.
 BATCH_FILES = 2_000
 
 
@@ -37,7 +37,7 @@ class ListingOrder:
 
 
 def decided_files(order: ListingOrder) -> Iterator[FileTask]:
-    """Yield the files of a version with what their paths decide; raise LimitExceeded first if there are too many."""
+    """Yield a version's files with decisions based on their paths; if there are too many, raise LimitExceeded first."""
     if order.entries is None:
         entries = list_tree(order.folder, order.environment, order.commit, order.most_paths)
     else:
@@ -47,12 +47,12 @@ def decided_files(order: ListingOrder) -> Iterator[FileTask]:
 
 
 def main() -> None:
-    """Execute one order, within the bytes and the seconds that the arguments set."""
+    """Execute one order within the memory (bytes) and processor time (seconds) that the arguments allow."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory, seconds = map(int, sys.argv[1:])
     limit_memory(memory)
     limit_processor(seconds)
-    # The output is for results only: everything else that prints goes to stderr.
+    # The output is for results only; anything else that is printed goes to stderr.
     inbox, outbox = Connection(os.dup(0), writable=False), Connection(os.dup(1), readable=False)
     os.dup2(2, 1)
     with suppress(EOFError, BrokenPipeError):  # the run has ended
@@ -75,7 +75,7 @@ def _execute(inbox: Connection, outbox: Connection, memory: int) -> None:
 
 
 def _end_with_parent(inbox: Connection) -> None:
-    """Kill this process and its git when the run's process has ended in any way, because only that closes the pipe."""
+    """Kill this process and its git when the pipe closes, which happens only when the run's process has ended."""
     with suppress(EOFError, OSError):
         inbox.recv()
     os.killpg(os.getpgrp(), signal.SIGKILL)

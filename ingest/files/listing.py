@@ -21,7 +21,7 @@ _spare: ContextVar["_Lister | None"] = ContextVar("lister_ahead", default=None)
 
 
 def list_files(order: ListingOrder, settings: IndexingSettings) -> list[FileTask]:
-    """Return the files of a version with what their paths decide; raise LimitExceeded at a limit of the settings."""
+    """Return a version's files with the decisions based on their paths; raise LimitExceeded at a configured limit."""
     if settings.processes == 0:  # for debuggers
         return _once(decided_files(order))
     with closing(_spare.get() or _Lister(settings)) as lister:
@@ -30,7 +30,7 @@ def list_files(order: ListingOrder, settings: IndexingSettings) -> list[FileTask
 
 
 def _once(files: Iterable[FileTask]) -> list[FileTask]:
-    """Return the first file of each path: a tree that git did not write may name a path twice."""
+    """Return the first file for each path, because a tree that git did not write may name a path twice."""
     first: dict[str, FileTask] = {}
     for file in files:
         first.setdefault(file.path, file)
@@ -74,7 +74,7 @@ class _Lister:
         self._orders, self._answers = Connection(ours_out, readable=False), Connection(ours_in, writable=False)
 
     def files(self, order: ListingOrder) -> Iterator[FileTask]:
-        with suppress(BrokenPipeError):  # the missing answer leads to an error that says why it ended
+        with suppress(BrokenPipeError):  # the missing answer leads to an error that says why the process ended
             self._orders.send(order)
         deadline = time.monotonic() + self._seconds
         try:
@@ -87,7 +87,7 @@ class _Lister:
             raise self._failure() from None
 
     def close(self) -> None:
-        """End the process and the git that it started."""
+        """End the process and the git process that it started."""
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -96,7 +96,7 @@ class _Lister:
             stream.close()
 
     def _answer(self, deadline: float) -> object:
-        """Return the next answer; raise EOFError if the process has ended without it."""
+        """Return the next answer; raise EOFError if the process has ended without sending it."""
         check_stop()
         while not self._answers.poll(LOOK_SECONDS):
             check_stop()
@@ -104,7 +104,7 @@ class _Lister:
                 raise LimitExceeded(self._too_long("s"))
         try:
             return self._answers.recv()
-        except OSError as error:  # it ended in the middle of an answer
+        except OSError as error:  # the process ended in the middle of an answer
             raise EOFError from error
 
     def _failure(self) -> CodequarryError:

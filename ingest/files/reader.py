@@ -19,7 +19,7 @@ from codequarry.shared.model import INDEXED, Chunk, Tokens
 if TYPE_CHECKING:
     from codequarry.shared.settings.config import SettingsModel
 
-# The language of a text if neither its name nor its first line indicates one.
+# The language of a text if neither its name nor its first line indicates a language.
 PLAIN_TEXT = "text"
 # A first line that names an interpreter is short.
 FIRST_LINE_CHARACTERS = 200
@@ -27,7 +27,7 @@ FIRST_LINE_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class ReadPiece:
-    """A chunk on its way to the store; ``text`` is what is embedded."""
+    """A chunk on its way to the store; ``text`` is the text to embed."""
 
     chunk: Chunk
     tokens: Tokens
@@ -36,7 +36,7 @@ class ReadPiece:
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """The outcome for a file: ``verdict`` is ``indexed`` or the reason why it was skipped."""
+    """The outcome for a file: ``verdict`` is ``indexed`` or the reason it was skipped."""
 
     task: FileTask
     verdict: str
@@ -63,7 +63,7 @@ class ReadingRules:
 
     @classmethod
     def of(cls, repo: str, settings: "SettingsModel", secrets: SecretRules) -> "ReadingRules":
-        """Return the rules of the settings; ``secrets`` also includes what the repository itself allows."""
+        """Return the configured rules; ``secrets`` also includes the repository's own allow list."""
         scan, languages = settings.scan, settings.languages
         sizes = Sizes.of(settings.chunking)
         return cls(repo, sizes, scan.skip_generated, scan.skip_minified, dict(languages.map), languages.only, secrets)
@@ -76,7 +76,7 @@ def skipped(task: FileTask) -> ReadFile:
 
 
 def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
-    """Return the verdict on a file by its content, with its chunks if it is indexed."""
+    """Return the verdict on a file's content, with the file's chunks if it is indexed."""
     decoded = decode(data)
     if isinstance(decoded, NotText):
         return ReadFile(task, decoded.reason, decoded.detail, task.language)
@@ -107,7 +107,7 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
 
 
 def _find_secrets(text: str, task: FileTask, rules: SecretRules) -> MaskedText:
-    """Mask a whole file before chunking: a private key is longer than a chunk, and symbol names come from the text."""
+    """Mask the file before chunking: a private key can be longer than a chunk, and symbol names come from the text."""
     if not rules.is_on:
         return MaskedText(text)
     from codequarry.ingest.secrets.masking import mask
@@ -145,7 +145,7 @@ class FileReader:
         self._rules = rules
 
     def read(self, task: FileTask) -> ReadFile:
-        """Read one file; a failure to chunk it becomes its verdict, a failure of git raises GitError."""
+        """Read one file; a chunking failure becomes the file's verdict, and a git failure raises GitError."""
         if task.skip:
             return skipped(task)
         data = self._blobs.read(task.blob)

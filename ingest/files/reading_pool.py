@@ -1,4 +1,4 @@
-"""The parent's side of the reading processes: few tasks are in flight, and no file can fail the run."""
+"""The parent's side of the reading processes: it keeps few tasks in flight, and no file can fail the run."""
 
 import pickle
 import queue
@@ -21,10 +21,10 @@ from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.index import IndexingSettings
 from codequarry.shared.stop_request import LOOK_SECONDS, check_stop
 
-# Small enough that the processes finish together, large enough that handing over costs nothing.
+# Small enough that the processes finish together, large enough to make the handover cheap.
 BATCH_FILES = 16
 BATCH_BYTES = 400_000
-# Batches handed out at first for each process. All batches in flight are in memory.
+# Batches initially handed out per process. All batches in flight are in memory.
 BATCHES_PER_WORKER = 3
 # A first crash may be the system's fault (out of memory); a second crash on the same file is the file's.
 ATTEMPTS = 2
@@ -43,7 +43,7 @@ class Readers(Protocol):
 
 
 def most_processes(settings: IndexingSettings) -> int:
-    """Return how many processes read if there are enough files."""
+    """Return how many processes read files when there are enough of them."""
     return processor_count() if settings.processes is None else settings.processes
 
 
@@ -53,7 +53,7 @@ def reading_processes(tasks: Sequence[FileTask], settings: IndexingSettings) -> 
 
 
 def read_apart(settings: SettingsModel) -> SettingsModel:
-    """Return settings by which untrusted files are read in a child process, for a process that others depend on."""
+    """Return settings under which a process that others depend on reads untrusted files in a child process."""
     if settings.indexing.processes != 0:
         return settings
     return settings.model_copy(update={"indexing": settings.indexing.model_copy(update={"processes": 1})})
@@ -123,7 +123,7 @@ class WorkerProcess:
             self._process.kill()
 
     def close(self) -> str:
-        """Release what belongs to the process and return how it ended."""
+        """Release the process's resources and return how it ended."""
         self.kill()
         code = self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
@@ -175,7 +175,7 @@ class WorkerProcesses:
             thread.start()
 
     def read(self, tasks: Iterable[FileTask]) -> Iterator[ReadFile]:
-        """Yield outcomes as they arrive; tasks are taken only as fast as the caller takes outcomes."""
+        """Yield outcomes as they arrive; take tasks only as fast as the caller takes outcomes."""
         waiting = _batched(tasks)
         in_flight = self._hand_out(waiting, BATCHES_PER_WORKER * len(self._workers))
         while in_flight:

@@ -1,7 +1,7 @@
-"""The process that reads and chunks files for an indexing run: it takes tasks from its input and writes results out.
+"""The process that reads and chunks files for an indexing run: it takes tasks from its input and outputs results.
 
-It is a separate program, not a fork, so it has no threads and database handles of the parent. If the parent dies, in
-whatever way, its input closes, which ends it.
+It is a separate program, not a fork, so it inherits no threads or database handles. If the parent dies, in whatever
+way, this process's input closes, which ends it.
 """
 
 import contextlib
@@ -17,9 +17,9 @@ from codequarry.ingest.files.reader import FileReader, ReadingRules
 from codequarry.ingest.git.objects import Mirror
 from codequarry.shared.errors import CodequarryError
 
-# Seconds of processor time, so that a busy machine changes no verdict. The slowest real file of allowed size takes one.
+# Seconds of processor time, so that a busy machine changes no verdict. The slowest real file of allowed size takes 1 s.
 FILE_SECONDS = 30.0
-# The limit by the clock, for a process that only waits: even a busy machine gives it more than a tenth of a processor.
+# Factor for wall-clock time, to end a process that only waits. Even a busy machine grants over a tenth of a processor.
 CLOCK_FACTOR = 10
 MEMORY_BYTES = 2_000_000_000
 READY = "ready"
@@ -27,7 +27,7 @@ READY = "ready"
 
 @dataclass(frozen=True, slots=True)
 class ReadingOrder:
-    """What a reading process must know before the first task."""
+    """What a reading process needs to know before its first task."""
 
     mirror: Mirror
     rules: ReadingRules
@@ -56,13 +56,13 @@ def main() -> None:
 
 
 def _give_time(seconds: float) -> None:
-    """Have the system kill this process when the time is up: an exception can't interrupt a loop inside a grammar."""
+    """Have the system kill this process when time is up, as an exception can't interrupt a loop inside a grammar."""
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     signal.setitimer(signal.ITIMER_REAL, seconds * CLOCK_FACTOR)
 
 
 def _channels() -> tuple[BinaryIO, BinaryIO]:
-    """Return the input and the output, which is for results only: everything else that prints goes to stderr."""
+    """Return the input and the output, which is for results only; anything else that is printed goes to stderr."""
     outbox = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return sys.stdin.buffer, outbox

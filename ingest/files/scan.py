@@ -1,4 +1,4 @@
-"""Decides by path which files are indexed; every skipped file keeps one of the reasons below."""
+"""Decides by path which files are indexed; every skipped file is recorded with one of the reasons below."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
@@ -19,13 +19,13 @@ from codequarry.shared.versions.transactions import MASKED
 if TYPE_CHECKING:
     from codequarry.shared.settings.config import ScanSettings, SettingsModel
 
-# Part of every rules hash: raise it when the rules of this file, kinds.py or content.py change.
+# Part of every rules hash. Increase it when the rules in this file, kinds.py or content.py change.
 SCANNER_VERSION = 1
-# Part of the hash of a run's rules, not of a file's: raise it when the same pattern matches other paths.
+# Part of the hash of a run's rules, not of a file's. Increase it when the same pattern comes to match other paths.
 GLOBS_VERSION = 2
 IGNORE_FILE = ".codequarryignore"
 
-# PATH_MAX of Linux. What the index keeps of a path grows with the square of its depth.
+# Linux's PATH_MAX. The data that the index keeps for a path grows with the square of its depth.
 MAX_PATH_BYTES = 4_096
 
 SKIP_REASONS: dict[str, str] = {
@@ -34,18 +34,18 @@ SKIP_REASONS: dict[str, str] = {
     "path-too-long": "its path is longer than file systems allow (4,096 bytes)",
     "excluded": "matches [scan] exclude or the repository's .codequarryignore",
     "not-included": "matches none of the patterns of [scan] include",
-    "vendored": "in a folder of other people's code ([scan] skip_vendored)",
+    "vendored": "in a folder of third-party code ([scan] skip_vendored)",
     "lock-file": "written by a package manager ([scan] skip_lock_files)",
     "generated": "written by a program, according to its name or a marker at its top ([scan] skip_generated)",
     "minified": "lines too long for people to read ([scan] skip_minified)",
     "language-off": "its language is not in [languages] only",
-    "too-large": "more bytes than [scan] max_file_bytes",
+    "too-large": "larger than [scan] max_file_bytes",
     "lfs-pointer": "a pointer to a file in Git LFS",
     "binary": "not text",
     "undecodable": "text in an unknown encoding",
     "chunker-failed": "the chunker crashed on it or took too long",
     "embedder-refused": "the embedding model permanently refuses one of its chunks",
-    "secrets": 'holds a secret ([secrets] action = "skip")',
+    "secrets": 'contains a secret ([secrets] action = "skip")',
 }
 
 _REASON_OF_KIND: dict[KindOfFile, str] = {"vendored": "vendored", "lock": "lock-file", "generated": "generated"}
@@ -53,11 +53,11 @@ _REASON_OF_KIND: dict[KindOfFile, str] = {"vendored": "vendored", "lock": "lock-
 
 @dataclass(frozen=True, slots=True)
 class FileTask:
-    """What the path of a file decides before the file is read.
+    """The decisions based on a file's path, before the file is read.
 
-    ``skip`` is the reason to skip it, None if the content decides. ``rules`` is the hash of everything but the blob
-    that can change the outcome, so equal blobs and rules have equal outcomes. ``wanted`` is set if a pattern with ``!``
-    asks for the file; then neither its name nor a marker in it can skip it.
+    ``skip`` is the reason to skip it, or None if the content decides. ``rules`` is the hash of everything, except the
+    blob, that can change the outcome, so equal blobs and rules have equal outcomes. ``wanted`` is set if a pattern with
+    ``!`` asks for the file; in that case it is not skipped because of its name or of a marker in it.
     """
 
     path: str
@@ -78,7 +78,7 @@ class PathRules:
     def __init__(
         self, settings: "SettingsModel", ignore_lines: Sequence[str] = (), allow_lines: Sequence[str] = ()
     ) -> None:
-        """Take the rules; raise UsageError for a bad pattern of the settings, LimitExceeded for a huge ignore file."""
+        """Read the rules; raise UsageError for a bad pattern in the settings, LimitExceeded for a huge ignore file."""
         scan = settings.scan
         self._max_file_bytes = scan.max_file_bytes
         self._language_map = dict(settings.languages.map)
@@ -104,7 +104,7 @@ class PathRules:
         self.digest = MASKED + digest if self.secrets.is_on else digest
 
     def decide(self, entry: TreeEntry) -> FileTask:
-        """Return what the path of an entry decides."""
+        """Return an entry's task, as decided by its path."""
         wanted, ignored_by = self._asked(entry.path)
         language = language_of(entry.path, mapping=self._language_map)
         kind = kind_of_path(entry.path, language)
@@ -121,7 +121,7 @@ class PathRules:
         )
 
     def _asked(self, path: str) -> tuple[bool, str]:
-        """Return whether a pattern with ``!`` wants the path, and the pattern that excludes it, if any."""
+        """Return whether a pattern with ``!`` asks for the path, and the pattern that excludes it, if any."""
         # The settings come first: a repository can't bring back what the operator excluded.
         for globs in (self._exclude, self._ignore):
             verdict = globs.verdict(path)

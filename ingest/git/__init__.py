@@ -1,1 +1,1 @@
-"""Access to repositories: where they are, how they are fetched, what their commits hold."""
+"""Access to repositories: where they are, how they are fetched, what their commits contain."""

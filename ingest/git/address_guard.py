@@ -1,6 +1,6 @@
-"""Guards the fetch of an origin that a request named: its host is checked again, and git is bound to that result.
+"""Guards fetches from an origin that a request named: its host is checked again, and git is bound to the result.
 
-A name may resolve to another address the second time. So git does not resolve it, but is given the checked addresses.
+A name may resolve to a different address the second time, so git does not resolve it but gets the checked addresses.
 """
 
 import ipaddress
@@ -14,7 +14,7 @@ from codequarry.shared.errors import NotAtOrigin, UsageError
 from codequarry.shared.repositories.origin_rules import Resolve, check_origin, resolve_host
 from codequarry.shared.settings.config import SettingsModel
 
-# The first git that accepts addresses with a URL; an older git would resolve the name again.
+# The first git version that accepts addresses along with a URL; older versions would resolve the name again.
 BINDING_GIT = (2, 37)
 
 
@@ -23,8 +23,8 @@ def guarded_configuration(
 ) -> Mapping[str, str]:
     """Return the configuration that binds git to an origin's addresses; raise NotAtOrigin if a rule forbids them now.
 
-    If ``[git] proxy`` is set, the proxy resolves the name and must guard its network. The addresses of ssh origins are
-    only checked, because ssh accepts no address beside the name.
+    If ``[git] proxy`` is set, the proxy resolves the name and must protect its network. The addresses of ssh origins
+    are only checked, because ssh accepts no address along with the name.
     """
     try:
         place = check_origin(origin.url, settings, resolve)
@@ -38,10 +38,10 @@ def guarded_configuration(
 
 
 def _check_git(origin: Origin) -> None:
-    """Raise NotAtOrigin if git is too old: it would silently ignore the addresses."""
+    """Raise NotAtOrigin if git is so old that it would silently ignore the addresses."""
     version = run_git(("--version",), dict(os.environ), what="cannot ask git for its version").decode()
     numbers = re.search(r"(\d+)\.(\d+)", version)
     if not numbers or (int(numbers[1]), int(numbers[2])) < BINDING_GIT:
         wanted = ".".join(map(str, BINDING_GIT))
-        why = f"a request named it, which needs git {wanted} or newer; this is {version.strip()}"
+        why = f"fetching an origin that a request named needs git {wanted} or newer; this is {version.strip()}"
         raise NotAtOrigin(f"{origin.url} is not fetched: {why}")

@@ -6,15 +6,15 @@ from codequarry.ingest.git.objects import Mirror
 from codequarry.shared.errors import GitError
 from codequarry.shared.versions.transactions import MAX_COMMITS
 
-# An ancestor further back differs so much that another base is hardly worse.
+# An ancestor further back differs so much that a different base is hardly worse.
 NEAR_COMMITS = 5_000
 
 
 def new_commits(mirror: Mirror, commit: str, previous: str | None) -> tuple[tuple[str, ...], int]:
-    """Return the commits in the history of ``commit`` but not of ``previous``, newest first, and their true number.
+    """Return the commits in the history of ``commit`` but not of ``previous``, newest first, and their total number.
 
-    At most ``MAX_COMMITS`` are returned. Without ``previous``, or if the mirror lacks it, this is the whole history. If
-    the mirror lacks ``commit``, as for a shallow checkout, it is nothing.
+    At most ``MAX_COMMITS`` are returned. Without ``previous``, or if the mirror lacks it, return the whole history. If
+    the mirror lacks ``commit``, as with a shallow checkout, return no commits.
     """
     without = [f"^{previous}"] if previous else []
     try:
@@ -32,9 +32,9 @@ def new_commits(mirror: Mirror, commit: str, previous: str | None) -> tuple[tupl
 
 
 def lost_commits(mirror: Mirror, commit: str, previous: str) -> tuple[str, ...] | None:
-    """Return the commits of ``previous`` that ``commit`` lacks, newest first: none unless history was rewritten.
+    """Return the commits of ``previous`` that ``commit`` lacks, newest first; empty unless history was rewritten.
 
-    Return None if there are more than ``MAX_COMMITS``, or if the mirror lacks one of the two.
+    Return None if there are more than ``MAX_COMMITS``, or if the mirror lacks either commit.
     """
     if previous in ("", commit):
         return ()
@@ -46,7 +46,7 @@ def lost_commits(mirror: Mirror, commit: str, previous: str) -> tuple[str, ...] 
 
 
 def count_behind(mirror: Mirror, commit: str, published: str) -> int | None:
-    """Return how many commits ``commit`` has that ``published`` lacks; None if the mirror can't tell."""
+    """Return how many commits ``commit`` has that ``published`` lacks, or None if the mirror can't tell."""
     if not published:
         return None
     command = ("rev-list", "--count", commit, f"^{published}", "--")
@@ -67,7 +67,7 @@ def nearest(mirror: Mirror, commit: str, published: Collection[str]) -> str | No
 
 
 def is_ancestor(mirror: Mirror, older: str, newer: str) -> bool:
-    """Return whether ``older`` is in the history of ``newer``; False if the mirror lacks one of them."""
+    """Return whether ``older`` is in the history of ``newer``, or False if the mirror lacks either commit."""
     try:
         mirror.run("merge-base", "--is-ancestor", older, newer, what="cannot compare commits")
     except GitError:
@@ -76,7 +76,7 @@ def is_ancestor(mirror: Mirror, older: str, newer: str) -> bool:
 
 
 def differing_paths(mirror: Mirror, one: str, other: str) -> int | None:
-    """Return in how many paths two commits differ; None if the mirror lacks one of them."""
+    """Return the number of paths in which two commits differ, or None if the mirror lacks either commit."""
     command = ("diff-tree", "-r", "-z", "--no-renames", "--name-only", "--end-of-options", one, other, "--")
     try:
         return mirror.run(*command, what="cannot compare commits").count(b"\0")

@@ -1,4 +1,4 @@
-"""A user's checkout: read, never written. git sees it without the repository's own configuration (``view.py``)."""
+"""A user's checkout, read but never written. git sees it without the repository's own configuration (``view.py``)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,7 +19,7 @@ from codequarry.shared.versions.refs import Ref
 
 # The tag of `ls-files -t` for a file that a sparse checkout leaves out.
 SKIPPED_ON_PURPOSE = b"S"
-# Listing takes longer only if git can't match the ignore patterns in time.
+# Listing takes longer only with ignore patterns that git matches extremely slowly.
 LISTING_SECONDS = 900.0
 
 
@@ -46,7 +46,7 @@ class Checkout:
         return self.repository.shown
 
     def places(self) -> list[str]:
-        """Return where the repository may come from: its own folders, then the URLs of its remotes, `origin` first."""
+        """Return the repository's possible origins: its own folders, then the URLs of its remotes, `origin` first."""
         urls = (url for _, url in self.repository.configuration.remotes())
         return [str(self.folder), str(self.repository.common.resolve()), *map(self._absolute, urls)]
 
@@ -81,7 +81,7 @@ class OpenCheckout:
             raise GitError(f"{self.folder} has no commits yet: commit something, then index it") from None
 
     def tracked(self) -> Iterator[Tracked]:
-        """Yield the entries of the index; for a path in conflict, one of its sides."""
+        """Yield the entries of the index; for a path in conflict, yield one of its sides."""
         last = None
         for line in self.git("ls-files", "-z", "-t", "-s", what="its files can't be listed").split(b"\0"):
             facts, _, path = line.partition(b"\t")
@@ -92,7 +92,7 @@ class OpenCheckout:
             yield Tracked(path, mode.decode(), blob.decode(), tag == SKIPPED_ON_PURPOSE)
 
     def untracked(self) -> Iterator[bytes]:
-        """Yield the files that are neither tracked nor ignored, without those of nested repositories."""
+        """Yield the files that are neither tracked nor ignored, except those of nested repositories."""
         listed = self.git("ls-files", "-z", "--others", "--exclude-standard", what="its files can't be listed")
         yield from (path for path in listed.split(b"\0") if path and not path.endswith(b"/"))
 
@@ -114,7 +114,7 @@ def checkout_of(ref: Ref, settings: SettingsModel) -> Checkout:
 
 
 def origin_of_checkout(checkout: Checkout, store: DocumentStore) -> Origin:
-    """Return the origin by which the catalog knows the checkout (its folder or a remote's URL), else its folder."""
+    """Return the origin by which the catalog knows the checkout (its folder or a remote's URL), or else its folder."""
     for place in checkout.places():
         with suppress(CodequarryError):
             known = find_repository(store, parse_origin(place))

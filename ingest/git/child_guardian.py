@@ -1,8 +1,8 @@
 """Ends git processes when this process ends, even if it is killed: a small shell then kills their process groups.
 
 The shell also removes our folder of temporary files for git. The kernel closes our end of the shell's input when this
-process dies, in whatever way. ``PR_SET_PDEATHSIG`` would be the system's own means to this end, but it depends on the
-thread that started the process and exists only on Linux.
+process dies, in whatever way. ``PR_SET_PDEATHSIG`` is the system's own mechanism for this, but it depends on the thread
+that started the process and exists only on Linux.
 """
 
 import atexit
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-# Reads `+ GROUP` and `- GROUP`; at the end of its input it kills the groups that are left and removes our folder.
+# Reads `+ GROUP` and `- GROUP`; at the end of its input it kills the remaining groups and removes our folder.
 SCRIPT = """\
 trap '' HUP INT TERM
 groups=
@@ -64,14 +64,14 @@ class Guardian:
         with self._lock:
             try:
                 _write(self._own_shell(), line)
-            except BrokenPipeError:  # the shell was killed: a new shell watches what is started from now on
+            except BrokenPipeError:  # the shell was killed: a new shell watches groups from now on
                 if self._shell:
                     _close(self._shell)
                 self._shell = None
                 _write(self._own_shell(), line)
 
     def _own_shell(self) -> subprocess.Popen[bytes]:
-        """Return the shell, started if need be; a process forked from ours starts its own."""
+        """Return the shell, starting it if necessary; a process forked from ours starts its own."""
         if self._shell is None or self._owner != os.getpid():
             self._folder = tempfile.mkdtemp(prefix="codequarry-git-")
             self._shell = subprocess.Popen(
@@ -89,7 +89,7 @@ class Guardian:
 
 
 def _write(shell: subprocess.Popen[bytes], line: bytes) -> None:
-    assert shell.stdin is not None, "it was started with a pipe"
+    assert shell.stdin is not None, "the shell was started with a pipe"
     os.write(shell.stdin.fileno(), line)
 
 

@@ -1,6 +1,6 @@
-"""The environment in which git runs: no configuration of the machine or the user can run code or prompt.
+"""The environment in which git runs: no machine-wide or user configuration can run code or prompt.
 
-Secrets are only in the environment of the git process that needs them: not in arguments, which every user of the
+Secrets are only in the environment of the git process that needs them: not in arguments, which every user on the
 machine can see, and not in files.
 """
 
@@ -12,14 +12,14 @@ from codequarry.ingest.git.origins import Credentials, Origin
 from codequarry.shared.repositories.origin_rules import host_matches
 from codequarry.shared.settings.git import GitSettings
 
-# What a user may have set to reach a server; every other GIT_ variable (GIT_DIR of a hook…) is left out.
+# Variables that a user may have set to reach a server; all other GIT_ variables (a hook's GIT_DIR…) are dropped.
 KEPT_VARIABLES = frozenset(
     {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_EXEC_PATH"}
 )
 PROTOCOLS = "file:git:http:https:ssh"
 # Replaces the system's and the user's configuration. `safe.directory` must be in a file: git does not pass the
-# variables to the process that serves a local repository, which may belong to another user. Nothing is pruned: an
-# indexed commit is read again long after its branch has moved.
+# variables to the process that serves a local repository, which may belong to another user. Nothing is pruned, because
+# an indexed commit is read again long after its branch has moved.
 CONFIGURATION = """\
 [safe]
 \tdirectory = *
@@ -39,7 +39,7 @@ CONFIGURATION = """\
 [credential]
 \thelper =
 """
-# Gives git the account, only for the origin's host and only when git asks for it.
+# Gives git the credentials, only for the origin's host and only when git asks for it.
 CREDENTIAL_HELPER = (
     '!f() { test "$1" = get && '
     'printf "username=%s\\npassword=%s\\n" "$CODEQUARRY_ORIGIN_USER" "$CODEQUARRY_ORIGIN_SECRET"; }; f'
@@ -50,9 +50,9 @@ SSH_WITHOUT_QUESTIONS = "ssh -oBatchMode=yes -oConnectTimeout=30"
 def git_environment(
     settings: GitSettings, configuration: Path, origin: Origin | None = None, bound: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return the environment for a git process, including the account for ``origin`` if there is one.
+    """Return the environment for a git process, including the credentials for ``origin``, if any.
 
-    ``bound`` is extra configuration for an origin that a request named (``address_guard.py``), None for other origins.
+    ``bound`` is extra configuration for an origin that a request named (``address_guard.py``), or None for others.
     """
     environment = _inherited() | {
         "LC_ALL": "C",
@@ -62,7 +62,7 @@ def git_environment(
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_ASKPASS": "",
         "GIT_LFS_SKIP_SMUDGE": "1",
-        # Since git 2.44. Older versions can't fetch either, because the views (view.py) have no remote.
+        # Since git 2.44. Older versions can't fetch lazily either, because the views (view.py) have no remote.
         "GIT_NO_LAZY_FETCH": "1",
     }
     if settings.memory_bytes:
@@ -84,7 +84,7 @@ def git_environment(
 
 
 def _inherited() -> dict[str, str]:
-    """Return the variables that git inherits: none that redirect it, none that may hold our own secrets."""
+    """Return the variables that git inherits, without those that redirect it or may hold our own secrets."""
     left_out = ("GIT_", "CODEQUARRY_", "SSH_ASKPASS")
     return {
         name: value for name, value in os.environ.items() if not name.startswith(left_out) or name in KEPT_VARIABLES
@@ -92,7 +92,7 @@ def _inherited() -> dict[str, str]:
 
 
 def account_of(origin: Origin, settings: GitSettings, *, guarded: bool = False) -> Credentials | None:
-    """Return the account for an origin: the URL's own, its host's token, or the common token. Tokens need https.
+    """Return an origin's credentials: the URL's own, its host's token, or the common token. Tokens require https.
 
     An origin that a request named (``guarded``) gets the common token only if the settings list its host. Otherwise a
     client that may add repositories could have the token sent to its own host.
@@ -110,9 +110,9 @@ def account_of(origin: Origin, settings: GitSettings, *, guarded: bool = False) 
 
 
 def is_listed(host: str, settings: GitSettings) -> bool:
-    """Return whether the settings allow a host, perhaps given with its port, by name."""
+    """Return whether the settings allow a host, which may include its port, by name."""
     name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
-    # A pattern that fits any host names no host.
+    # A pattern that matches every host does not name a host.
     return host_matches(name, filter(lambda pattern: pattern.strip("*."), settings.allowed_hosts))
 
 

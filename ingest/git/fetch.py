@@ -23,7 +23,7 @@ from codequarry.ingest.git.view import served_view
 from codequarry.shared.errors import AmbiguousCommit, GitError, NotAtOrigin
 from codequarry.shared.versions.refs import Ref, check_ref, commit_digits
 
-# Where the mirror keeps fetched versions. The names are flat: the origin may replace a branch `a` by a branch `a/b`.
+# Where the mirror keeps fetched versions. The names are flat: the origin may replace a branch `a` with a branch `a/b`.
 VERSIONS = "refs/codequarry/versions/"
 DETACHED_REF = "refs/codequarry/head"
 # All branches and tags, fetched to find a commit that the mirror lacks.
@@ -40,7 +40,7 @@ FETCH_OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A mirror that has a commit of a version, and the origin's answer; a branch named HEAD means a detached HEAD."""
+    """A mirror that contains a version's commit, and the origin's answer; a branch named HEAD means a detached HEAD."""
 
     mirror: Mirror
     ref: Ref
@@ -49,15 +49,15 @@ class Fetched:
 
     @property
     def branch(self) -> str:
-        """The version's name for people; for a branch, the branch name."""
+        """The version's human-readable name; for a branch, the branch name."""
         return self.ref.name
 
 
 def synchronise(access: RemoteAccess, ref: Ref | None, others: Sequence[Ref] = ()) -> Fetched | None:
-    """Bring the mirror up to the newest commit of ``ref`` (None: the branch that the origin's HEAD names).
+    """Bring the mirror up to the newest commit of ``ref`` (None means the branch that the origin's HEAD names).
 
     The same call asks for the commits of ``others``. Return None if the origin has no such version. Raise UsageError
-    for an invalid name, AmbiguousCommit for a short commit that fits several.
+    for an invalid name, AmbiguousCommit for an abbreviated commit that matches several.
     """
     if ref:
         check_ref(ref)
@@ -135,9 +135,9 @@ def _fetch_commit(access: RemoteAccess, digits: str) -> str:
             whole = "" if len(digits) in (SHA1_HEX, SHA256_HEX) else " or give the commit in full"
             raise NotAtOrigin(
                 f"{access.origin.url} has no commit {digits} on any branch or tag or at the head of a pull request; "
-                f"if a pull request contains it, index that first (--pull N){whole}"
+                f"if a pull request contains it, index that pull request first (--pull N){whole}"
             )
-        # A commit that was asked for stays in the mirror, even if its branches move.
+        # A requested commit stays in the mirror even if its branches move.
         access.mirror.run("update-ref", _place(Ref("commit", commit)), commit, what=f"cannot keep commit {commit}")
     return commit
 
@@ -153,7 +153,7 @@ def _fetch_directly(access: RemoteAccess, lock: int, commit: str) -> str | None:
 
 
 def _fetch_pull(access: RemoteAccess, lock: int, digits: str) -> str | None:
-    """Fetch the pull request whose head is the commit; this lists all names but fetches only that request."""
+    """Fetch the pull request whose head is the commit; this lists all pull requests but fetches only one."""
     found = pulls_at(access, digits)
     if len(found) > 1:
         raise AmbiguousCommit(digits, sorted(found))
@@ -163,7 +163,7 @@ def _fetch_pull(access: RemoteAccess, lock: int, digits: str) -> str | None:
 
 
 def _find(mirror: Mirror, digits: str) -> str | None:
-    """Return the commit of the mirror that begins with ``digits``, if any; raise AmbiguousCommit if several do."""
+    """Return the mirror's commit that begins with ``digits``, if any; raise AmbiguousCommit if there are several."""
     if len(digits) in (SHA1_HEX, SHA256_HEX) or not (mirror.folder / "HEAD").exists():
         return mirror.commit_of(digits)
     listed = mirror.run("rev-parse", f"--disambiguate={digits}", what=f"cannot look for commit {digits}").decode()

@@ -1,4 +1,4 @@
-"""The current files of a working tree, read through folder handles: a folder replaced by a link does no harm."""
+"""The current files of a working tree, read through folder handles so that a folder turned into a link does no harm."""
 
 import os
 import stat
@@ -13,14 +13,14 @@ from codequarry.ingest.git.trees import SYMLINK
 from codequarry.shared.errors import GitError
 
 REGULAR, EXECUTABLE = "100644", "100755"
-# Handles that are kept open. Files come folder by folder, so few handles are needed again later.
+# Maximum number of open handles. Files come folder by folder, so few handles are needed again later.
 MOST_HANDLES = 64
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FileTree:
-    """The files below a folder; links are seen but never followed, not even as folders of a path."""
+    """The files below a folder; links are seen but never followed, not even as folders in a path."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -38,7 +38,7 @@ class FileTree:
         self.close()
 
     def mode(self, path: bytes) -> str | None:
-        """Return the mode that git would give the file or link at ``path``; None if it is neither."""
+        """Return the mode that git would give the file or link at ``path``, or None if it is neither."""
         status = self._status(path)
         if status is None:
             return None
@@ -49,18 +49,18 @@ class FileTree:
         return EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR
 
     def size(self, path: bytes) -> int:
-        """Return the size of a file in bytes; 0 if it is no longer a file."""
+        """Return the size of a file in bytes, or 0 if it is no longer a file."""
         status = self._status(path)
         return status.st_size if status and stat.S_ISREG(status.st_mode) else 0
 
     def read(self, path: bytes, most_bytes: int) -> bytes | None:
-        """Return the bytes of a file; None if it is no longer a file or has grown beyond ``most_bytes``."""
+        """Return the bytes of a file, or None if it is no longer a file or has grown beyond ``most_bytes``."""
         with self._opened(path) as file:
             data = file.read(most_bytes + 1) if file else None
         return data if data is not None and len(data) <= most_bytes else None
 
     def blob(self, path: bytes, mode: str, like: str) -> tuple[str, int] | None:
-        """Return git's name, in the format of ``like``, and size of a file or a link's target; None if it is gone."""
+        """Return git's name (in the format of ``like``) and the size of a file or link, or None if it is gone."""
         if mode == SYMLINK:
             folder, name = self._parent(path)
             try:
@@ -104,7 +104,7 @@ class FileTree:
         return self._handle(parent), name
 
     def _handle(self, folder: bytes) -> int | None:
-        """Return a handle of a folder, opened from its parent's handle; None if a part of the path is a link."""
+        """Return a handle of a folder, opened from its parent's handle, or None if part of the path is a link."""
         if folder in self._handles:
             self._handles.move_to_end(folder)
             return self._handles[folder]

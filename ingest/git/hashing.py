@@ -1,4 +1,4 @@
-"""Computes git's blob names of bytes that git has not seen."""
+"""Computes git's blob names for bytes that git has not seen."""
 
 import hashlib
 import os
@@ -11,14 +11,14 @@ PART_BYTES = 1_000_000
 
 
 def blob_of(data: bytes, like: str) -> str:
-    """Return git's name of a blob, in the object format of the name ``like``."""
+    """Return git's name for a blob, in the object format of the name ``like``."""
     digest = _begun(len(data), like)
     digest.update(data)
     return digest.hexdigest()
 
 
 def blob_of_file(file: BinaryIO, like: str) -> tuple[str, int]:
-    """Return git's name of an open file as a blob, and its size; ignore appended bytes, start again if it shrinks."""
+    """Return git's blob name for an open file, and its size; ignore appended bytes, and start again if it shrinks."""
     while True:
         size = left = os.fstat(file.fileno()).st_size
         digest = _begun(size, like)

@@ -1,7 +1,7 @@
 """Finds the folders of a repository on this machine without git, which would read the repository's configuration.
 
-A folder may point to a repository elsewhere only if that repository knows of the folder. Otherwise a downloaded folder
-with a `.git` file could present any repository of this machine under its own name.
+A folder may point to a repository elsewhere only if that repository knows about the folder. Otherwise a downloaded
+folder with a `.git` file could present any repository on this machine under its own name.
 """
 
 import os
@@ -22,7 +22,7 @@ POINTER = "gitdir: "
 
 @dataclass(frozen=True, slots=True)
 class LocalRepository:
-    """A repository's folders: working tree (None if it has none), own folder, and the folder of all working trees."""
+    """A repository's folders: working tree (None if there is none), own folder, and the folder that worktrees share."""
 
     top: Path | None
     folder: Path
@@ -31,12 +31,12 @@ class LocalRepository:
 
     @property
     def shown(self) -> Path:
-        """The folder by which the user knows it."""
+        """The folder by which the user knows the repository."""
         return self.top or self.folder
 
 
 def repository_at(place: Path, environment: Mapping[str, str]) -> LocalRepository:
-    """Return the repository of a folder, bare or with a working tree; raise GitError if none can be used."""
+    """Return the repository of a folder, bare or with a working tree; raise GitError if it is not usable."""
     with readable(place):
         return _with_tree(place, environment) if os.path.lexists(place / DOT_GIT) else _bare(place, environment)
 
@@ -50,7 +50,7 @@ def _bare(place: Path, environment: Mapping[str, str]) -> LocalRepository:
 
 
 def repository_around(place: Path, environment: Mapping[str, str]) -> LocalRepository | None:
-    """Return the repository whose working tree contains a folder, None if there is none."""
+    """Return the repository whose working tree contains a folder, or None if there is none."""
     with readable(place):
         return _around(place, environment)
 
@@ -68,7 +68,7 @@ def _around(place: Path, environment: Mapping[str, str]) -> LocalRepository | No
 
 @contextmanager
 def readable(place: Path | str) -> Iterator[None]:
-    """Raise GitError instead of OSError for what can't be read of the repository at ``place``."""
+    """Raise GitError instead of OSError if part of the repository at ``place`` can't be read."""
     try:
         yield
     except OSError as error:
@@ -92,7 +92,7 @@ def _with_tree(place: Path, environment: Mapping[str, str]) -> LocalRepository:
 
 
 def _folder_of(place: Path) -> Path:
-    """Return the repository's own folder, which a link or a file may name."""
+    """Return the repository's own folder, to which a link or a file may point."""
     dot_git = place / DOT_GIT
     if dot_git.is_symlink():
         return dot_git.resolve()
@@ -110,7 +110,7 @@ def _common_of(folder: Path) -> Path:
     if line is None:
         return folder
     common = (folder / line).resolve()
-    # `git worktree add` makes COMMON/worktrees/NAME.
+    # `git worktree add` creates COMMON/worktrees/NAME.
     if folder.resolve().parent != common / "worktrees":
         raise GitError(f"{folder} names {common} as its repository, but it is not one of that repository's worktrees")
     return common
@@ -127,28 +127,28 @@ def _top(place: Path, folder: Path, configuration: Configuration) -> Path | None
 
 
 def _check_pointed_at(place: Path, folder: Path, configuration: Configuration) -> None:
-    """Raise GitError if the repository to which a folder points does not know of that folder."""
+    """Raise GitError if the repository to which a folder points does not know about that folder."""
     back = read_line(folder / "gitdir")
     if back is not None:
         knows = (folder / back).parent.resolve() == place.resolve()
     elif configuration.text("core.worktree") is not None:
         knows = True  # `_top` has checked it
-    else:  # as `git init --separate-git-dir` leaves it
+    else:  # as created by `git init --separate-git-dir`
         knows = folder.name != DOT_GIT and not configuration.is_on("core.bare")
     if not knows:
         raise GitError(
-            f"{place / DOT_GIT} points to the repository {folder}, which belongs to another working tree: index that; "
-            "if this is a worktree that was moved, run `git worktree repair` first"
+            f"{place / DOT_GIT} points to the repository {folder}, which belongs to another working tree: index that "
+            "tree; if this worktree was moved, run `git worktree repair` first"
         )
 
 
-# Variables that name another place for the user's own configuration.
+# Variables that change where git finds the user's and the system's configuration.
 OWN_CONFIGURATION = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 ANY = "*"
 
 
 def check_owner(paths: Iterable[Path], names: Sequence[Path], environment: Mapping[str, str]) -> None:
-    """Raise GitError if one of ``paths`` belongs to another user and the user's git configuration does not trust it.
+    """Raise GitError if any of ``paths`` belongs to another user and our user's git configuration does not trust it.
 
     ``names`` are the folders by which ``safe.directory`` may name the repository; errors show the first.
     """
@@ -163,7 +163,7 @@ def check_owner(paths: Iterable[Path], names: Sequence[Path], environment: Mappi
 
 
 def _our_users() -> frozenset[int]:
-    """Return the ids of our user and, if that is root, of the user who called sudo."""
+    """Return the ids of our user and, if that is root, of the user who ran sudo."""
     own = os.geteuid()
     caller = os.environ.get("SUDO_UID", "")
     return frozenset({own, int(caller)} if own == 0 and caller.isdecimal() else {own})
@@ -186,7 +186,7 @@ def _is_trusted(names: Sequence[Path], environment: Mapping[str, str]) -> bool:
 
 
 def _safe_directories(environment: Mapping[str, str]) -> list[str]:
-    """Return the values of the system's and then the user's configuration; an empty value resets the list."""
+    """Return the values from the system's and then the user's configuration; an empty value resets the list."""
     own = {name: os.environ[name] for name in OWN_CONFIGURATION if name in os.environ}
     unset = (*OWN_CONFIGURATION, "GIT_CONFIG_COUNT")
     asking = {name: value for name, value in environment.items() if name not in unset} | own
@@ -195,5 +195,5 @@ def _safe_directories(environment: Mapping[str, str]) -> list[str]:
     for scope in scopes or ["--system", "--global"]:
         command = ("config", scope, "--includes", "--null", "--type=path", "--get-all", "safe.directory")
         with suppress(GitError):  # the file does not exist or does not set it
-            found += os.fsdecode(run_git(command, asking, what="cannot ask for safe.directory")).split("\0")[:-1]
+            found += os.fsdecode(run_git(command, asking, what="cannot read safe.directory")).split("\0")[:-1]
     return found

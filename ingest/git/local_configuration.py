@@ -1,4 +1,4 @@
-"""The values that we use of a local repository's configuration: plain values, never programs or files.
+"""The values that we use from a local repository's configuration: plain values, never programs or files.
 
 git parses the text without the repository; included files are not read.
 """
@@ -60,7 +60,7 @@ class Configuration:
         return [(key[len("remote.") : -len(".url")], url) for key in keys for url in self.values[key]]
 
     def carried(self) -> str:
-        """Return the text of our configuration for a view of the repository, with its validated values."""
+        """Return our configuration text for a view of the repository, with the repository's validated values."""
         lines = ["[core]", "\trepositoryformatversion = 1", "\tbare = false", "\tuntrackedCache = false"]
         for key in SWITCHES:
             if key in self.values:
@@ -99,7 +99,7 @@ def _read(path: Path, environment: Mapping[str, str]) -> Configuration:
     if not text:
         return Configuration({})
     command = ("config", "--file", "-", "--no-includes", "--null", "--list")
-    # No repository: otherwise git would look for one in the current folder and above.
+    # Otherwise git would look for a repository in the current folder and its parents.
     outside = {**environment, "GIT_DIR": os.devnull}
     listed = run_git(command, outside, READING_SECONDS, data=text, what=f"{path} can't be read")
     values: dict[str, tuple[str, ...]] = {}

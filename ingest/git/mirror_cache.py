@@ -1,4 +1,4 @@
-"""Deletes the least recently used mirrors of a machine, but never a mirror in use."""
+"""Deletes the least recently used mirrors on this machine, but never a mirror in use."""
 
 import fcntl
 import os
@@ -13,10 +13,10 @@ from codequarry.shared.data_folder import private_folder
 
 @contextmanager
 def mirror_in_use(folder: Path) -> Iterator[None]:
-    """Keep a mirror from being removed to save room; wait first if it is being removed."""
+    """Keep a mirror from being removed to free space; wait first if it is already being removed."""
     private_folder(folder.parent)
     descriptor = _locked(folder.with_suffix(USED), fcntl.LOCK_SH)
-    assert descriptor is not None, "it was waited for"
+    assert descriptor is not None, "a lock without LOCK_NB waits"
     try:
         os.utime(descriptor)
         yield
@@ -25,7 +25,7 @@ def mirror_in_use(folder: Path) -> Iterator[None]:
 
 
 def trim_mirrors(home: Path, budget: int) -> list[str]:
-    """Remove the least recently used mirrors, but none in use, to fit ``budget`` bytes; return the removed names."""
+    """Remove the least recently used idle mirrors until the rest fit in ``budget`` bytes; return the removed names."""
     folders = [folder for folder in mirrors_folder(home).glob("*.git") if folder.is_dir()]
     sizes = {folder: folder_bytes(folder) for folder in folders}
     total = sum(sizes.values())
@@ -40,7 +40,7 @@ def trim_mirrors(home: Path, budget: int) -> list[str]:
 
 
 def remove_unused(folder: Path) -> bool:
-    """Remove a mirror unless a run reads it or fetches into it, and return whether it is gone."""
+    """Remove a mirror unless a run is reading it or fetching into it; return whether it was removed."""
     with _exclusive(folder.with_suffix(USED)) as unread, _exclusive(folder.with_suffix(".lock")) as unfetched:
         if not (unread and unfetched):
             return False
@@ -50,7 +50,7 @@ def remove_unused(folder: Path) -> bool:
 
 @contextmanager
 def _exclusive(path: Path) -> Iterator[bool]:
-    """Take the exclusive lock of a file if it is free, and yield whether it is held."""
+    """Take a file's exclusive lock if it is free, and yield whether we hold it."""
     descriptor = _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
     try:
         yield descriptor is not None
@@ -60,7 +60,7 @@ def _exclusive(path: Path) -> Iterator[bool]:
 
 
 def _locked(path: Path, how: int) -> int | None:
-    """Return the locked file, made again if it was removed meanwhile; None if it is held and ``how`` does not wait."""
+    """Return the locked file, recreating it if it vanishes meanwhile; None if it is held and ``how`` does not wait."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:

@@ -1,4 +1,4 @@
-"""The mirrors on this machine: their folders, the environment in which git uses them, and the lock for changes."""
+"""The mirrors on this machine: their folders, git's environment for using them, and the lock for changing them."""
 
 import fcntl
 import os
@@ -28,7 +28,7 @@ FETCHING = "fetching"
 LOCK_LOOK_SECONDS = 0.1
 # Suffix of the file beside each mirror with the catalog's record of the repository (``ingest/run/mirror_entry.py``).
 ENTRY = ".entry"
-# Suffix of a file beside each mirror: readers share its lock, a removal locks it exclusively; mtime is the last use.
+# Suffix of a file beside each mirror: readers share its lock, a removal holds it exclusively; mtime is the last use.
 USED = ".used"
 # No process id has more digits.
 PID_BYTES = 20
@@ -40,7 +40,7 @@ def ignore_message(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RemoteAccess:
-    """How git reaches an origin, and the mirror that it fetches into; ``say`` reports what the run waits for."""
+    """How git reaches an origin, and the mirror that it fetches into; ``say`` reports what the run is waiting for."""
 
     origin: Origin
     mirror: Mirror
@@ -64,7 +64,7 @@ class RemoteAccess:
         limit = SizeLimit(self.mirror.folder, most) if most else None
 
         def on_tick() -> None:
-            self.say(FETCHING)  # may raise, to end a clone that may take an hour
+            self.say(FETCHING)  # may raise to end a clone, which can take an hour
             if limit:
                 limit.check()
 
@@ -82,7 +82,7 @@ class RemoteAccess:
         folder = self.mirror.folder
         descriptor = self._lock()
         try:
-            # A process that waits for the lock reports this process id.
+            # A process that is waiting for the lock reports this process id.
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
             for pattern in ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/pack/*.lock"):
@@ -93,7 +93,7 @@ class RemoteAccess:
             os.close(descriptor)
 
     def _lock(self) -> int:
-        """Return the locked lock file, opened again if the file was removed during the wait."""
+        """Return the locked lock file, reopening it if it was removed during the wait."""
         path = self.mirror.folder.with_suffix(".lock")
         while True:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -132,7 +132,7 @@ class RemoteAccess:
             self.say(FETCHING)
 
     def make(self, commit: str) -> None:
-        """Make the mirror in the object format of ``commit``, or complete a mirror that is only half made."""
+        """Create the mirror in the object format of ``commit``, or complete a half-created mirror."""
         object_format = "sha256" if len(commit) == SHA256_HEX else "sha1"
         # No other user may read what git writes there, whatever the umask.
         private = f"--shared=0{FILE_MODE:o}"
@@ -149,7 +149,7 @@ def open_access(
     say: Callable[[str], None] = ignore_message,
     bound: Mapping[str, str] | None = None,
 ) -> RemoteAccess:
-    """Return how to reach ``origin``, with the extra git configuration ``bound``; the origin is not asked yet."""
+    """Return how to reach ``origin``, with the extra git configuration ``bound``; the origin is not contacted yet."""
     configuration = _write_configuration(mirrors_folder(home))
     mirror = Mirror(mirror_folder(origin, home), git_environment(settings, configuration))
     return RemoteAccess(origin, mirror, settings, git_environment(settings, configuration, origin, bound), say)
@@ -184,10 +184,10 @@ def _write_configuration(folder: Path) -> Path:
 
 
 def remove_mirror(folder: Path) -> None:
-    """Delete a mirror, renaming it first: other processes would take a half-deleted mirror for a damaged one."""
+    """Delete a mirror, renaming it first: other processes would mistake a half-deleted mirror for a damaged one."""
     leaving = folder.with_suffix(".removed")
     shutil.rmtree(leaving, ignore_errors=True)
-    with suppress(OSError):  # it does not exist, or another process is removing it
+    with suppress(OSError):  # the mirror does not exist, or another process is removing it
         folder.rename(leaving)
     shutil.rmtree(leaving, ignore_errors=True)
     for kept in (".lock", USED, ENTRY):

@@ -1,4 +1,4 @@
-"""Reads a mirror: blobs and history, from git objects and never from a working tree."""
+"""Reads a mirror's blobs and history from git objects, never from a working tree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class Mirror:
         return run_git((f"--git-dir={self.folder}", *arguments), self.environment, what=what)
 
     def commit_of(self, revision: str) -> str | None:
-        """Return the commit that a revision names, with tags peeled; None if the mirror lacks it."""
+        """Return the commit that a revision names, with tags peeled, or None if the mirror lacks it."""
         if not (self.folder / "HEAD").exists():
             return None
         verify = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
@@ -35,7 +35,7 @@ class Mirror:
 
 
 def _remedy(folder: object) -> str:
-    """Return the remedy if our own copy is damaged, as after a power cut."""
+    """Return what to do if our own copy is damaged, for example by a power cut."""
     return f"if {folder} is damaged, delete it and run again to fetch it again"
 
 
@@ -50,7 +50,7 @@ class BlobReader:
     def read(self, blob: str) -> bytes:
         """Return a blob's bytes; the caller has checked its size."""
         if len(blob) != SHA1_HEX:
-            # GitPython reads only SHA-1 names. Other repositories are so rare that a process for each blob will do.
+            # GitPython reads only SHA-1 names. Other repositories are so rare that a process per blob is acceptable.
             what = f"blob {blob} cannot be read; {_remedy(self._mirror.folder)}"
             return self._mirror.run("cat-file", "blob", blob, what=what)
         try:

@@ -1,4 +1,4 @@
-"""Parses the origin of a repository: a URL, or a folder of this machine."""
+"""Parses the origin of a repository: a URL, or a folder on this machine."""
 
 import re
 from pathlib import Path
@@ -23,7 +23,7 @@ _HOST_AND_PATH = re.compile(r"^[\w-]+(?:\.[\w-]+)+/\S+$")
 
 
 def parse_origin(text: str) -> Origin:
-    """Return the origin of a path or URL; raise UsageError or NotAtOrigin if it can't be a repository."""
+    """Return the origin that a path or URL names; raise UsageError or NotAtOrigin if it can't be a repository."""
     if not text.strip():
         raise UsageError("give the path of a git repository or its URL")
     if text.startswith("-"):
@@ -41,7 +41,7 @@ def parse_origin(text: str) -> Origin:
 
 
 def origin_of_record(url: str) -> Origin:
-    """Return the origin that the catalog stored, even if it no longer exists."""
+    """Return an origin that the catalog has stored, even if it no longer exists."""
     return _from_url(url) if url.lower().startswith(FILE_SCHEME) else read_origin(url)
 
 

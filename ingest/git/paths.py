@@ -1,7 +1,7 @@
 r"""Converts git's paths, which are bytes, to text and back; two paths never have the same text.
 
 A path in UTF-8 stays unchanged, including newlines and quotes. In any other path, bytes that are not UTF-8 are written
-as ``\xNN`` and backslashes are doubled. They are also doubled in a UTF-8 path that contains a literal ``\xNN``.
+as ``\xNN`` and backslashes are doubled. Backslashes are also doubled in a UTF-8 path that contains a literal ``\xNN``.
 """
 
 import re
@@ -11,7 +11,7 @@ _WRITTEN = re.compile(r"\\(\\|x[0-9a-f]{2})")
 
 
 def printable(path: bytes) -> str:
-    """Return the text of a path."""
+    """Return a path as text."""
     try:
         text = path.decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Reads files of a repository on this machine: only regular files of bounded size, since a pipe may block forever."""
+"""Reads files of a repository on this machine: only regular files of bounded size, because a pipe may block forever."""
 
 import os
 import stat
@@ -10,9 +10,9 @@ from typing import BinaryIO
 
 from codequarry.shared.errors import GitError
 
-# HEAD, a `.git` file, the names of folders: one line each.
+# Limit for files of one line: HEAD, a `.git` file, names of folders.
 LINE_BYTES = 65_536
-# Configuration, exclude patterns, alternates.
+# Limit for configuration, exclude patterns and alternates.
 TEXT_BYTES = 10_000_000
 KINDS = (
     (stat.S_ISLNK, "a symbolic link"),
@@ -23,7 +23,7 @@ KINDS = (
 
 
 def read_plain(path: Path, most_bytes: int = TEXT_BYTES) -> bytes | None:
-    """Return the bytes of a regular file, None if there is none; raise GitError for a link, a pipe or a larger file."""
+    """Return a regular file's bytes, or None if there is none; raise GitError for a link, a pipe or a larger file."""
     with open_plain(path, most_bytes) as file:
         return file.read() if file else None
 
@@ -48,7 +48,7 @@ def open_plain(path: Path, most_bytes: int) -> Iterator[BinaryIO | None]:
 
 
 def read_line(path: Path) -> str | None:
-    """Return the text of a file that holds one line, None if there is no such file."""
+    """Return the text of a file that holds one line, or None if there is no such file."""
     data = read_plain(path, LINE_BYTES)
     return None if data is None else os.fsdecode(data.strip(b"\r\n"))
 
@@ -64,9 +64,9 @@ def check_plain(folder: Path) -> None:
 
 
 class PipeSearch:
-    """Searches a working tree, a moment at a time, for pipes and devices whose names git opens, so that it may hang."""
+    """Searches a working tree, a moment at a time, for pipes and devices that git may open by name and then hang."""
 
-    # The last four belong to nested repositories. Sockets are harmless: they can't be opened.
+    # The last four belong to nested repositories. Sockets are harmless, because they can't be opened.
     NAMES = frozenset({".gitignore", ".gitattributes", ".gitmodules", "HEAD", "config", "commondir", "packed-refs"})
     LOOK_SECONDS = 0.1
 
@@ -74,7 +74,7 @@ class PipeSearch:
         self._left = _walk(folder)
 
     def look(self) -> None:
-        """Continue the search for a moment; raise GitError if a file is found at which git may hang."""
+        """Continue the search for a moment; raise GitError if it finds a file on which git may hang."""
         end = time.monotonic() + self.LOOK_SECONDS
         for entry in self._left:
             if entry.name in self.NAMES and _may_block(entry):
@@ -92,7 +92,7 @@ def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
                     yield entry
                     if entry.is_dir(follow_symlinks=False):
                         left.append(entry.path)
-        except OSError:  # it vanished or can't be read, which git reports
+        except OSError:  # the folder vanished or can't be read, which git reports
             continue
 
 

@@ -1,7 +1,7 @@
 """Runs git, ends it if this process ends, and turns its errors into one line that says what to do.
 
-Only git's transport (``upload-pack``, which git keeps safe for that) reads a foreign repository; every other command
-reads our own mirror. The process that reads files imports this module, so it loads no settings.
+Only git's transport (``upload-pack``, which git keeps safe for this) reads a foreign repository; every other command
+reads our own mirror. The process that reads files imports this module, which therefore loads no settings.
 """
 
 import os
@@ -18,27 +18,27 @@ from codequarry.ingest.git.child_guardian import GUARDIAN
 from codequarry.shared.errors import GitError, LimitExceeded
 from codequarry.shared.stop_request import LOOK_SECONDS, check_stop
 
-# git starts when its process group is watched, and never if this process dies before. A command that is given data does
-# not wait: it ends with its input. The memory limit also holds for what git starts, but not for mapped files.
+# git starts once its process group is watched, and never if this process dies first. A command that is given data does
+# not wait, because it ends with its input. The memory limit also applies to git's children, but not to mapped files.
 BEGIN_WHEN_WATCHED = (
     "/bin/sh",
     "-c",
     'ulimit -d "${GIT_DATA_KILOBYTES:-unlimited}" 2>&-; read -r go || exit 1; exec "$0" "$@" </dev/null',
 )
 GO = b"go\n"
-# The exit code of a shell for a command that does not exist.
+# A shell's exit code for a command that does not exist.
 NOT_FOUND = 127
 NO_GIT = "git is not installed, or not in PATH"
 _ACCOUNT_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _SET_TOKEN = "set CODEQUARRY_GIT__TOKEN, or (needed if a request named the origin) the host's token in [git.tokens]"
-# git's message when it gets no more memory; also from the git that serves a local origin.
+# Part of git's message when it runs out of memory; also sent by the git that serves a local origin.
 _NO_MEMORY = b"ut of memory"
 _HINTS = (
     ("No space left on device", "the disk is full; free some space and run again"),
     ("Authentication failed", _SET_TOKEN),
-    ("could not read Username", f"the server asks for an account: {_SET_TOKEN}"),
+    ("could not read Username", f"the server requires credentials: {_SET_TOKEN}"),
     ("Permission denied (publickey", "no SSH key was accepted; load a key into ssh-agent or set [git] ssh_command"),
-    ("Host key verification failed", "connect once with ssh by hand, so that the host's key is known"),
+    ("Host key verification failed", "connect once manually with ssh, so that the host's key is known"),
     ("certificate", "if its CA is private, set [git] ca_file"),
     ("Could not resolve host", "check the URL and the network"),
 )
@@ -46,7 +46,7 @@ _HINTS = (
 
 @dataclass(frozen=True, slots=True)
 class SizeLimit:
-    """The most bytes that a folder may have."""
+    """The maximum size of a folder, in bytes."""
 
     folder: Path
     most_bytes: int
@@ -59,7 +59,7 @@ class SizeLimit:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return the total bytes of the files below a folder; a file that vanishes meanwhile counts as 0."""
+    """Return the total size of the files below a folder, in bytes; a file that vanishes meanwhile counts as 0."""
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -78,11 +78,11 @@ def run_git(
     data: bytes | None = None,
     on_tick: Callable[[], None] | None = None,
 ) -> bytes:
-    """Run git, with ``data`` as its input, and return its output; raise GitError with ``what`` failed and what to do.
+    """Run git with ``data`` as its input and return its output; the GitError for a failure begins with ``what``.
 
-    Unless there are data, ``attend`` is called every ``LOOK_SECONDS`` while git runs. An exception that it raises ends
-    git, and so does a request to stop the run. git has its own process group, so that a timeout or Ctrl-C also ends the
-    helpers it started. It inherits the descriptors ``keep_open``: a lock lasts until the last process that has it ends.
+    Without ``data``, ``on_tick`` is called every ``LOOK_SECONDS`` while git runs. If it raises an exception, git ends,
+    as it does on a request to stop the run. git has its own process group, so that a timeout or Ctrl-C also ends its
+    helpers. It inherits the descriptors ``keep_open``: a lock lasts until the last process that holds it ends.
     """
     command = ("git", *arguments)
     try:
@@ -120,7 +120,7 @@ def run_git(
 
 
 def _begin(process: subprocess.Popen[bytes]) -> None:
-    assert process.stdin is not None, "it was started with a pipe"
+    assert process.stdin is not None, "git was started with a pipe"
     stdin, process.stdin = process.stdin, None
     with suppress(BrokenPipeError), stdin:
         stdin.write(GO)
@@ -153,7 +153,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def explain(complaint: bytes) -> str:
-    """Return git's error output as one line without accounts, with a hint if one is known."""
+    """Return git's error output as one line without credentials, with a hint if there is one."""
     text = _ACCOUNT_IN_URL.sub("***", complaint.decode(errors="replace"))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:", "ssh:"))] or lines[-1:]

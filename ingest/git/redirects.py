@@ -1,4 +1,4 @@
-"""Follows an origin's redirects on the same host and reports others; git would follow the first one to any host."""
+"""Follows an origin's redirects within its host and reports others; git would follow the first redirect to any host."""
 
 import ssl
 from contextlib import suppress
@@ -29,7 +29,7 @@ def is_redirected(error: GitError) -> bool:
 
 
 def moved_origin(origin: Origin, settings: GitSettings) -> Origin:
-    """Return an origin's new address on its own host; raise GitError for another host, which is not contacted."""
+    """Return an origin's new address on its own host; raise GitError for a different host, which is not contacted."""
     target = _target(origin, settings)
     if target is None:
         raise GitError(f"{origin.url} redirects, but does not say to which repository: give the address it moved to")

@@ -1,4 +1,4 @@
-r"""Asks an origin which versions it has; ``check_ref`` has checked every name that reaches git.
+r"""Asks an origin which versions it has; ``check_ref`` has already checked every name that reaches git.
 
 Names are bytes to git and text to us: bytes that are not UTF-8 are written as ``\xNN``. No git ref has a backslash.
 """
@@ -13,7 +13,7 @@ from codequarry.ingest.git.paths import printable, raw
 from codequarry.shared.errors import NotAtOrigin
 from codequarry.shared.versions.refs import NAMED_KINDS, Ref
 
-# A server that takes longer to list its refs is not answering; a clone may take much longer.
+# A server that takes longer to list its refs is considered silent; a clone may take much longer.
 ANSWER_SECONDS = 60.0
 SHOWN_NAMES = 10
 SHOWN_DIGITS = 12
@@ -33,7 +33,7 @@ class Listing:
     asked: frozenset[Ref] = frozenset()
 
     def tip_of(self, ref: Ref) -> str | None:
-        """Return the commit of a branch, tag or pull request, None if the origin does not have it."""
+        """Return the commit of a branch, tag or pull request, or None if the origin does not have it."""
         for name in origin_refs(ref):
             if name in self.tips:
                 # An annotated tag is a separate object; its commit is listed under the same name with a suffix.
@@ -41,12 +41,12 @@ class Listing:
         return None
 
     def source_of(self, ref: Ref) -> str:
-        """Return the origin's name of a version that it has."""
+        """Return the origin's ref name for a version that it has."""
         return next(name for name in origin_refs(ref) if name in self.tips)
 
 
 def origin_refs(ref: Ref) -> tuple[str, ...]:
-    """Return the names under which an origin may have a version, the likeliest first."""
+    """Return the names under which an origin may have a version, most likely first."""
     if ref.kind == "pull":
         return f"refs/pull/{ref.value}/head", f"refs/merge-requests/{ref.value}/head"
     return (ref.key,) if ref.kind in NAMED_KINDS else ()
@@ -74,14 +74,14 @@ def ask_all(access: RemoteAccess, refs: Iterable[Ref], *, names: bool) -> Listin
 
 
 def default_branch(access: RemoteAccess, listing: Listing) -> str:
-    """Return the branch that the origin's HEAD names, HEAD if it is detached; raise NotAtOrigin if it has no commit."""
+    """Return the branch that the origin's HEAD names, or HEAD if detached; raise NotAtOrigin if HEAD has no commit."""
     if HEAD not in listing.tips:
         raise_not_found(access, None)
     return listing.head_branch or HEAD
 
 
 def raise_not_found(access: RemoteAccess, ref: Ref | None) -> NoReturn:
-    """Raise NotAtOrigin with the reason: the origin has no commits, or not this version."""
+    """Raise NotAtOrigin with the reason: the origin has no commits, or lacks this version."""
     origin = access.origin
     kind = ref.kind if ref and ref.kind in NAMED_KINDS else "branch"
     prefix = "refs/tags/" if kind == "tag" else HEADS
@@ -97,7 +97,7 @@ def raise_not_found(access: RemoteAccess, ref: Ref | None) -> NoReturn:
 
 
 def pulls_at(access: RemoteAccess, digits: str) -> dict[str, str]:
-    """Return the heads of pull or merge requests that begin with ``digits``, each with the ref name of one request."""
+    """Return pull or merge requests' head commits that begin with ``digits``, each with the ref name of one request."""
     tips = _read(_list(access, PULL_PATTERNS)).tips
     return {commit: name for name, commit in tips.items() if commit.startswith(digits)}
 
@@ -108,14 +108,14 @@ def _without_branches(access: RemoteAccess) -> str:
         head = tips[HEAD][:SHOWN_DIGITS]
         return f"has no branches, only a HEAD at commit {head}: leave out --branch, or name a tag or a commit"
     if tips:
-        # Every other version needs a default branch to lie over, and this origin can't provide it.
+        # Every other version needs a default branch to lie over, and this origin has none.
         ref = min(tips, key=lambda name: (not name.startswith("refs/tags/"), name))
         return f"has no branches, only refs such as {ref}: create a branch (git branch main {ref}), then index it"
     return "has no commits yet: commit something, then index it"
 
 
 def _list(access: RemoteAccess, patterns: Iterable[str] = ()) -> bytes:
-    """Return the output of ``ls-remote`` for these refs, for all refs if none is named."""
+    """Return the output of ``ls-remote`` for these refs, or for all refs if none is named."""
     url, timeout = access.origin.url, min(ANSWER_SECONDS, access.settings.clone_timeout_seconds)
     with access.address() as address:
         command = ("ls-remote", "--symref", "--end-of-options", address, *map(git_name, patterns))

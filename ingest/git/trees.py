@@ -1,8 +1,8 @@
 """Lists the tree of a commit, which is untrusted: a pack of 200 KB can hold a tree of 10¹⁰ paths.
 
-So the paths are counted before they are listed. Counting is fast, because git looks up no sizes for it: 3 million paths
-take a second, and a hostile pack is refused before it costs any memory. A small process imports this module, so it
-imports nothing that is slow to load.
+The paths are therefore counted before they are listed. Counting is fast, because git looks up no sizes: 3 million paths
+take a second, and a hostile pack is refused before it costs any memory. A small process imports this module, which
+therefore imports nothing that is slow to load.
 """
 
 import subprocess
@@ -17,9 +17,9 @@ from codequarry.ingest.git.paths import printable
 from codequarry.shared.errors import GitError, LimitExceeded
 
 SYMLINK, SUBMODULE, TREE = "120000", "160000", "040000"
-# Hardly any repository has more files at one commit. Each file takes about 400 bytes in the run's process.
+# Hardly any repository has more files in one commit. Each file takes about 400 bytes in the run's process.
 MOST_PATHS = 3_000_000
-# Limit of all names together, because the run's process holds them.
+# Limit for all names together, because the run's process holds them in memory.
 MOST_NAME_BYTES = 500_000_000
 READ_BYTES = 1 << 20
 
@@ -37,7 +37,7 @@ class TreeEntry:
 def list_tree(
     folder: Path, environment: Mapping[str, str], commit: str, most_paths: int = MOST_PATHS
 ) -> Iterator[TreeEntry]:
-    """Yield the files of a commit of a mirror; raise LimitExceeded before the first file if there are too many."""
+    """Yield the files of a commit in a mirror; raise LimitExceeded before the first file if there are too many."""
     _check_size(folder, environment, commit, most_paths)
     rest = b""
     with _listing(folder, environment, commit, "--long", "-r") as listing:
@@ -47,7 +47,7 @@ def list_tree(
 
 
 def file_at(folder: Path, environment: Mapping[str, str], commit: str, path: str) -> TreeEntry | None:
-    """Return the file at a path of a commit, None if nothing or a folder is there."""
+    """Return the file at a path in a commit, or None if there is no file."""
     with _listing(folder, environment, commit, "--long", path=path) as listing:
         line = listing.read().partition(b"\0")[0]
     entry = _entry(line) if line else None
@@ -76,7 +76,7 @@ def check_count(paths: int, most_paths: int) -> None:
 def _listing(
     folder: Path, environment: Mapping[str, str], commit: str, *options: str, path: str = ""
 ) -> Iterator[IO[bytes]]:
-    """Yield the output of ``git ls-tree`` as a stream; raise GitError after it if git failed."""
+    """Yield the output of ``git ls-tree`` as a stream; raise GitError on exit if git failed."""
     command = ["git", f"--git-dir={folder}", "ls-tree", "-z", "--full-tree", *options, commit, "--"]
     with tempfile.TemporaryFile() as complaints:
         git = subprocess.Popen(
@@ -92,7 +92,7 @@ def _listing(
                 yield git.stdout
             failed = git.wait() != 0
         finally:
-            # At the end of the stream git has ended or is about to; otherwise the rest of its output is not wanted.
+            # At the end of the stream git has ended or is about to; otherwise the rest of its output is not needed.
             git.kill()
             git.wait()
         if failed:
@@ -101,7 +101,7 @@ def _listing(
 
 
 def _failure(folder: Path, commit: str, complaint: bytes) -> GitError:
-    # Loaded only if it is needed: loading takes longer than listing most repositories.
+    # Imported only when needed, because the import takes longer than listing most repositories.
     from codequarry.ingest.git.process import explain
 
     hint = f"if {folder} is damaged, delete it and run again to fetch it again"

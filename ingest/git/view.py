@@ -1,7 +1,7 @@
 """Views of repositories on this machine: temporary folders with our own configuration, through which git reads them.
 
 git never sees a repository's own configuration, which may name programs, remotes and other files. A view shares objects
-and refs by reference and copies the small files. Each is checked first, because git would wait forever at a named pipe.
+and refs by reference and copies the small files. Each file is checked first: git would wait forever on a named pipe.
 """
 
 import os
@@ -16,9 +16,9 @@ from codequarry.ingest.git.local import LocalRepository, readable
 from codequarry.ingest.git.plain_files import TEXT_BYTES, check_plain, open_plain, read_plain
 from codequarry.shared.errors import GitError
 
-# About the size of the index of ten million files.
+# About the size of an index with ten million files.
 INDEX_BYTES = 2_000_000_000
-# Limit of a file of refs; only a hundred million refs would need more.
+# Limit for a file of refs; only a hundred million refs would need more.
 REFS_BYTES = 1_000_000_000
 MOST_BORROWED = 5
 PARTIAL = "; it is a partial clone: complete it with `git fetch --refetch` or index its origin"
@@ -38,7 +38,7 @@ def served_view(repository: LocalRepository, lenders: Sequence[Path] = ()) -> It
 
 @contextmanager
 def listed_view(repository: LocalRepository, mirror_objects: Path) -> Iterator[Path]:
-    """Yield a folder by which git lists the working tree; objects that the repository borrows come from our mirror."""
+    """Yield a folder through which git lists the working tree; its borrowed objects come from our mirror."""
     with _new_view(repository) as view:
         own = repository.common / "objects"
         with readable(repository.shown):
@@ -52,7 +52,7 @@ def listed_view(repository: LocalRepository, mirror_objects: Path) -> Iterator[P
 
 @contextmanager
 def _new_view(repository: LocalRepository) -> Iterator[Path]:
-    # Only our user may read it: refs and paths of a repository may be as secret as its files.
+    # Only our user may read the folder: refs and paths of a repository may be as secret as its files.
     with tempfile.TemporaryDirectory(dir=GUARDIAN.folder(), ignore_cleanup_errors=True) as name:
         view = Path(name)
         with readable(repository.shown):
@@ -83,7 +83,7 @@ def _share_refs(repository: LocalRepository, view: Path) -> None:
         raise GitError(f"{repository.shown} is damaged: it has no refs; see `git fsck`")
     (view / "refs").symlink_to(common / "refs")
     with open_plain(common / "packed-refs", REFS_BYTES) as packed:
-        if packed:  # by a link, to find refs that `git pack-refs` moves there meanwhile
+        if packed:  # a link, to find refs that `git pack-refs` moves there meanwhile
             (view / "packed-refs").symlink_to(common / "packed-refs")
 
 
@@ -94,7 +94,7 @@ def _share_objects(view: Path, folders: Sequence[Path]) -> None:
 
 
 def _quoted(path: bytes) -> bytes:
-    """Quote a path, of any bytes, as git reads it in a list of alternates."""
+    """Quote a path, which may contain any bytes, for git's list of alternates."""
     escaped = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     return b'"' + escaped + b'"'
 
@@ -110,7 +110,7 @@ def _borrowed(objects: Path) -> list[Path]:
     """Return the object folders that git would read in addition to a repository's own."""
     path = objects / "info" / "alternates"
     lines = (read_plain(path) or b"").split(b"\n")
-    # git unquotes such a line by its own rules, so it might read another folder than the one that we check.
+    # git unquotes such a line by its own rules, so it might read a different folder from the one that we check.
     if any(line.startswith(b'"') for line in lines):
         raise GitError(f"{path} has a quoted path, which is not supported: remove the quotes or run `git repack -a -d`")
     return [objects / os.fsdecode(line) for line in lines if line and not line.startswith(b"#")]
@@ -123,8 +123,8 @@ def _check_borrowed(objects: Path, lenders: Sequence[Path], depth: int = 0) -> N
         place = other.resolve()
         if depth >= MOST_BORROWED or not any(place.is_relative_to(lender) for lender in allowed):
             raise GitError(
-                f"{objects.parent} borrows objects from {place}: list a folder above that in [git] alternates, or copy "
-                "the objects with `git repack -a -d` and remove objects/info/alternates"
+                f"{objects.parent} borrows objects from {place}: list that folder or a parent in [git] alternates, or "
+                "copy the objects with `git repack -a -d` and remove objects/info/alternates"
             )
         check_plain(place)
         _check_borrowed(place, lenders, depth + 1)

@@ -1,4 +1,4 @@
-"""The request for an index run, and its report."""
+"""The request for an index run, and the run's report."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from codequarry.shared.versions.refs import Ref
 TransactionKind = Literal["default", "overlay", "full", "gone"]
 ObserveRun = Callable[[Progress], None]
 CallHelpers = Callable[[int, int, int], None]
-"""Ask other processes to help write a transaction: timeline, transaction number, most helpers that have work."""
+"""Asks other processes to help write a transaction, given timeline, transaction number and the most helpers needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +28,16 @@ class Workshop:
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """Which version of a repository to index: ``origin`` is a path or URL, ``ref`` None means its default branch.
+    """Which version of a repository to index: ``origin`` is a path or URL, ``ref`` None means the default branch.
 
-    ``default`` makes the branch of ``ref`` the repository's default branch. The first branch of a new repository is it
-    anyway, unless ``beside`` is set: then the branch that the origin's HEAD names is indexed first.
+    ``default`` makes the branch of ``ref`` the repository's default branch. The first branch of a new repository
+    becomes the default anyway, unless ``beside`` is set: then the branch that the origin's HEAD names is indexed first.
     ``full`` starts over beside the published version. A run that must embed more than ``max_chunks`` chunks or
     ``max_tokens`` tokens raises LimitExceeded and publishes nothing. ``forced`` paths are rewritten even if unchanged,
     because they are damaged (``codequarry fsck --repair``). ``guarded`` marks a new repository that a client's request
     named (``ingest/git/address_guard.py``). If a change was reported before the fetch, ``seen_at`` (ISO 8601) is the
     time of the report and ``commit`` the commit that it named. ``skips_failed`` raises FailedBefore
-    for a commit that failed before, because no person asked for it.
+    for a commit that failed before; it is set if no person asked for the run.
     """
 
     origin: str
@@ -60,12 +60,12 @@ class IndexReport:
     """What a run found and did.
 
     ``files_indexed``, ``skipped`` and ``chunks_live`` describe the published commit; ``files_changed``,
-    ``files_removed``, ``chunks_written``, ``embedded``, ``reused_embeddings`` and ``tokens`` this run's work.
+    ``files_removed``, ``chunks_written``, ``embedded``, ``reused_embeddings`` and ``tokens`` describe the run.
     ``changed`` is False if the commit and its files were already published. ``name_note`` explains an unexpected name.
 
     ``key`` is the version's key in timelines, empty for the default branch. An ``overlay`` lies over ``base_commit`` of
     the version ``base_ref``, differs from it in ``base_paths`` paths and hides ``mask`` of its paths. A version that
-    differs in too much is ``full``. A version that the origin no longer has is ``gone``: it was dropped, as were the
+    differs too much is ``full``. A version that the origin no longer has is ``gone``: it was dropped, as were the
     versions in ``dropped``. ``default_branch`` is the report of the run that had to index the default branch first.
 
     ``masked`` counts the secrets of the published commit by rule, in ``masked_files`` files. If they were not masked
@@ -108,4 +108,4 @@ class IndexReport:
 
 
 def ignore(_: Progress) -> None:
-    """Observe nothing."""
+    """Ignore the progress."""

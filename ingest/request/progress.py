@@ -1,4 +1,4 @@
-"""Progress of a run: reported to its observer at every step, saved in the catalog about once a second."""
+"""A run's progress, reported to its observer at every step and saved in the catalog about once a second."""
 
 import time
 from contextlib import suppress
@@ -24,12 +24,12 @@ class Watch:
         self._saved_at = 0.0
 
     def say(self, phase: str) -> None:
-        """Report the phase that begins to the observer."""
+        """Report the start of a phase to the observer."""
         self._phase = phase
         self._observe(self._progress())
 
     def expect(self, files: int, done: int = 0) -> None:
-        """Set the total number of files, and how many of them an earlier run has done."""
+        """Set the total number of files, and how many of them an earlier run has finished."""
         self._files_total, self._files_done = files, done
         self.advance(0, 0)
 
@@ -40,7 +40,7 @@ class Watch:
         progress = self._progress()
         self._observe(progress)
         if self._saves and time.monotonic() - self._saved_at >= SAVE_SECONDS:
-            with suppress(StoreError):  # progress may be lost; the run's own writes report a store that fails
+            with suppress(StoreError):  # progress may be lost; the run's own writes report a failing store
                 save_progress(self._store, progress)
             self._saved_at = time.monotonic()
 

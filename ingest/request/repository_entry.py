@@ -1,7 +1,7 @@
-"""Keeps the catalog's record and the timelines of a repository together, even if it is removed while being indexed.
+"""Keeps a repository's catalog record and timelines consistent, even if it is removed while being indexed.
 
 A run takes a timeline first and then checks the record. A removal deletes the record first and then looks for
-timelines. So at least one of them sees the other, whichever comes last.
+timelines. So at least one of them notices the other, whatever the order.
 """
 
 from collections.abc import Iterator
@@ -81,7 +81,7 @@ class MirrorSeen:
 
     @classmethod
     def of(cls, repo: str, folder: Path) -> Self:
-        """Record which folder the mirror is now."""
+        """Record the mirror's current folder and inode."""
         return cls(repo, folder, _inode(folder))
 
     @contextmanager

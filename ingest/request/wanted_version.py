@@ -28,9 +28,9 @@ class Wanted:
     """A version of an origin; ``ref`` None means the branch that the origin's HEAD names.
 
     ``is_default`` means that the version is or becomes the repository's default branch. That follows from ``default``,
-    the published default branch (None: there was none), unless the request demands it (``demanded``). ``known`` is the
-    catalog's record, None if the repository is not indexed yet. ``is_guarded`` means that a client's request named the
-    origin. ``published`` is the transaction that readers of the version saw before the origin was asked.
+    the published default branch (None if there was none), unless the request demands it (``demanded``). ``known`` is
+    the catalog's record, or None if the repository is not indexed yet. ``is_guarded`` means that a client's request
+    named the origin. ``published`` is the transaction that readers of the version saw before the origin was contacted.
     """
 
     origin: Origin
@@ -49,7 +49,7 @@ class Wanted:
 
 
 def resolve_request(request: IndexRequest, settings: SettingsModel, store: DocumentStore) -> Wanted:
-    """Return the version that a request means, without asking the origin."""
+    """Return the version that a request means, without contacting the origin."""
     ref = request.ref
     if ref:
         check_ref(ref)
@@ -79,7 +79,7 @@ def _as_of(head: Head, wanted: Wanted) -> Wanted:
 
 
 def _published(head: Head, repo: str, key: str) -> int:
-    """Return the transaction that readers of a version see, 0 if nothing is published."""
+    """Return the transaction that readers of a version see, or 0 if nothing is published."""
     if not key:
         return head.timelines[head.defaults[repo]].published if repo in head.defaults else 0
     states = (head.timelines[timeline] for timeline in head.of_repo(repo))
@@ -105,10 +105,10 @@ def lacks_default(wanted: Wanted) -> bool:
 
 
 def ensure_current(wanted: Wanted, repo: str, head: Head) -> None:
-    """Check that a version still means the same and that no other run has published it since the fetch.
+    """Check that a version still means the same thing and that no other run has published it since the fetch.
 
-    Raise Overtaken if another run has published it or another default branch, perhaps at a newer commit than this run
-    fetched. Raise RemovedMeanwhile if the repository has no default branch any more.
+    Raise Overtaken if another run has published it, perhaps at a newer commit than this run fetched, or has published a
+    different default branch. Raise RemovedMeanwhile if the repository has no default branch any more.
     """
     default = (head.defaults[repo], head.default_branch(repo)) if repo in head.defaults else None
     if default is None and (wanted.default is not None or not wanted.is_default):
@@ -120,6 +120,6 @@ def ensure_current(wanted: Wanted, repo: str, head: Head) -> None:
 
 
 def other_versions(head: Head, repo: str, key: str) -> list[Ref]:
-    """Return the other indexed branches, tags and pull requests of a repository, without the default branch."""
+    """Return the other indexed branches, tags and pull requests of a repository, except the default branch."""
     keys = sorted({head.timelines[timeline].ref for timeline in head.of_repo(repo)} - {"", key})
     return [ref for ref in map(Ref.of_key, keys) if ref.kind in NAMED_KINDS]

@@ -59,7 +59,7 @@ class FileSource:
 
     @cached_property
     def tasks(self) -> list[FileTask]:
-        """The version's files, each with what its path decides."""
+        """The version's files, each with the decisions based on its path."""
         mirror, most_paths = self.mirror, self.limits.max_paths
         order = ListingOrder(mirror.folder, mirror.environment, self.commit, self.rules, most_paths, self.entries)
         return list_files(order, self.limits)
@@ -70,7 +70,7 @@ class FileSource:
         return IndexTarget(repository.name, self.ref.name, self.commit, rules, self.key, repository.id)
 
     def assignment(self, repo: str, settings: SettingsModel) -> ReadingOrder:
-        """Return what a reading process must know."""
+        """Return what a reading process needs to know."""
         rules = ReadingRules.of(repo, settings, self.rules.secrets)
         return ReadingOrder(self.mirror, rules, settings.indexing.process_memory_bytes)
 
@@ -80,7 +80,7 @@ NoteFound = Callable[[str, str], None]
 
 
 def take_any(_key: str, _commit: str) -> None:
-    """Refuse nothing."""
+    """Accept every version."""
 
 
 def fetch_source(
@@ -90,7 +90,7 @@ def fetch_source(
     say: Callable[[str], None] = ignore_message,
     found: NoteFound = take_any,
 ) -> FileSource | None:
-    """Fetch what is wanted, without writing to the store; ``say`` reports what the run waits for.
+    """Fetch the wanted version without writing to the store; ``say`` reports what the run is waiting for.
 
     Return None if the origin no longer has the version but the index does; raise GitError if neither has it.
     """
@@ -118,7 +118,7 @@ def fetch_source(
 
 
 def fetch_commit(origin: Origin, commit: str, settings: SettingsModel, *, guarded: bool) -> Mirror:
-    """Return this machine's mirror of an origin, with a commit that another machine has seen there."""
+    """Return this machine's mirror of an origin, fetching ``commit``, which another machine saw, if it is missing."""
     settings = settings_for(settings, origin.url, origin.host)
     mirror = open_access(origin, settings.git, settings.home).mirror
     if mirror.commit_of(commit) is None:
@@ -184,18 +184,18 @@ def adopt_branch(repository: Repository, store: DocumentStore) -> None:
 
 
 def _adopted(known: Repository, new: Repository) -> Repository:
-    """Return a record with what a run has found; what other runs have written meanwhile stays."""
+    """Return a record updated with a run's findings, keeping everything else that other runs have written."""
     found = replace(known, branch=new.branch, follows_head=new.follows_head)
     return replace(found, head_commit=new.head_commit, fetched_at=new.fetched_at)
 
 
 def rules_of_commit(settings: SettingsModel, mirror: Mirror, commit: str) -> PathRules:
-    """Return the path rules of the settings and of a commit's own lists."""
+    """Return the path rules from the settings and from a commit's own lists."""
     return rules_of_tree(settings, mirror, lambda path: file_at(mirror.folder, mirror.environment, commit, path))
 
 
 def rules_of_tree(settings: SettingsModel, mirror: Mirror, find: Callable[[str], TreeEntry | None]) -> PathRules:
-    """Return the path rules of the settings and of a version's own lists; ``find`` returns the entry of a path."""
+    """Return the path rules from the settings and from a version's own lists; ``find`` returns the entry at a path."""
     most_bytes = settings.scan.max_file_bytes
     ignored = _read_list(mirror, find(IGNORE_FILE), most_bytes)
     obeyed = settings.secrets.repository_allow_file
@@ -203,7 +203,7 @@ def rules_of_tree(settings: SettingsModel, mirror: Mirror, find: Callable[[str],
 
 
 def _read_list(mirror: Mirror, entry: TreeEntry | None, most_bytes: int) -> list[str]:
-    """Return the lines of a list at the root, none if it is missing, a link or larger than ``most_bytes``."""
+    """Return the lines of a list at the root; empty if the list is missing, a link or larger than ``most_bytes``."""
     if entry is None or entry.mode not in REGULAR_MODES or entry.size > most_bytes:
         return []
     with BlobReader(mirror) as blobs:

@@ -1,14 +1,14 @@
-"""The version that a run is to publish."""
+"""The version that a run would publish."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class IndexTarget:
-    """A commit of a version under the rules of the settings.
+    """A version's commit under the configured rules.
 
-    ``ref`` is the version's name for people, ``key`` its key in timelines, empty for the default branch. ``rules`` is
-    the hash of everything that decides verdicts and, for a working tree, of its files.
+    ``ref`` is the version's readable name, ``key`` its key in timelines, empty for the default branch. ``rules`` is the
+    hash of everything that decides verdicts and, for a working tree, of its files.
     """
 
     repo: str

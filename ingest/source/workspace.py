@@ -22,7 +22,7 @@ from codequarry.shared.stop_request import check_stop
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.refs import Ref
 
-# Bytes that are passed to git at once; they are all in memory.
+# Bytes passed to git at once, all held in memory.
 IMPORT_BYTES = 50_000_000
 DIGEST_HEX = 16
 
@@ -34,7 +34,7 @@ def fetch_version(
     say: Callable[[str], None],
     found: NoteFound = take_any,
 ) -> FileSource | None:
-    """Fetch, as ``fetch_source`` does, or read what is wanted; return None if the origin no longer has it."""
+    """Read the wanted working tree, or fetch the wanted version as ``fetch_source`` does (None if it is gone)."""
     if wanted.ref and wanted.ref.kind == "workspace":
         return read_workspace(wanted.origin, wanted.ref, settings, say)
     return fetch_source(wanted, settings, store, say, found)
@@ -45,8 +45,8 @@ def read_workspace(
 ) -> FileSource:
     """Read a working tree: the files that are tracked or not ignored, with their current bytes.
 
-    The version's commit is the checked out commit. Blobs that the mirror lacks are written into it, so that a file that
-    changes meanwhile is chunked as it was when its blob was named.
+    The version's commit is the checked-out commit. Blobs that the mirror lacks are written into it, so that a file that
+    changes meanwhile is chunked as it was when it was hashed.
     """
     settings = settings_for(settings, origin.url, origin.host)
     checkout = checkout_of(ref, settings)
@@ -70,8 +70,8 @@ def _entries(
 ) -> Iterator[TreeEntry]:
     """Yield every file, link and submodule of the working tree with the blob that git would give it.
 
-    A file of more than ``most_bytes`` is not indexed, so it is not hashed either: a sparse file of terabytes would take
-    days. It keeps the blob of git's index while the size is the same.
+    A file larger than ``most_bytes`` is not indexed, so it is not hashed either: a sparse file of terabytes would take
+    days. It keeps the blob from git's index as long as its size is unchanged.
     """
     tracked = list(checkout.tracked())
     for item in tracked:
@@ -127,7 +127,7 @@ def _import(mirror: Mirror, contents: Iterable[bytes]) -> None:
     stream = b"".join(b"blob\ndata %d\n%s\n" % (len(data), data) for data in contents)
     if stream:
         command = (f"--git-dir={mirror.folder}", "fast-import", "--quiet")
-        run_git(command, mirror.environment, data=stream, what="cannot keep the files of the working tree")
+        run_git(command, mirror.environment, data=stream, what="cannot store the files of the working tree")
 
 
 def _sizes(mirror: Mirror, blobs: Iterable[str]) -> dict[str, int]:
@@ -141,6 +141,6 @@ def _sizes(mirror: Mirror, blobs: Iterable[str]) -> dict[str, int]:
 
 
 def _state(entries: Iterable[TreeEntry]) -> str:
-    """Return a suffix for the rules hash that is equal for working trees with equal files."""
+    """Return a suffix for the rules hash that is the same for working trees with the same files."""
     digest = hashlib.sha256(repr(sorted((entry.path, entry.mode, entry.blob) for entry in entries)).encode())
     return f"+{digest.hexdigest()[:DIGEST_HEX]}"

@@ -14,7 +14,7 @@ from codequarry.shared.telemetry.metrics import count_embeddings, embedding_time
 
 @dataclass(frozen=True, slots=True)
 class CachedEmbeddings:
-    """The keys of the texts in order, a vector per key, how many texts were reused, and what the model had to read."""
+    """The keys of the texts in order, a vector per key, and the numbers of reused texts, embedded texts and tokens."""
 
     keys: tuple[str, ...]
     vectors: Mapping[str, Vector]
@@ -57,7 +57,7 @@ def embed_with_cache(texts: Sequence[str], embedder: Embedder, store: VectorCach
 
 
 def _embed(texts: Sequence[str], keys: Sequence[str], embedder: Embedder, refused: dict[str, str]) -> dict[str, Vector]:
-    """Return the vectors of one batch by key, and add the texts that the model refuses to ``refused``."""
+    """Return the vectors of one batch by key, and add refused texts with their reasons to ``refused``."""
     try:
         with embedding_timed("chunks"):
             made = embedder.embed_documents(texts)

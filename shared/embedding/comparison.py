@@ -1,4 +1,4 @@
-"""How near a model finds a query and a document, and why, if the model can tell."""
+"""How similar a model considers a query and a document, and why, if the model can explain it."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from codequarry.shared.embedding.port import Embedder
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The cosine (-1 to 1) of a query with the nearest ``window`` of a document; ``query_cut`` if the query was cut."""
+    """The cosine (-1 to 1) of a query and a document's nearest ``window``; ``query_cut`` means the query was cut."""
 
     similarity: float
     windows: int
@@ -20,7 +20,7 @@ class Comparison:
 
 
 def compare(embedder: Embedder, query: str, document: str, most: int) -> Comparison:
-    """Compare two texts as a search would, and explain it by at most ``most`` contributions of each kind."""
+    """Compare two texts as a search would, and explain the result with at most ``most`` contributions of each kind."""
     windows = [window.text for window in embedder.windows(document)]
     cosines = embedder.embed_documents(windows) @ embedder.embed_query(query)
     best = int(np.argmax(cosines))
@@ -34,10 +34,10 @@ def compare(embedder: Embedder, query: str, document: str, most: int) -> Compari
 
 
 def explains(embedder: Embedder) -> bool:
-    """Return whether a model can explain why two texts are near."""
+    """Return whether a model can explain why two texts are similar."""
     return isinstance(embedder, Explaining)
 
 
 def explain(embedder: Embedder, query: str, document: str, most: int) -> TokenExplanation | None:
-    """Return why two texts are near, or None if the model cannot tell."""
+    """Return why two texts are similar, or None if the model cannot explain it."""
     return embedder.explain(query, document, most) if isinstance(embedder, Explaining) else None

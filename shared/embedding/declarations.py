@@ -1,9 +1,9 @@
-"""Declared names and doc summaries: the few words of a text that say most about its code."""
+"""Declared names and doc summaries: the few words of a text that say the most about its code."""
 
 import re
 from collections.abc import Iterator
 
-# Keywords before declared names. C, and Java for methods, have none; the index names these in the line before the code.
+# Keywords before declared names. C code and Java methods have none; the index names those in the line before the code.
 _FUNCTIONS = r"(?:def|fn|fun|func)[ \t]+(?:\([^)\n]*\)[ \t]*)?"
 # These words also occur in prose and other statements: "type of the key", `for module in modules`, `enum class Colour`.
 _WORDS = "function|class|struct|interface|trait|enum|type|module|object"
@@ -11,7 +11,7 @@ _NO_NAME = rf"(?:{_WORDS}|in|is|of|as|and|or|to|for|from|that|extends|implements
 _OTHERS = rf"(?:(?:{_WORDS})[ \t]+|function[ \t]*\*[ \t]*)(?!{_NO_NAME})"
 # Testing the first letter before the words saves a fifth of the time.
 _FIRST_LETTERS = "(?=[cdefimost])"
-# Up to five words may precede, such as `public static`. A line of prose seldom has a keyword in its first six words.
+# Up to five words may come first, such as `public static`. A line of prose seldom has a keyword in its first six words.
 _DECLARED = rf"[ \t]*(?:[a-z@][\w()]*[ \t]+){{0,5}}?{_FIRST_LETTERS}(?:{_FUNCTIONS}|{_OTHERS})(?:\w+\.)*([^\W\d]\w*)"
 _DECLARATION = re.compile(f"^{_DECLARED}", re.MULTILINE)
 
@@ -19,16 +19,16 @@ _DECLARATION = re.compile(f"^{_DECLARED}", re.MULTILINE)
 _MOST_CHARACTERS = 300
 _QUOTES = ('"""', "'''")
 # What precedes the quotes of a docstring: the colon of a `def` or `class`, perhaps with a comment. A module's docstring
-# follows a new line, since the index puts its line before the module.
+# follows a newline, because the index puts its own line before the module.
 _AFTER_COLON = r":[ \t]*(?:#[^\n]*)?\n\s*(?:#[^\n]*\n\s*)?"
 _OPENS = re.compile(rf"{_AFTER_COLON}[rRuU]?\Z")
 _OPENS_FIRST = re.compile(rf"(?:^|{_AFTER_COLON})[rRuU]?\Z", re.MULTILINE)
 _LONGEST_OPENING = 300
-# What precedes the quotes of any other string that ends at the next quotes.
+# What precedes the quotes of any other string, which ends at the next quotes.
 _OPENS_STRING = re.compile(
     r"(?:[=(,\[{+%]|\b(?:return|in|yield|and|or|not|else|if|assert|raise))[ \t\n\\]*[rRuUbBfF]{0,2}\Z"
 )
-# Neither the end of a glob such as src/**/*.py nor an empty comment.
+# Matches neither the end of a glob such as src/**/*.py nor an empty comment.
 _DOC_COMMENT = re.compile(r"(?<![^\s;{}(,])/\*\*(?=\s)(.*?)(?:\*/|\Z)", re.DOTALL)
 # White space must follow `#`: #include, #[inline] and #!/bin/sh are not comments.
 _MARK = r"[ \t]*(?://[/!]?|#(?=[ \t\n]|\Z))"
@@ -47,13 +47,13 @@ def declared_names(text: str) -> list[str]:
 
 
 def summaries(text: str) -> list[str]:
-    """Return the first sentence of each docstring and doc comment, in order by kind and without duplicates."""
+    """Return the first sentence of each docstring and doc comment, grouped by kind and without duplicates."""
     plain = text.replace("\r\n", "\n") if "\r" in text else text
     return list(dict.fromkeys(filter(None, map(_first_sentence, _comments(plain)))))
 
 
 def _comments(text: str) -> Iterator[str]:
-    # Splitting at the quotes and looking back is twice as fast as searching for what opens them.
+    # Splitting at the quotes and looking back is twice as fast as searching for the code before them.
     for quotes in _QUOTES:
         if quotes in text:
             yield from _doc_strings(text.split(quotes))
@@ -70,8 +70,8 @@ def _doc_strings(parts: list[str]) -> Iterator[str]:
         is_doc = opens.search(before, since)
         if is_doc:
             yield parts[at + 1]
-        # Other quotes may close an earlier string or be in a comment. As opening quotes they would invert all that
-        # follows.
+        # Other quotes may close an earlier string or be in a comment. Treating them as opening quotes would invert
+        # everything that follows.
         at, opens = at + (2 if is_doc or _OPENS_STRING.search(before, since) else 1), _OPENS
 
 

@@ -1,4 +1,4 @@
-"""Requests to an OpenAI-compatible server, with retries; no message of this module contains the key or an account."""
+"""Requests to an OpenAI-compatible server, with retries; no message from this module contains the key or an account."""
 
 import base64
 import json
@@ -47,7 +47,7 @@ class Endpoint:
 
 
 class ApiCredentials:
-    """The Authorization header, kept out of every text: the class has no repr of its content."""
+    """The Authorization header, kept out of all printed text: the class has no repr of its content."""
 
     def __init__(self, header: str | None = None, secrets: Sequence[str] = ()) -> None:
         self.header = header
@@ -67,7 +67,7 @@ class ApiCredentials:
 
 
 def split_account(url: str, api_key: str | None) -> tuple[str, ApiCredentials]:
-    """Return a URL without its account, which would be logged, and the credentials: the account, or else the key."""
+    """Return a URL without its account, which might be logged, and the credentials: the account, or else the key."""
     parts = urlsplit(url)
     if parts.username is None:
         return url, ApiCredentials(f"Bearer {api_key}", [api_key]) if api_key else ApiCredentials()
@@ -113,7 +113,7 @@ class EmbeddingsApi:
         raise AssertionError("a retry context ends with a result or an error")
 
     def stop(self) -> None:
-        """Start no more attempts; requests under way may finish."""
+        """Start no more attempts; requests in progress may finish."""
         self._stopped = True
 
     def close(self) -> None:
@@ -142,7 +142,7 @@ class EmbeddingsApi:
                 extra_body=fields or None,
                 timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
             )
-        # The original errors are not chained: they hold the request and so the key.
+        # The original errors are not chained, because they hold the request and therefore the key.
         except openai.APITimeoutError:
             raise _TemporaryFailure(f"did not answer within {timeout:g} s") from None
         except openai.APIConnectionError as error:
@@ -169,7 +169,7 @@ class EmbeddingsApi:
     def _explained(self, error: "openai.APIStatusError") -> Exception:
         status, message = error.status_code, self._redacted(_message(error))
         where = self._endpoint.base_url
-        # A used-up quota is also reported as 429, but waiting does not refill it.
+        # An exhausted quota is also reported as 429, but waiting does not refill it.
         if error.code == "insufficient_quota":
             return EmbeddingError(f"{where} refuses the request: {message}")
         if status in _TEMPORARY or status >= 500:

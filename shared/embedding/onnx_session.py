@@ -1,6 +1,6 @@
 """An ONNX graph and its tokenizer in memory: texts in, pooled vectors out.
 
-Each text is a run of the graph, and several runs go on in parallel threads. Int8 models scale their activations by the
+Each text gets its own run of the graph; several runs execute in parallel. Int8 models scale their activations by the
 largest number in a run. In a batch, a text's vector would therefore depend on its neighbours (cosine down to 0.97 with
 MiniLM) and would change when indexing is resumed. For texts as long as chunks, batches are not faster either.
 """
@@ -54,7 +54,7 @@ class Graph(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OnnxSession:
-    """A loaded model. ``reader`` truncates a text to the window, ``counter`` never does."""
+    """A loaded model. ``reader`` truncates a text to the window, ``counter`` never truncates."""
 
     graph: Graph
     reader: Tokenizer
@@ -72,7 +72,7 @@ class OnnxSession:
         return list(self._one_by_one(encodings))
 
     def _one_by_one(self, encodings: Sequence[Encoding]) -> Iterator[Vector]:
-        """Yield the vectors in order; if indexing must stop, skip the texts that have not begun."""
+        """Yield the vectors in order; if indexing must stop, skip the texts that have not been started."""
         for vector in self.threads.map(self._run, encodings):
             check_stop()
             yield vector
@@ -83,7 +83,7 @@ class OnnxSession:
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         try:
             hidden = self.graph.run([self.output], {name: feed[name] for name in self.inputs})[0][0]
-        # onnxruntime's exceptions have no other common base.
+        # onnxruntime's exceptions have no more specific common base.
         except Exception as error:
             raise EmbeddingError(f"the model failed on a text of {ids.size} tokens: {_line(error)}") from error
         return pooled(np.asarray(hidden, dtype=np.float32), self.pooling)
@@ -120,7 +120,7 @@ def _load_graph(path: Path) -> Graph:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # As many as there are parallel runs: a single query gets all cores, and many texts share them.
+    # As many threads as parallel runs, so that a single query gets all cores and many texts share them.
     options.intra_op_num_threads = _threads()
     options.log_severity_level = _ERRORS_ONLY
     # Spinning threads would take the cores from the processes that chunk.
@@ -151,7 +151,7 @@ def _output(graph: Graph, path: Path) -> str:
         for output in outputs:
             if len(output.shape) == axes:
                 return output.name
-    raise EmbeddingError(f"{path} has no output of token vectors or text vectors")
+    raise EmbeddingError(f"{path} has no output with token vectors or text vectors")
 
 
 def _threads() -> int:

@@ -22,7 +22,7 @@ from codequarry.shared.errors import EmbeddingError, TextsRejected, UsageError
 from codequarry.shared.known_models import Api, KnownModel
 from codequarry.shared.settings.config import EmbeddingSettings
 
-# Every model accepts this text: if a server refuses it, the texts are not the reason.
+# Every model accepts this text; if a server refuses it, the other texts are not to blame.
 _HARMLESS = "text"
 # Most models add a token before and a token after a text.
 _SPECIAL_TOKENS = 2
@@ -51,7 +51,7 @@ class OpenAICompatibleEmbedder:
         *,
         interactive: bool = False,
     ) -> None:
-        """Prepare the requests; ``interactive`` limits the wait for the dimension, as a client waits."""
+        """Prepare the requests; ``interactive`` limits the wait for the dimension because a client is waiting."""
         traits = (known.api if known else None) or _COMPATIBLE
         self._dimension = _dimension(settings, known)
         self._name = _name(settings, known, self._dimension)
@@ -83,22 +83,22 @@ class OpenAICompatibleEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Length of a vector; asks the server once if neither the settings nor the table of models say."""
+        """Length of a vector; asks the server once if neither the settings nor the table of models specify it."""
         with self._lock:
             return self._dimension or self._request([_HARMLESS], self._document_type, self._is_interactive).shape[1]
 
     @property
     def leaves_machine(self) -> bool:
-        """True unless the server's address is on this machine; what that server forwards is not known."""
+        """True unless the server's address is on this machine; whether that server forwards texts is unknown."""
         return not is_loopback(urlsplit(self._endpoint.base_url).hostname or "")
 
     @property
     def max_tokens(self) -> int | None:
-        """``context_window``, or the window of a known model; None if neither is given."""
+        """``context_window``, or the window of a known model, or None if neither is given."""
         return self._shape.limit if self._shape else None
 
     def windows(self, text: str) -> list[Window]:
-        """Cut a text by a cautious estimate of its tokens, since only the server has the tokenizer."""
+        """Cut a text by a cautious estimate of its tokens, because only the server has the tokenizer."""
         offsets = pieces(text)
         if self._shape is None:
             return [Window(0, len(offsets), text)]
@@ -129,13 +129,13 @@ class OpenAICompatibleEmbedder:
         return vector
 
     def close(self) -> None:
-        """Close the connections; requests under way fail, and their results are dropped."""
+        """Close the connections; requests in progress fail, and their results are dropped."""
         self._api.close()
 
     def _embed_all(self, work: _Work) -> None:
         planned = batches(work.texts, self._most_texts, self._most_tokens)
         tasks = [partial(self._embed_batch, batch, work) for batch in planned]
-        # After a failure the other batches are not sent, and answers that will not be used are not waited for.
+        # After a failure, no more batches are sent, and the call does not wait for answers that it will not use.
         run_abandonable(tasks, self._concurrency, work.abandoned)
 
     def _embed_batch(self, batch: Sequence[int], work: _Work) -> None:
@@ -214,7 +214,7 @@ def _given(setting: str | None, otherwise: str) -> str:
 
 
 def batches(texts: Sequence[str], most_texts: int, most_tokens: int) -> Iterator[list[int]]:
-    """Yield the indices of the texts of each request; skip empty texts, and separate texts over the limit."""
+    """Yield the text indices for each request; skip empty texts, and put a text over the limit into its own request."""
     members: list[int] = []
     tokens = 0
     for index, text in enumerate(texts):

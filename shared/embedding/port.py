@@ -36,7 +36,7 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int | None:
-        """Maximum number of tokens that the model reads of one text; None if unlimited or unknown."""
+        """Maximum number of tokens that the model reads from one text, or None if unlimited or unknown."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""Runs requests in threads that can be abandoned: a silent server must not delay the end of a run."""
+"""Runs requests in threads that can be abandoned, so that a silent server does not delay the end of a run."""
 
 import queue
 import threading
@@ -13,8 +13,8 @@ Task = Callable[[], None]
 def run_abandonable(tasks: Sequence[Task], most_threads: int, over: threading.Event) -> None:
     """Run tasks, several at a time; raise the first error, or Stopped or Interrupted if the run must end.
 
-    ``over`` is set when this returns or raises, and the other tasks are then skipped. Tasks that have begun continue
-    in daemon threads, and their results are dropped.
+    ``over`` is set when this returns or raises, and the remaining tasks are then skipped. Tasks that have begun
+    continue in daemon threads, and their results are dropped.
     """
     waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
     outcomes: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()

@@ -1,4 +1,4 @@
-"""Reads the vectors of an embeddings server's answer: complete, in order and finite, or else an error."""
+"""Reads the vectors from an embeddings server's answer, which must be complete and finite."""
 
 import base64
 import binascii
@@ -12,7 +12,7 @@ from codequarry.shared.errors import EmbeddingError
 
 
 def read_vectors(body: object, count: int, dimension: int | None) -> Matrix:
-    """Return the ``count`` vectors of an answer, each in the row that its index names.
+    """Return the ``count`` vectors of an answer, each in the row that its index specifies.
 
     Raise EmbeddingError if a vector is missing or invalid. If ``dimension`` is None, the first vector sets the length.
     """

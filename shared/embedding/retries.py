@@ -19,7 +19,7 @@ class Patience:
     jitter: float = 1.0
 
 
-# A user waits for a query: a lexical answer now is better than a full answer after a minute.
+# A user is waiting for a query's answer: a lexical answer now is better than a full answer after a minute.
 QUERY_TIMEOUT_SECONDS = 10.0
 QUERY_LONGEST_WAIT_SECONDS = 2.0
 QUERY_RETRIES = 1

@@ -1,7 +1,7 @@
-"""Strides: a text longer than the model's window is embedded in overlapping windows, so that none of it is lost.
+"""Strides: a text longer than the model's window is embedded in overlapping windows, so that no part is lost.
 
-With a window of 8192 tokens, a stride has 7168 tokens and the next stride begins 6144 tokens later. The free eighth has
-room for special tokens, a prefix and a repeated head. An eighth is read twice, so that passages at a border stay whole.
+With a window of 8192 tokens, a stride has 7168 tokens and the next stride begins 6144 tokens later. The free eighth is
+for special tokens, a prefix and a repeated head. An eighth is read twice, so that passages at a border stay whole.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ def stride_shape(max_tokens: int, settings: EmbeddingSettings) -> StrideShape:
 
 
 def spans(tokens: int, shape: StrideShape, reserved: int = 0) -> list[tuple[int, int]]:
-    """Return the token spans that cover ``tokens``; in each window, ``reserved`` tokens are used for other things."""
+    """Return the token spans that cover ``tokens``; in each window, ``reserved`` tokens have other uses."""
     if tokens <= shape.limit - reserved:
         return [(0, tokens)]
     window = max(1, min(shape.window, shape.limit - reserved))
@@ -56,7 +56,7 @@ def spans(tokens: int, shape: StrideShape, reserved: int = 0) -> list[tuple[int,
 
 
 def cut(text: str, offsets: Sequence[tuple[int, int]], shape: StrideShape, reserved: int = 0) -> list[Window]:
-    """Cut ``text``, keeping every character, at token borders; ``offsets`` are the character spans of its tokens."""
+    """Cut ``text``, keeping every character, at token boundaries; ``offsets`` are the character spans of its tokens."""
     parts = spans(len(offsets), shape, reserved)
     last = len(offsets)
     return [
@@ -81,7 +81,7 @@ def _head_fits(head: str, max_tokens: int | None) -> bool:
     return bool(head) and (max_tokens is None or count_tokens(head) <= max_tokens // _EIGHTH)
 
 
-# Enough to distinguish the few models that an index will ever meet.
+# Enough to distinguish the few models that an index will ever see.
 _FINGERPRINT_CHARACTERS = 8
 # The range of int8 on either side of zero.
 _LEVELS = 127
@@ -96,14 +96,14 @@ def normalised(rows: ArrayLike) -> Matrix:
 
 
 def rounded(rows: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Return the rows as int8, each scaled so that its largest number is 127 from zero, and the step of each (rows)."""
+    """Return the rows as int8, each scaled so that its largest absolute value is 127, and the step of each (rows)."""
     steps = (np.abs(rows).max(axis=1) / _LEVELS).astype(np.float32)
     steps[steps == 0] = 1.0
     return np.rint(rows / steps[:, None]).astype(np.int8), steps
 
 
 def well_formed(text: str) -> str:
-    """Replace lone surrogates by question marks: a JSON body may contain them, but no tokenizer accepts them."""
+    """Replace lone surrogates with question marks: a JSON body may contain them, but no tokenizer accepts them."""
     if text.isascii():
         return text
     return text.encode("utf-8", "replace").decode("utf-8")
@@ -119,5 +119,5 @@ def fingerprint(parts: Iterable[bytes | memoryview]) -> str:
 
 
 def document_suffix(prefix: str, input_type: str = "") -> str:
-    """Return a suffix for the model's name: what precedes documents (not queries) changes the vectors of an index."""
+    """Return a suffix for the model's name: text that precedes documents (not queries) changes an index's vectors."""
     return f"+{fingerprint([prefix.encode(), input_type.encode()])}" if prefix or input_type else ""

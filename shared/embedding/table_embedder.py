@@ -1,4 +1,4 @@
-"""Embeds with a token table in a folder: the built-in model, and the models that training/ makes."""
+"""Embeds with a token table in a folder: the built-in model, and the models that training/ produces."""
 
 import threading
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class TableEmbedder:
     preferred_batch = 1024
 
     def __init__(self, folder: Path, model: str, settings: EmbeddingSettings, mend: str) -> None:
-        """Set the folder, the model's name, and the advice for the error if the files cannot be read."""
+        """Set the folder, the model's name, and the advice in the error that is raised if the files cannot be read."""
         self._folder, self._model, self._mend = folder, model, mend
         self._query_prefix = settings.query_prefix or ""
         self._document_prefix = settings.document_prefix or ""
@@ -57,11 +57,11 @@ class TableEmbedder:
 
     @property
     def max_tokens(self) -> int | None:
-        """``context_window``, or None if it is not set, since texts of any length are read whole."""
+        """``context_window``, or None if it is not set, because texts of any length are then read whole."""
         return self._shape.limit if self._shape else None
 
     def windows(self, text: str) -> list[Window]:
-        """Return the whole text as one window (its end in tokens is an estimate), or cut it by ``context_window``."""
+        """Return the whole text as one window (its end in tokens is an estimate), or cut it to ``context_window``."""
         if self._shape is None:
             return [Window(0, count_tokens(text), text)]
         spans = self._load().vocabulary.spans(self._document_prefix + text)

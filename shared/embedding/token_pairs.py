@@ -1,7 +1,7 @@
-"""The similarity of two texts, split into what each pair of their tokens adds. Pure.
+"""The similarity of two texts, split into the contributions of their token pairs. Pure functions.
 
 A token table's vector is a normalised sum over tokens. The cosine of two texts is therefore exactly the sum, over all
-pairs of their tokens, of the inner products of what the two tokens add.
+pairs of their tokens, of the inner products of the two tokens' terms.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ class _Side:
 
 
 class _Largest:
-    """The largest of numbers that come block by block; ``count`` and ``total`` cover all numbers above zero."""
+    """The largest of the numbers added block by block; ``count`` and ``total`` cover all numbers above zero."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -49,7 +49,7 @@ class _Largest:
         self.values, self.places = np.empty(0), np.empty(0, np.intp)
 
     def add(self, values: Numbers, first_place: int) -> None:
-        """Add a block of numbers; the place of its first number is ``first_place``."""
+        """Add a block of numbers whose first number has the place ``first_place``."""
         self.count += int(np.count_nonzero(values > 0))
         self.total += float(np.maximum(values, 0).sum())
         # Numbers that are no larger than the smallest kept number need no sorting.
@@ -78,7 +78,7 @@ def explain_by_tokens(table: TokenTable, query: str, document: str, most: int) -
 
 
 def _shares(side: _Side, contributions: Numbers, most: int) -> Parts[TokenShare]:
-    """Return what each token of a text adds: the ``most`` tokens with the largest effect, from most to least added."""
+    """Return what each token of a text adds: the ``most`` tokens with the largest effect, in descending order."""
     places = np.sort(_largest(np.abs(contributions), most))
     places = places[np.argsort(-contributions[places], kind="stable")]
     top = [TokenShare(*side.token(place), float(contributions[place])) for place in places.tolist()]
@@ -96,7 +96,7 @@ def _shared(first: _Side, second: _Side, most: int) -> Parts[Pair]:
 
 
 def _different(first: _Side, second: _Side, most: int) -> tuple[Parts[Pair], Parts[Pair]]:
-    """Return the pairs of two different tokens: those that add something, and those that take away."""
+    """Return the pairs of two different tokens: those that add to the similarity, and those that lower it."""
     here, there = _common(first, second)
     width = len(second.ids)
     height = max(1, _PAIRS_AT_ONCE // max(1, width))

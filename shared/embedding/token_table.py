@@ -22,18 +22,18 @@ ROWS, SCALES, QUERY_SCALES, VOCABULARY = TABLE_FILES
 _HEADER = re.compile(
     rb"\{'descr': '(?P<type>[|<][a-z]\d)', 'fortran_order': False, 'shape': \((?P<shape>\d+,(?: \d+)?)\), \}\s*"
 )
-# Additional counts of the words of a declared name and of its summary. Mean of four tables on CoSQA's development half:
+# Extra counts for the words of a declared name and of its summary. Mean of four tables on CoSQA's development half:
 # .449 with 0 and 0, .463 with 2 and 0, .474 with 2 and 1, .478 with 3 and 1, .475 with 4 and 1. On held-out packages
-# (without summaries, and for name queries without names) doc comments gain by the count of names and names lose: .686
+# (without summaries, and without names for name queries), a higher count of names helps doc comments, not names: .686
 # and .462 with 2 and 1, .692 and .456 with 3 and 1, .697 and .450 with 4. A table trained with them would gain less.
 NAMES, SUMMARIES = 3, 1
-# Increased with every change to how tokens and names are found in a text: the same files then make other vectors.
+# Increased with every change to how tokens and names are found, because the same files then give different vectors.
 _RULES = 3
 # Rows summed at once, which limits the memory for a very long text to 8 MB.
 _ROWS_AT_ONCE = 8192
 # Texts whose tokens are counted at once: enough to make calls cheap, few enough to stay in the CPU cache.
 _TEXTS_AT_ONCE = 64
-# One integer holds the numbers of text and token, so that a single sort counts the tokens of many texts.
+# One integer holds the text number and the token id, so that a single sort counts the tokens of many texts.
 _TOKEN_BITS = 32
 
 
@@ -41,7 +41,7 @@ _TOKEN_BITS = 32
 class TokenTable:
     """``rows`` is int8 (tokens, dimension), ``scales`` float32 (tokens): a token's vector is its row times its scale.
 
-    A vector's length is the token's weight. Queries use ``query_scales``, since other words matter in them. In
+    A vector's length is the token's weight. Queries use ``query_scales``, because different words matter in them. In
     documents, words of declared names count ``declared`` more times, and words of summaries ``summarised`` more times.
     """
 
@@ -61,19 +61,19 @@ class TokenTable:
 
     @classmethod
     def read(cls, folder: Path) -> "TokenTable":
-        """Open a model, mapping its rows; raise EmbeddingError if files are missing, damaged, or of several models."""
+        """Open a model, mapping its rows; raise EmbeddingError if files are missing, damaged or of different models."""
         try:
             rows = _mapped(folder / ROWS)
             scales, query_scales = (np.array(_mapped(folder / name)) for name in (SCALES, QUERY_SCALES))
             vocabulary = Vocabulary.read(folder / VOCABULARY)
         except FileNotFoundError as error:
             raise EmbeddingError(f"{error.filename} is missing") from error
-        # numpy raises these for a truncated or foreign file; text that is not UTF-8 is a ValueError too.
+        # numpy raises these errors for a truncated or foreign file; text that is not UTF-8 is a ValueError too.
         except (OSError, ValueError) as error:
             raise EmbeddingError(f"a file in {folder} is damaged: {error}") from error
         shapes = {rows.shape[:1], scales.shape, query_scales.shape, (len(vocabulary.tokens),)}
         if rows.ndim != 2 or len(shapes) > 1 or rows.dtype != np.int8:
-            raise EmbeddingError(f"the files of {folder} do not belong together")
+            raise EmbeddingError(f"the files in {folder} do not belong together")
         return cls(vocabulary, rows, scales, query_scales)
 
     def write(self, folder: Path) -> None:
@@ -95,7 +95,7 @@ class TokenTable:
         return replace(self, scales=self.query_scales, declared=0, summarised=0)
 
     def fingerprint(self) -> str:
-        """Return a short hash of everything that decides the vectors."""
+        """Return a short hash of everything that determines the vectors."""
         tokens = "\n".join(self.vocabulary.tokens).encode()
         arrays = (self.scales, self.query_scales, self.rows)
         return fingerprint(
@@ -109,8 +109,8 @@ class TokenTable:
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return one row of length 1 per text.
 
-        A token counts by the square root of its frequency: the tenth occurrence says less than the first. Texts without
-        tokens all get a vector of equal numbers: stores accept no row of zeros, and such texts then find each other.
+        A token counts as the square root of its frequency: the tenth occurrence says less than the first. Texts without
+        tokens all get a vector of equal numbers: stores accept no row of zeros, and such texts then match each other.
         """
         found = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for at in range(0, len(texts), _TEXTS_AT_ONCE):
@@ -136,7 +136,7 @@ class TokenTable:
         return weights
 
     def _sums(self, texts: Sequence[str]) -> Iterator[Vector]:
-        """Yield the sum of each text, computed separately: it must not depend on what is embedded with it."""
+        """Yield the sum of each text, computed separately so that it does not depend on the other texts."""
         packed = [self._packed(text) for text in texts]
         ids = np.frombuffer(b"".join(packed), dtype=np.int32)
         lengths = [len(part) // ids.itemsize for part in packed]

@@ -10,7 +10,7 @@ CHARACTERS_PER_TOKEN = 2.9
 # Outside ASCII, most tokenizers use about one token per character.
 TOKENS_PER_OTHER_CHARACTER = 1.0
 
-# Words in runs of four letters, numbers in pairs of digits, each other visible character, each run of white space. In
+# Words in runs of four letters, numbers in pairs of digits, every other visible character, runs of white space. On
 # the same files this gives 1.1 to 1.6 times the true number, and exactly that number in tables of numbers.
 _PIECE = re.compile(r"[A-Za-z]{1,4}|[0-9]{1,2}|[^\sA-Za-z0-9]|\s+")
 
@@ -25,7 +25,7 @@ def count_tokens(text: str) -> int:
 
 
 def estimate_tokens(embedder: Embedder, text: str) -> int:
-    """Estimate what ``embedder`` will read of ``text``, at most its window."""
+    """Estimate the tokens of ``text`` that ``embedder`` will read, at most its window."""
     estimate = count_tokens(text)
     return estimate if embedder.max_tokens is None else min(estimate, embedder.max_tokens)
 

@@ -1,4 +1,4 @@
-"""A placeholder for a model that cannot be used here: the index that the model filled still answers by words."""
+"""A placeholder for a model that cannot be used here: the index that the model filled still answers word searches."""
 
 from collections.abc import Sequence
 

@@ -13,7 +13,7 @@ PIECE = "##"
 LONGEST_PIECE = 6
 # Longer runs of letters are hashes or base64, whose first pieces say as much as all of them.
 _MOST_CHARACTERS = 32
-# Number of names whose tokens are cached, and their maximum length: some hundred bytes each.
+# Maximum number of names whose tokens are cached, and their maximum length; each takes a few hundred bytes.
 _MOST_REMEMBERED = 200_000
 _LONGEST_REMEMBERED = 64
 
@@ -72,7 +72,7 @@ class Vocabulary:
         if whole is not None:
             return ((whole, (start, end)),)
         cut = self._cut(word[:_MOST_CHARACTERS])
-        if len(word) != end - start:  # lower case changed the length, so the spans of the pieces are unknown
+        if len(word) != end - start:  # lower-casing changed the length, so the spans of the pieces are unknown
             return ((number, (start, end)) for number, _, _ in cut)
         return ((number, (start + first, start + last)) for number, first, last in cut)
 

@@ -1,4 +1,4 @@
-"""Re-ranking by an embedding model: by the cosine of each candidate's vector with the query's."""
+"""Re-ranking by an embedding model, using the cosine of each candidate's vector with the query's vector."""
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,12 +12,12 @@ from codequarry.shared.embedding.cache import vector_key
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.processors import processor_count
 
-# The candidates of some hundred queries: 30 MB with the 384 numbers of a small model, 120 MB with the largest model.
+# The candidates of a few hundred queries: 30 MB with a small model's 384 numbers, 120 MB with the largest model.
 MOST_REMEMBERED = 20_000
 
 
 class EmbeddingReranker:
-    """Scores texts by the cosine of their vectors with the query's, and caches the vectors."""
+    """Scores texts by the cosine of their vectors with the query's vector, and caches the vectors."""
 
     def __init__(self, embedder: Embedder, most_remembered: int = MOST_REMEMBERED) -> None:
         self._embedder = embedder
@@ -71,7 +71,7 @@ class RecentVectors:
     """The most recently used vectors, at most ``most``. Safe to use from several threads.
 
     They are kept in the process because the index's cache only holds vectors of the index's dimension, and because a
-    search may have no right to write.
+    search may not be allowed to write.
     """
 
     def __init__(self, most: int) -> None:
@@ -80,7 +80,7 @@ class RecentVectors:
         self._kept: OrderedDict[str, Vector] = OrderedDict()
 
     def get(self, keys: Iterable[str]) -> dict[str, Vector]:
-        """Return the vectors that are cached."""
+        """Return the cached vectors among ``keys``."""
         with self._lock:
             found = {key: self._kept[key] for key in keys if key in self._kept}
             for key in found:

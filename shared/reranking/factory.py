@@ -21,7 +21,7 @@ def open_reranker(settings: RerankingSettings, models_folder: Path) -> Reranker:
         raise UsageError(f"[reranking] model = '{name}' no longer exists; {_instead()}")
     known = find_model(name)
     if known and known.source in ("built in", "api"):
-        raise UsageError(f"[reranking] model = '{name}' is not an ONNX model of this machine; {_instead()}")
+        raise UsageError(f"[reranking] model = '{name}' is not an ONNX model on this machine; {_instead()}")
     embedder = open_embedder(EmbeddingSettings(model=name), models_folder)
     if isinstance(embedder, TableEmbedder):
         raise UsageError(f"[reranking] model = '{name}' is a token table, which only knows words; {_instead()}")

@@ -9,7 +9,7 @@ from codequarry.shared.reranking.port import Reranker
 
 @dataclass(frozen=True, slots=True)
 class TimedOutcome:
-    """The scores that a re-ranker returned in time, by index of the text; ``over`` is set when it really ends."""
+    """The scores that a re-ranker returned in time, by index of the text; ``over`` is set when it actually ends."""
 
     scores: dict[int, float] = field(default_factory=dict)
     ended: bool = True
@@ -18,9 +18,9 @@ class TimedOutcome:
 
 
 def scored_within(model: Reranker, query: str, texts: Sequence[str], seconds: float) -> TimedOutcome:
-    """Return the scores that come within ``seconds``; an error of the model is part of the outcome."""
+    """Return the scores that come within ``seconds``; a model error is part of the outcome."""
     run = _Run(model, query, texts, seconds)
-    # A call into a model cannot be ended from outside. The thread stops at its next score, or with the process.
+    # A call into a model cannot be interrupted. The thread stops at its next score, or with the process.
     Thread(target=run.work, name="reranking", daemon=True).start()
     return run.outcome()
 
@@ -42,7 +42,7 @@ class _Run:
                     if self._timed_out:
                         return
                     self._scores[index] = score
-        # No error of a model may fail the search: models run third-party native code.
+        # No model error may fail the search: models run third-party native code.
         except Exception as error:
             self._error = error
         finally:

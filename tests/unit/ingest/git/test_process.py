@@ -121,7 +121,7 @@ def test_credentials_reach_the_server_and_no_file_or_message(fetch, guarded_serv
 
 def test_without_credentials_git_fails_at_once(fetch, guarded_server):
     port, seen = guarded_server
-    with pytest.raises(GitError, match="the server asks for an account: set CODEQUARRY_GIT__TOKEN"):
+    with pytest.raises(GitError, match="the server requires credentials: set CODEQUARRY_GIT__TOKEN"):
         fetch(f"http://127.0.0.1:{port}/a/b.git")
     assert seen == []
 
