@@ -95,7 +95,7 @@ def test_a_job_that_showed_life_since_it_was_looked_at_is_not_lost(store):
 def test_no_more_than_so_many_jobs_wait_but_a_burst_still_joins(store):
     first, _ = submit_within(store, request(), 1)
     assert submit_within(store, request(), 1)[0].id == first.id
-    with pytest.raises(StoreUnavailable, match="1 jobs that are as urgent are already waiting"):
+    with pytest.raises(StoreUnavailable, match="1 jobs that are at least as urgent are already waiting"):
         submit_within(store, request("site"), 1)
 
 
