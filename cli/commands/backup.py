@@ -109,7 +109,7 @@ def step_display() -> Iterator[Callable[["Step"], None]]:
 
 
 class StepLines:
-    """Writes a line every few seconds; a shorter command writes none."""
+    """Writes a line every few seconds, and none for a command that ends sooner."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -24,7 +24,7 @@ class SettingRow:
 
 
 def rows(loaded: "LoadedSettings") -> list[SettingRow]:
-    """Return every setting in the order of the model, with secrets masked."""
+    """Return every setting in the order of the settings model, with secrets masked."""
     from codequarry.shared.settings.config import LEAVES
     from codequarry.shared.settings.sources import MASK, is_secret, without_accounts
 

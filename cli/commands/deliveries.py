@@ -18,7 +18,7 @@ def deliveries(
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="List at most N deliveries.")] = DEFAULT_LIMIT,
     as_json: Json = False,
 ) -> None:
-    """List webhook deliveries and what became of each, latest first."""
+    """List webhook deliveries and their outcomes, latest first."""
     from codequarry.shared.catalog.deliveries import list_deliveries
 
     with workplace(load(context).settings) as place:

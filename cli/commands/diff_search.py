@@ -27,16 +27,16 @@ _COLOURS = {"added": "green", "removed": "red", "moved": "blue", "changed": "yel
 
 def diff_search(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a name; repo: lang: path: symbol: filter.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a name; filters repo: lang: path: symbol:")],
     before: Annotated[str, typer.Option("--from", metavar="A", help="A branch, tag, pull/12 or commit.")],
     after: Annotated[str, typer.Option("--to", metavar="B", help="The version to compare with.")],
     repo: Repos = None,
     top_k: Annotated[
-        int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="Number of results; 10, with --json 20.")
+        int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="Number of results: 10, with --json 20.")
     ] = None,
     max_per_file: Annotated[int | None, typer.Option(metavar="N", help="At most N results from one file.")] = None,
     no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave out test code.")] = False,
-    show_all: Annotated[bool, typer.Option("--all", help="Also show what is the same in both.")] = False,
+    show_all: Annotated[bool, typer.Option("--all", help="Also show code that is the same in both.")] = False,
     lines: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code per result.")] = DEFAULT_LINES,
     as_json: Json = False,
 ) -> None:
@@ -93,7 +93,7 @@ def _show(found: "Difference", lines: int, several: bool) -> None:
 def changed_lines(old: "CodeChunk | None", new: "CodeChunk | None", most: int) -> Iterator[str]:
     """Yield the lines of a diff, each with its sign: - for old, + for new."""
     was, is_now = (chunk.text.splitlines() if chunk else [] for chunk in (old, new))
-    # Skip the two file names. Lines of code begin with a sign, so none of them looks like a hunk header.
+    # Skip the two file names. Lines of code begin with a sign, so no code line looks like a hunk header.
     unified = islice(unified_diff(was, is_now, lineterm="", n=1), HEADER_LINES, None)
     found = [line for line in unified if not line.startswith("@@")]
     yield from found[:most]
@@ -108,4 +108,4 @@ def _remarks(answer: "ComparisonAnswer") -> Iterator[str]:
     if counts:
         yield f"among the hits: {counts}"
     if answer.degraded:
-        yield f"note: answered without {', '.join(answer.degraded)}; codequarry doctor says why"
+        yield f"note: answered without {', '.join(answer.degraded)}; codequarry doctor shows why"

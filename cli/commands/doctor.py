@@ -1,4 +1,4 @@
-"""`codequarry doctor`: checks the installation and says how to fix what is wrong."""
+"""`codequarry doctor`: checks the installation and shows how to fix problems."""
 
 import sys
 
@@ -13,7 +13,7 @@ PLAIN = "\x1b[0m"
 
 
 def doctor(context: typer.Context, as_json: Json = False) -> None:
-    """Check data folder, disk, git, model and store, and say how to fix what is wrong. Exit 1 if a check fails."""
+    """Check the data folder, disk, git, model and store, and show how to fix problems. Exit 1 if a check fails."""
     from codequarry.cli.session.doctor_checks import Check, run_checks, worst
 
     loaded = load(context)

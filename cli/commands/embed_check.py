@@ -1,4 +1,4 @@
-"""`codequarry embed-check`: how near two texts are to the embedding model, or what is nearest to a text, and why."""
+"""`codequarry embed-check`: how near two texts are in the model's view, or what is nearest to a text, and why."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
@@ -35,7 +35,7 @@ PAIRS_OF_TWO_TEXTS, PAIRS_OF_A_CHUNK = 8, 4
 
 def embed_check(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="A text, or a file: PATH, @PATH, - for stdin.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A text, or a file: PATH, @PATH, or - for stdin.")],
     document: Annotated[str | None, typer.Argument(metavar="DOCUMENT", help="Text or file to compare with.")] = None,
     nearest: Annotated[bool, typer.Option("--nearest", help="Show the nearest chunks of the index instead.")] = False,
     top_k: Annotated[
@@ -55,7 +55,7 @@ def embed_check(
         typer.Option(min=0, max=1000, metavar="N", help="Contributions of each kind to show; 8, or 4 per chunk."),
     ] = None,
     as_text: Annotated[bool, typer.Option("--text", help="Both are texts, even if a file has that name.")] = False,
-    as_file: Annotated[bool, typer.Option("--file", help="Both are paths of files.")] = False,
+    as_file: Annotated[bool, typer.Option("--file", help="Both are file paths.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show why the embedding model finds two things near.
@@ -64,15 +64,15 @@ def embed_check(
     tokens that are related, and different tokens that are opposed. The first text is embedded as a query, the second
     as indexed code, which matters to models that prefix the two differently.
 
-    An argument that names a file stands for its text. Two texts are compared by the model of the settings. --nearest
-    uses the model of the index and ranks by vectors only, without the words and rules of a search.
+    An argument that names a file stands for its text. Two texts are compared by the configured model. --nearest uses
+    the index's model and ranks by vectors only, without the words and rules that a search uses.
     """
     version = version_filter(branch, tag, commit, pull, workspace)
     filters: dict[str, Any] = {"repo": repo, "language": language, "path": path, **version}
     filters = {name: value for name, value in filters.items() if value}
     _check_use(document, nearest, bool(filters) or top_k is not None)
     if as_text and as_file:
-        raise UsageError("--text and --file exclude each other; use @PATH if only one argument is a file")
+        raise UsageError("--text and --file are mutually exclusive; use @PATH if only one argument is a file")
     if query == document == STDIN and not as_text:
         raise UsageError("stdin can be read only once; use - for only one argument")
     reading: ArgumentReading = "text" if as_text else "file" if as_file else "either"
@@ -124,7 +124,7 @@ def _show_nearest(
     check_external_models(place.settings, place.embedder, [query.path] if query.path else [])
     vector = place.embedder.embed_query(query.text)
     if not vector.any():
-        raise UsageError("the model knows no token of the query, so nothing is near to it")
+        raise UsageError("the model knows none of the query's tokens, so nothing is near it")
     catalog = Catalog(place.store)
     shown = nearest(catalog, nearest_chunks(catalog, vector, filters, top_k), place.embedder, query, pairs)
     body = nearest_json(shown, place.embedder, query)
@@ -137,7 +137,7 @@ def _show_nearest(
 
 
 def check_external_models(settings: "SettingsModel", embedder: "Embedder", paths: Iterable[str]) -> None:
-    """Raise UsageError if a file is in a repository whose code must stay here, and the model is on another machine."""
+    """Raise UsageError if a file's repository must not leave this machine and the model is on another machine."""
     rules = (*settings.repositories, *settings.repository_groups)
     if not embedder.leaves_machine or all(rule.external_models for rule in rules):
         return
@@ -151,7 +151,7 @@ def check_external_models(settings: "SettingsModel", embedder: "Embedder", paths
 
 
 def _origins_of(path: str, environment: dict[str, str]) -> Iterator[str]:
-    """Yield the possible origins of the repository that a file is in; UsageError if git can't read it."""
+    """Yield the possible origins of the repository that a file is in; raise UsageError if git can't read it."""
     from codequarry.ingest.git.checkout import open_checkout
     from codequarry.ingest.git.origins import parse_origin
 
@@ -159,14 +159,14 @@ def _origins_of(path: str, environment: dict[str, str]) -> Iterator[str]:
     try:
         places = open_checkout(folder, environment).places()
     except GitError:
-        # Git's own folder, or a damaged repository.
+        # The file is in git's own folder or in a damaged repository.
         if any((place / ".git").exists() for place in (folder, *folder.parents)):
             raise UsageError(
                 f"'{path}' is in a repository that git cannot read and that may have external_models = false, so "
-                "nothing of it was sent; choose a model on this machine ([embedding] model)"
+                "nothing was sent; choose a model on this machine ([embedding] model)"
             ) from None
         return
     yield from places
     for place in places:
         with suppress(CodequarryError):
-            yield parse_origin(place).url  # a clone of a folder may name it by a link
+            yield parse_origin(place).url  # a clone of a folder may name that folder by a link

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from codequarry.search_api.versions.resolution import OneVersion
     from codequarry.shared.model import FileRecord
 
-# Longest text beside a path or place; --json has all of it.
+# Longest text shown beside a path or place; --json has the whole text.
 MOST_CHARACTERS = 60
 
 Repo = Annotated[str, typer.Argument(metavar="REPO", help="Name of an indexed repository (codequarry repos list).")]
@@ -29,7 +29,7 @@ def files(
     masked: Annotated[bool, typer.Option("--masked", help="Only files with masked secrets, counted by rule.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List indexed files, and skipped files with the reason, of the default branch or the version that is named."""
+    """List the indexed files, and the skipped files with reasons, of the default branch or a named version."""
     version = version_query(branch, tag, commit, pull, workspace)
     with workplace(load(context).settings) as place:
         from codequarry.search_api.versions.catalog import Catalog
@@ -64,7 +64,7 @@ def files(
 
 
 def _show_masked(seen: "OneVersion", records: "list[FileRecord]", *, as_json: bool) -> None:
-    """Show the files with secrets, whether masked or skipped because of them."""
+    """Show the files with secrets, whether they were masked or skipped because of the secrets."""
     from codequarry.shared.secret_counts import SecretCounts
 
     found = [(record, SecretCounts.of_detail(record.detail)) for record in records]
@@ -92,7 +92,7 @@ def chunks(
     workspace: Workspace = None,
     as_json: Json = False,
 ) -> None:
-    """Show how a file was cut into chunks, at the default branch or the version that is named."""
+    """Show how a file was split into chunks, on the default branch or in a named version."""
     version = version_query(branch, tag, commit, pull, workspace)
     with workplace(load(context).settings) as place:
         from codequarry.search_api.search.files import file_chunks

@@ -47,7 +47,7 @@ def fsck(
     commit: Commit = None,
     pull: Pull = None,
     workspace: Workspace = None,
-    full_text: Annotated[bool, typer.Option("--full-text", help="Compare the text of all files, not of 200.")] = False,
+    full_text: Annotated[bool, typer.Option("--full-text", help="Compare the text of all files, not 200.")] = False,
     repair: Annotated[bool, typer.Option("--repair", help="Repair the newest commit, and a damaged store.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -153,7 +153,7 @@ def _repair(workshop: "Workshop", found: "FsckReport", asked: _Asked) -> "FsckRe
 
 
 def _record(store: "Store", repo: str, version: "VersionQuery") -> "TransactionRecord":
-    """Return the record of a published version; NotIndexed names the indexed versions."""
+    """Return the record of a published version; raise NotIndexed, which names the indexed versions."""
     from codequarry.search_api.versions.catalog import Catalog
     from codequarry.search_api.versions.resolution import one_version
     from codequarry.shared.catalog.ledger import read_transaction

@@ -27,7 +27,7 @@ def index(
     default: Annotated[bool, typer.Option("--default", help="Make it the default branch, which is searched.")] = False,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name in the index; default: the origin's.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Start over instead of indexing only what changed.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate the cost, and change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate the cost and change nothing.")] = False,
     max_chunks: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop if there are more chunks.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop if it embeds more tokens.")] = None,
     as_json: Json = False,
@@ -75,7 +75,7 @@ def _index(request: "IndexRequest", workshop: "Workshop", as_json: bool) -> None
 
 
 def _erased(report: "IndexReport", workshop: "Workshop") -> "IndexReport":
-    """Wait until rows from before secrets were masked may be deleted, and delete them."""
+    """Wait until rows from before secrets were masked may be deleted, then delete them."""
     if report.erased or report.unmasked:
         return report
     from dataclasses import replace

@@ -22,7 +22,7 @@ app = typer.Typer(
     help="Create, show, grant, rotate and revoke keys of the HTTP API.", no_args_is_help=True, rich_markup_mode=None
 )
 
-# Shown beside a grant of one repository that shows nothing.
+# Shown beside a grant for one repository that shows nothing.
 _STATES = {
     "pending": " (no such repository yet)",
     "lost": " (shows nothing: no repository had this name; grant it again, or remove it with --remove)",
@@ -34,13 +34,13 @@ GrantRepos = Annotated[
     typer.Option("--repo", metavar="NAME", help="A repository, or a pattern of names in which * matches anything."),
 ]
 GrantPaths = Annotated[
-    list[str] | None, typer.Option("--path", metavar="GLOB", help="Only paths that match, as docs/ or src/**/*.py.")
+    list[str] | None, typer.Option("--path", metavar="GLOB", help="Only paths that match, like docs/ or src/**/*.py.")
 ]
 NotPaths = Annotated[
-    list[str] | None, typer.Option("--not-path", metavar="GLOB", help="No paths that match, as secrets/.")
+    list[str] | None, typer.Option("--not-path", metavar="GLOB", help="No paths that match, like secrets/.")
 ]
 Expires = Annotated[
-    str | None, typer.Option(metavar="WHEN", help="When the key expires: 90d, 12h, or a date as 2027-01-31.")
+    str | None, typer.Option(metavar="WHEN", help="When the key expires: 90d, 12h, or a date like 2027-01-31.")
 ]
 
 
@@ -66,8 +66,8 @@ def create(
 ) -> None:
     """Create a key and print it. It is shown only once.
 
-    The key sees each --repo, or only the paths of --path and --not-path in it. The scope `index` may submit indexing
-    jobs, `admin` may do everything; neither sees more code.
+    The key sees each --repo, or only the paths in it that --path and --not-path select. The scope `index` allows
+    submitting indexing jobs and `admin` allows everything; neither shows more code.
     """
     from codequarry.shared.access.grants import PENDING
     from codequarry.shared.access.key_list import add_key
@@ -80,7 +80,7 @@ def create(
     _tell(key, token, as_json)
     for grant in key.grants:
         if grant.repo_id == PENDING:
-            note(f"no repository is called {safe_line(grant.repos)} yet; the key will see the first with that name")
+            note(f"no repository is called {safe_line(grant.repos)} yet; the key will see the first to take that name")
 
 
 @app.command("list", epilog=examples("keys list", "keys list --json"))
@@ -91,7 +91,7 @@ def list_all(context: typer.Context, as_json: Json = False) -> None:
     from codequarry.shared.access.keys import moment
 
     with workplace(load(context).settings) as place:
-        # Grants of an older release would look lost until they are bound.
+        # Grants from an older release would look lost until they are bound.
         bind_index(place.store)
         shown = [key.to_json(moment()) for key in list_keys(place.store)]
     if as_json:
@@ -123,10 +123,10 @@ def grant(
     repos: GrantRepos = None,
     paths: GrantPaths = None,
     not_paths: NotPaths = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Remove all grants of these names or patterns.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove all grants for these names or patterns.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Grant a key more repositories or paths, or remove grants. The service follows within seconds."""
+    """Grant a key more repositories or paths, or remove grants. The change takes effect within seconds."""
     from codequarry.shared.access.key_list import find_key, grant_to_key
     from codequarry.shared.access.keys import withdrawn
 
@@ -168,7 +168,7 @@ def rotate(
 
 @app.command("revoke", epilog=examples("keys revoke ci", "keys revoke 4f1c2ab09d3e --json"))
 def revoke(context: typer.Context, key: KeyArgument, as_json: Json = False) -> None:
-    """Revoke a key for good. The service refuses it within seconds; it stays in the list."""
+    """Revoke a key for good. Within seconds, the service refuses the key; it stays in the list."""
     from codequarry.shared.access.keys import revoked
 
     _change(context, key, revoked, as_json)
@@ -189,7 +189,7 @@ def _catalog(context: typer.Context) -> "Iterator[Workplace]":
 
 
 def _user() -> str:
-    """Return the name of the current user, "" if unknown, as it may be in a container."""
+    """Return the name of the current user, or "" if it is unknown, as may happen in a container."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -208,12 +208,12 @@ def _grants(repos: Sequence[str] | None, paths: Sequence[str] | None, not_paths:
     from codequarry.shared.model import PathGlobs
 
     if not repos:
-        raise UsageError("say which repositories: --repo NAME, or --repo '*' for all of them")
+        raise UsageError("name the repositories: --repo NAME, or --repo '*' for all of them")
     return [Grant(repo, PathGlobs(tuple(paths or ()), tuple(not_paths or ()))) for repo in repos]
 
 
 def _ending(text: str | None) -> str:
-    """Return a time as keys record it, "" for none; UsageError if it is malformed or in the past."""
+    """Return a time as keys record it, or "" for none; raise UsageError if it is malformed or in the past."""
     from codequarry.shared.access.keys import moment
 
     if not text:

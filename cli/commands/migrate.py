@@ -27,13 +27,13 @@ def migrate(
         str | None,
         typer.Option(metavar="MODEL", help="Model to move to (codequarry models); from the settings by default."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate the cost, and change nothing.")] = False,
-    schema: Annotated[bool, typer.Option("--schema", help="Upgrade an index of an older version, instead.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate the cost and change nothing.")] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Instead, upgrade an index from an older version.")] = False,
     as_json: Json = False,
 ) -> None:
     """Move the index to another embedding model.
 
-    Fills a second index from the stored text, without any clone. Searches and imports continue, and the new index takes
+    Fills a second index from the stored text, without cloning. Searches and imports continue, and the new index takes
     over when it is complete. If interrupted, run the same command again to resume.
     """
     settings = load(context).settings
@@ -88,7 +88,7 @@ def _show(report: "MigrationReport", settings: "SettingsModel") -> None:
         for path, why in report.refused[:REFUSED_SHOWN]:
             write(f"    {safe_line(path)}: {safe_line(why)}")
     if settings.embedding.model != report.model:
-        note(f'searches use it now; to import, also set [embedding] model = "{report.model}"')
+        note(f'searches use it now; for imports, also set [embedding] model = "{report.model}"')
 
 
 def _estimate(settings: "SettingsModel", model: str, as_json: bool) -> None:

@@ -114,7 +114,7 @@ def _other_folders(models_folder: Path) -> Iterator[Path]:
                 yield path
 
 
-# A model of which nothing is known: any window, and no prefixes.
+# A model about which nothing is known: any window, and no prefixes.
 _PLAIN: dict[str, object] = {"dimension": None, "window": None, "query_prefix": "", "document_prefix": ""}
 
 

@@ -37,9 +37,9 @@ def start(
     folder: Folder = None,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="9200 if it is free, else any; 0 means any.", show_default=False),
+        typer.Option(min=0, max=65535, help="9200 if it is free, otherwise any; 0 means any.", show_default=False),
     ] = None,
-    heap: Annotated[str, typer.Option(help="Heap of the server, for example 512m or 2g.")] = "1g",
+    heap: Annotated[str, typer.Option(help="The server's heap size, for example 512m or 2g.")] = "1g",
     repository: Annotated[str | None, typer.Option(metavar="URL", help="Maven mirror.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
@@ -62,7 +62,7 @@ def start(
 
 @app.command(epilog=examples("opensearch stop"))
 def stop(context: typer.Context, folder: Folder = None, as_json: Json = False) -> None:
-    """Stop the node of this machine; its data stays."""
+    """Stop the node on this machine; its data stays."""
     from codequarry.opensearch.node import stop as stop_node
 
     node = stop_node(_plan(load(context).settings, folder))
@@ -74,7 +74,7 @@ def stop(context: typer.Context, folder: Folder = None, as_json: Json = False) -
 
 @app.command(epilog=examples("opensearch status", "opensearch status --json"))
 def status(context: typer.Context, folder: Folder = None, as_json: Json = False) -> None:
-    """Show the node of this machine, the cluster that the settings name, and its indices."""
+    """Show the node on this machine, the cluster that the settings name, and its indices."""
     from codequarry.opensearch.node import find
     from codequarry.shared.store.opensearch.connection import shown_urls
     from codequarry.shared.store.opensearch.overview import read_cluster, read_indices
@@ -106,7 +106,7 @@ def status(context: typer.Context, folder: Folder = None, as_json: Json = False)
 @app.command(epilog=examples("opensearch init --print", "opensearch init"))
 def init(
     context: typer.Context,
-    only_print: Annotated[bool, typer.Option("--print", help="Print the index bodies as JSON; make nothing.")] = False,
+    only_print: Annotated[bool, typer.Option("--print", help="Only print the index bodies as JSON.")] = False,
     as_json: Json = False,
 ) -> None:
     """Create the index that the settings describe, or print what would be created. The first import creates it too."""

@@ -35,7 +35,7 @@ def add(
         str | None, typer.Option(metavar="GROUP", help="All projects of this GitLab group and its subgroups.")
     ] = None,
     api_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="API of your own server, as https://git.example/api/v4.")
+        str | None, typer.Option(metavar="URL", help="API of your own server, like https://git.example/api/v4.")
     ] = None,
     include: Annotated[Patterns, typer.Option(metavar="PATTERN", help="Only names that match (repeatable).")] = None,
     exclude: Annotated[Patterns, typer.Option(metavar="PATTERN", help="No names that match (repeatable).")] = None,
@@ -55,7 +55,7 @@ def add(
     """
     given = [source for source in (origin, github_org, gitlab_group) if source]
     if len(given) != 1:
-        raise UsageError("give one of PATH_OR_URL, --github-org and --gitlab-group")
+        raise UsageError("give exactly one of PATH_OR_URL, --github-org and --gitlab-group")
     if origin is None and (name or branch or tag):
         raise UsageError("--name, --branch and --tag are for a single repository")
     settings = load(context).settings
@@ -88,8 +88,8 @@ def rename(
 ) -> None:
     """Rename a repository.
 
-    It is indexed again under the new name, which embeds nothing again, and removed under the old name when all versions
-    are there. Of its history only the newest commits remain. Grants of keys follow. If interrupted, run it again.
+    It is indexed again under the new name, reusing all embeddings, and removed under the old name when all versions are
+    there. Only the newest commits of its history remain. Grants follow the rename. If interrupted, run it again.
     """
     settings = load(context).settings
     with workplace(settings, writing=True) as place, progress.shown() as observe:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def collect(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A repository; all by default.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would expire, and change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would expire and change nothing.")] = False,
     gone: Annotated[bool, typer.Option("--gone", help="Drop working trees whose folders are missing here.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -46,7 +46,7 @@ def collect(
 
             done = collect_history(place.store, settings.retention, repos)
             finish_unmasked(place.store)
-            # Leftovers of a crash, and timelines that were kept only for commits that have just expired.
+            # Leftovers from a crash, and timelines that were kept only for commits that have just expired.
             finish_chores(place.store, settings.indexing.grace_seconds)
             body = _body(done.cuts) | {"deleted": done.deleted, "waiting": len(done.waiting)}
             said = f"{count(done.deleted, 'row or record', 'rows and records')} deleted"
@@ -92,4 +92,4 @@ def _body(cuts: "Iterable[HistoryCut]") -> dict[str, Any]:
 
 
 def _waiting(timelines: tuple[int, ...], grace_seconds: float) -> str:
-    return f"; others can be deleted in {grace_seconds:g} s: run this again, or index anything" if timelines else ""
+    return f"; more can be deleted in {grace_seconds:g} s: run this again, or index anything" if timelines else ""

@@ -32,9 +32,9 @@ DEFAULT_LINES = 6
 RESULTS_FOR_A_PERSON = 10
 
 
-def search(  # one parameter a flag: the signature is the documentation
+def search(  # one parameter per flag: the signature is the documentation
     context: typer.Context,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a name; repo: lang: path: symbol: filter.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a name; filters repo: lang: path: symbol:")],
     repo: Repos = None,
     language: Languages = None,
     path: Paths = None,
@@ -47,7 +47,7 @@ def search(  # one parameter a flag: the signature is the documentation
     pull: Pull = None,
     workspace: Workspace = None,
     top_k: Annotated[
-        int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="Number of results; 10, with --json 20.")
+        int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="Number of results: 10, with --json 20.")
     ] = None,
     other: Annotated[
         Names, typer.Option("--filter", metavar="FIELD=VALUE", help="Only chunks with this value (repeatable).")
@@ -63,7 +63,7 @@ def search(  # one parameter a flag: the signature is the documentation
     lines: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code per result.")] = DEFAULT_LINES,
     as_json: Json = False,
 ) -> None:
-    """Search the indexed repositories, at the default branch of each or the version that is named."""
+    """Search the indexed repositories: the default branch of each, or a named version."""
     filters: dict[str, Names] = {"repo": repo, "language": language, "path": path, "symbol_type": symbol_type}
     filters |= {name: [value] for name, value in version_filter(branch, tag, commit, pull, workspace).items()}
     options = {
@@ -91,12 +91,12 @@ def search(  # one parameter a flag: the signature is the documentation
 
 
 def _filters(flags: Mapping[str, Names], pairs: Sequence[str]) -> dict[str, list[str]]:
-    """Return the filters of the flags and of ``FIELD=VALUE`` pairs; the API checks the names of the fields."""
+    """Return the filters from flags and from ``FIELD=VALUE`` pairs; the API checks the names of the fields."""
     given = {name: list(values) for name, values in flags.items() if values}
     for pair in pairs:
         name, separator, value = pair.partition("=")
         if not separator:
-            raise UsageError(f"--filter '{pair}': write FIELD=VALUE, as in kind_of_file=source")
+            raise UsageError(f"--filter '{pair}': write FIELD=VALUE, for example kind_of_file=source")
         given.setdefault(name, []).append(value)
     return given
 
@@ -121,7 +121,7 @@ def _ask(context: typer.Context, body: dict[str, Any], *, for_person: bool) -> "
 
 
 def _log_nothing_twice() -> None:
-    """Log warnings, but of the second stage only errors: the answer itself reports what it could not do."""
+    """Log warnings, but only errors from the second stage: the answer itself reports what that stage could not do."""
     from codequarry.search_api.ranking.second_stage import LOGGER
 
     log_warnings()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def status(context: typer.Context, as_json: Json = False) -> None:
-    """Show store, model, disk, running imports and migrations."""
+    """Show store, model, repositories, disk, and running imports and migrations."""
     with workplace(load(context).settings) as place:
         body = _status(place)
     if as_json:
@@ -95,7 +95,7 @@ def _existing(folder: Path) -> Path:
 
 
 def _used(folder: Path) -> int:
-    """Return the bytes that the files of a folder take on disk; files that vanish meanwhile do not count."""
+    """Return the bytes that a folder's files take on disk; files that vanish during the count are ignored."""
     total = 0
     for path in folder.rglob("*"):
         try:

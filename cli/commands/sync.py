@@ -20,7 +20,7 @@ Detach = Annotated[
 
 def sync(
     context: typer.Context,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done and change nothing.")] = False,
     prune: Annotated[bool, typer.Option("--prune", help="Remove what the settings do not name.")] = False,
     detach: Detach = False,
     as_json: Json = False,
@@ -28,7 +28,7 @@ def sync(
     """Make the index match [[repositories]] and [[repository_groups]].
 
     Adds repositories, indexes changes of their default branches and of the branches and tags in `refs`, renames
-    repositories, and with --prune removes them. Asks every origin once. Origins and groups that do not answer are
+    repositories, and with --prune removes them. Contacts every origin once. Origins and groups that do not answer are
     reported at the end (exit 1). While a group cannot be listed, no repository is removed.
     """
     settings = load(context).settings

@@ -14,7 +14,7 @@ def worker(
         int | None, typer.Option(min=1, metavar="N", help="Jobs and batches to run at once [queue.concurrency].")
     ] = None,
     queues: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Queues to serve: control, scan, index, embed; default all.")
+        str | None, typer.Option(metavar="NAMES", help="Queues to serve: control, scan, index, embed; default: all.")
     ] = None,
 ) -> None:
     """Run the jobs that the service, webhooks and other commands submit.

@@ -30,7 +30,7 @@ Workspace = Annotated[str | None, typer.Option("--workspace", metavar="PATH", he
 def version_filter(
     branch: str | None, tag: str | None, commit: str | None, pull: int | None, workspace: str | None
 ) -> dict[str, str]:
-    """Return the search filter for the version that the options name, empty if they name none."""
+    """Return the search filter for the version that the options name, or no filter if they name none."""
     ref = ref_from_options(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
     if ref is None:
         return {}
@@ -40,7 +40,7 @@ def version_filter(
 def version_query(
     branch: str | None, tag: str | None, commit: str | None, pull: int | None, workspace: str | None
 ) -> "VersionQuery":
-    """Return the version that the options name, in the form that lookups take."""
+    """Return the version that the options name, in the form that lookups expect."""
     from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
 
     asked = version_filter(branch, tag, commit, pull, workspace)

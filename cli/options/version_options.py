@@ -19,13 +19,13 @@ def ref_from_options(
     pull: int | None = None,
     workspace: str | None = None,
 ) -> "Ref | None":
-    """Return the version that the options name, or None; UsageError if they name several."""
+    """Return the version that the options name, or None; raise UsageError if they name several."""
     from codequarry.shared.versions.refs import Ref, commit_digits
 
     given = {"--branch": branch, "--tag": tag, "--commit": commit, "--pull": pull, "--workspace": workspace}
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
-        raise UsageError(f"{' and '.join(named)} exclude each other: name one version")
+        raise UsageError(f"{' and '.join(named)} are mutually exclusive: name one version")
     if branch is not None:
         return Ref("branch", _as_text(branch))
     if tag is not None:
@@ -40,7 +40,7 @@ def ref_from_options(
 
 
 def _top_folder(named: str) -> str:
-    """Return the top folder of the working tree around a folder, without a git process that a search would wait for."""
+    """Return the top folder of a folder's working tree, without a git process, which would delay a search."""
     from pathlib import Path
 
     folder = Path(named).expanduser().resolve()
@@ -50,14 +50,14 @@ def _top_folder(named: str) -> str:
 
 
 def _is_top(folder: "Path") -> bool:
-    """Return whether there is a ``.git`` folder, or the ``.git`` file of a linked working tree or submodule."""
+    """Return whether a folder has a ``.git`` folder, or the ``.git`` file of a linked working tree or submodule."""
     entry = folder / ".git"
-    # Git ignores an empty folder of that name.
+    # Git ignores an empty folder with that name.
     return entry.is_file() or (entry / "HEAD").exists()
 
 
 def _as_text(name: str) -> str:
-    """Return a name as the index writes it: escaped if it is not UTF-8."""
+    """Return a name as the index stores it: escaped if it is not UTF-8."""
     from codequarry.ingest.git.paths import printable
 
     try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CheckState = Literal["ok", "warn", "fail"]
 
-# The first git that reads configuration from the environment and from a named file (GIT_CONFIG_GLOBAL).
+# The first git version that reads configuration from the environment and from a named file (GIT_CONFIG_GLOBAL).
 OLDEST_GIT = (2, 32)
 # A rough estimate: 10,000 chunks take up to 100 MB, and a mirror as much as the repository.
 COMFORTABLE_BYTES = 2_000_000_000
@@ -119,7 +119,7 @@ def _guarded(name: str, check: Callable[[], Check], remedy: str) -> Check:
 
 def _check_model(place: "Workplace") -> Check:
     if place.degraded:
-        return Check("model", "fail", place.degraded[0], "do what the message says; searches use words only meanwhile")
+        return Check("model", "fail", place.degraded[0], "do what the message says; until then searches use only words")
     started = time.monotonic()
     vector = place.embedder.embed_query("codequarry doctor")
     took = time.monotonic() - started
@@ -138,7 +138,7 @@ def _check_reranking(settings: "SettingsModel") -> Check:
         took = time.monotonic() - started
         if scored is None:
             message = f"{model.name}: no score within {seconds:g} s; loading took {took:.2f} s"
-            return Check("reranking", "warn", message, "raise reranking.timeout_seconds if later searches lack it too")
+            return Check("reranking", "warn", message, "raise reranking.timeout_seconds if later searches time out too")
         return Check("reranking", "ok", f"{model.name}, first score {took:.2f} s")
 
 
@@ -164,7 +164,7 @@ def _check_reachable(place: "Workplace") -> Check:
 
 
 def _check_identity(place: "Workplace") -> Check:
-    """Compare the model of the index with that of the settings; imports are refused if they differ."""
+    """Compare the index's model with the configured model; imports are refused if they differ."""
     from contextlib import closing
 
     from codequarry.shared.index.identity import check_identity, read_identity
@@ -172,7 +172,7 @@ def _check_identity(place: "Workplace") -> Check:
 
     known = read_identity(place.store)
     if known is None:
-        return Check("identity", "ok", "the index is empty and takes any model")
+        return Check("identity", "ok", "the index is empty and accepts any model")
     try:
         with closing(open_settings_model(place.settings)) as embedder:
             check_identity(place.store, embedder, place.settings.embedding.model)
@@ -217,7 +217,7 @@ def _check_imports(place: "Workplace") -> Check:
     if not left and not open_now:
         return Check("imports", "ok", "none running")
     message = f"running or interrupted: {', '.join(left) or count(open_now, 'transaction')}"
-    return Check("imports", "warn", message, "if none is running, codequarry index resumes it")
+    return Check("imports", "warn", message, "if no import is running, codequarry index resumes it")
 
 
 def _check_secrets(place: "Workplace") -> Check:

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from codequarry.shared.catalog.repositories import Progress
     from codequarry.shared.liveness.deadline import Deadline
 
-# Seconds until a job is found that another process submitted, or whose pause after a failure is over.
+# Seconds between checks for jobs that another process submitted, or whose pause after a failure is over.
 LOOK_SECONDS = 2.0
-# Seconds to wait for the poller at the end. It may hang on a silent origin; leaving it loses nothing.
+# Seconds to wait for the poller on exit. It may hang on a silent origin; abandoning it loses nothing.
 POLLER_SECONDS = 5.0
-# Seconds between two runs of housekeeping, which puts ended jobs away and requeues lost jobs.
+# Seconds between runs of housekeeping, which archives ended jobs and requeues lost jobs.
 TIDY_SECONDS = 30.0
-# A holder sends a heartbeat every few seconds; on another machine it counts as lost after this long without one.
+# A holder sends a heartbeat every few seconds. On another machine, a holder that is silent this long counts as lost.
 SILENT_SECONDS = 60.0
 
 log = logger("codequarry.indexer")
 
 
 class LocalIndexer:
-    """Runs the jobs of the catalog in a thread of the service's process."""
+    """Runs the jobs in the catalog in a thread of the service's process."""
 
     def __init__(self, backend: "Backend") -> None:
         """Run the jobs of the index that ``backend`` searches."""
@@ -42,21 +42,21 @@ class LocalIndexer:
         self._closed = False
 
     def submit(self, request: JobRequest, deadline: "Deadline | None" = None) -> Job:
-        """Submit a job; return it, or the waiting job for the same version. StoreUnavailable if too many jobs wait."""
+        """Submit and return a job, or the waiting job for that version; raise StoreUnavailable if too many wait."""
         store, settings = self._backend.engine(deadline).store, self._backend.settings
         most, most_of_key = settings.queue.max_waiting, settings.limits.jobs_waiting_per_key
-        # Without the lock: the poller may wait for a silent store much longer than a request may.
+        # Not under the lock: the poller may wait much longer for a silent store than a request may.
         job, is_new = submit_within(store, with_request_context(request), most, most_of_key)
         log.info("job asked for", job_id=job.id, repo=job.repo, ref=job.ref, joined=not is_new)
         self.start()
         return job
 
     def wake(self, job: Job) -> None:
-        """Look for jobs at once, because ``job`` waits again."""
+        """Look for jobs at once, because ``job`` is waiting again."""
         self.start()
 
     def start(self) -> None:
-        """Start the worker and the poller; jobs that an earlier process left are run too."""
+        """Start the worker and the poller; jobs that an earlier process left behind are run too."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="indexer", daemon=True)
@@ -72,7 +72,7 @@ class LocalIndexer:
         self._ended.set()
 
     def close(self) -> None:
-        """End, and wait until the running job has been handed back."""
+        """End the worker, and wait until the running job has been handed back."""
         self.end()
         if self._thread is not None:
             self._thread.join()
@@ -80,7 +80,7 @@ class LocalIndexer:
             self._poller.join(POLLER_SECONDS)
 
     def _attend(self, _: Job, __: "Progress") -> None:
-        """Interrupt a job between two steps if the service is stopping; what was written stays."""
+        """Interrupt a job between steps if the service is stopping; what was written stays."""
         if self._closed:
             raise Interrupted("the service is stopping; the job resumes when the service is back")
 
@@ -90,7 +90,7 @@ class LocalIndexer:
         from codequarry.ingest.workers.job_supervision import Lookout
 
         holder = new_holder()
-        # Between two jobs this thread runs none: a job that it still seems to hold is one whose end was not written.
+        # This thread looks only between jobs: if it still seems to hold a job, the end of that job was not written.
         lookout = Lookout(SILENT_SECONDS, mine=holder)
         tidied = float("-inf")
         while not self._closed:

@@ -1,4 +1,4 @@
-"""Execution of the jobs that a command has just submitted, unless a service or worker will run them."""
+"""Runs the jobs that a command has just submitted, unless a service or worker will run them."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> tuple[list["Job"], bool]:
-    """Run jobs one after the other; return their new state, and whether all that ran here succeeded.
+    """Run jobs one after another; return their new states, and whether all jobs that ran here succeeded.
 
-    With ``detach`` or a queue, all jobs are left to the service or the workers; so is a job that they already claimed.
+    Jobs that the service or the workers have claimed are left to them; with ``detach`` or a queue, all jobs are.
     """
     if detach or place.settings.queue.url:
         tell_workers(jobs, place.settings)
@@ -31,7 +31,7 @@ def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> tuple[
     requeue_lost(place.store, lambda job: has_ended(job.holder))
     with progress.shown() as observe:
         done = [_do(job, place, lambda _, shown: observe(shown)) for job in jobs]
-    # A job that waits with an error counts as failed: no service may be running to retry it.
+    # A job that is waiting with an error counts as failed, because no service may be running to retry it.
     return done, not any(job.state == "failed" or (job.state == "queued" and job.error) for job in done)
 
 

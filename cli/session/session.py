@@ -1,4 +1,4 @@
-"""What every command needs: the settings of this run, and the store and model that they name."""
+"""What every command needs: the settings for this run, and the store and model that they name."""
 
 import sys
 import tempfile
@@ -29,7 +29,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document (doc
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """An open index: a store and the model that made it; ``degraded`` is what every answer must report."""
+    """An open index: a store and the model that made it. Every answer must report ``degraded``."""
 
     settings: "SettingsModel"
     embedder: "Embedder"
@@ -38,7 +38,7 @@ class Workplace:
 
 
 def load(context: typer.Context, overrides: Mapping[str, object] | None = None) -> "LoadedSettings":
-    """Return the settings of this run; ``--set`` and the flags in ``overrides`` (key to value or None) win."""
+    """Return the settings for this run; ``--set`` and the flags in ``overrides`` (key to value or None) win."""
     from codequarry.shared.settings.config import load_settings
 
     return load_settings(context.find_root().obj or (), overrides)
@@ -48,8 +48,8 @@ def load(context: typer.Context, overrides: Mapping[str, object] | None = None) 
 def workplace(settings: "SettingsModel", *, writing: bool = False, migrating: bool = True) -> Iterator[Workplace]:
     """Open the index and its model, and close both afterwards.
 
-    ``writing`` uses the model of the settings: ModelMismatch if the index was made with another model, unless
-    [embedding] on_model_change asks for a migration. The migration runs first if ``migrating``.
+    ``writing`` uses the configured model. If the index was made with a different model, raise ModelMismatch, unless
+    ``migrating`` allows the migration that [embedding] on_model_change requests; the migration then runs first.
     """
     from codequarry.shared.index.opened_index import open_index
     from codequarry.shared.store.factory import editions_of

@@ -12,7 +12,7 @@ SHORT_COMMIT = 12
 
 
 class ReaderGone(Exception):
-    """The reader of our output closed the pipe, as `head` does. This is not a failure."""
+    """The reader of our output has closed the pipe, as `head` does. This is not a failure."""
 
 
 def write(text: str = "", before: str = "", after: str = "") -> None:

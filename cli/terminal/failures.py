@@ -25,7 +25,7 @@ def report(error: BaseException) -> int:
         note("stopped")
         return INTERRUPTED
     if type(error).__name__ == "NoArgsIsHelpError":
-        # A group was called without a command: the message is its help. typer does not export the class.
+        # A command group was called without a command: the message is its help. Typer does not export the class.
         note(str(error))
         return WRONG_USE
     message, code = _explain(error)

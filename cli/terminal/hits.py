@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from codequarry.search_api.answers.freshness import Freshness
     from codequarry.search_api.answers.hits import CodeChunk, Hit, SearchAnswer
 
-# Language ids that pygments knows by another name.
+# Language ids that Pygments knows by a different name.
 LEXERS = {"csharp": "c#", "shell": "bash", "config": "ini"}
 # Shorter words occur in almost every line, so they do not help to choose an excerpt.
 MIN_WORD = 3
@@ -41,14 +41,14 @@ def show(answer: "SearchAnswer", query: str, lines: int) -> None:
 
 
 def remarks(answer: "SearchAnswer", for_person: bool) -> Iterator[str]:
-    """Yield notes beside the hits: why nothing was found, what was degraded, the cursor of the next page."""
+    """Yield notes on an answer: why nothing was found, what was degraded, and the cursor for the next page."""
     if not answer.results:
         yield f"no results: {answer.reason}"
         if suggestion := answer.suggestion:
             yield f"try: {suggestion}"
     yield from stale({hit.repo for hit in answer.results}, answer.freshness)
     if answer.degraded:
-        yield f"note: answered without {', '.join(answer.degraded)}; codequarry doctor says why"
+        yield f"note: answered without {', '.join(answer.degraded)}; codequarry doctor shows why"
     if for_person and answer.next_cursor:
         yield f"more: --cursor {answer.next_cursor}"
 
@@ -72,7 +72,7 @@ def headline(chunk: "CodeChunk") -> tuple[str, str, str]:
 
 
 def score_line(hit: "Hit") -> str:
-    """Return the parts of a score in one line, "" if there is no explanation."""
+    """Return the parts of a score in one line, or "" if there is no explanation."""
     explanation = hit.explain
     if explanation is None:
         return ""
@@ -88,7 +88,7 @@ def score_line(hit: "Hit") -> str:
 
 
 def _versions(hit: "Hit") -> str:
-    """Return which of the searched versions hold a hit, "" if only one was searched."""
+    """Return which of the searched versions contain a hit, or "" if only one was searched."""
     return ", ".join(safe_line(version.ref) for version in hit.versions or ())
 
 
@@ -131,7 +131,7 @@ def _show_coloured(hit: "Hit", shown: Excerpt, several: bool) -> None:
 
 
 def excerpt(hit: "Hit", query: str, height: int) -> Excerpt:
-    """Return the ``height`` lines of a hit that match most words of the query, the first such lines on a tie."""
+    """Return the ``height`` lines of a hit that match the most words of the query; on a tie, the first such lines."""
     # Only a line feed ends a line, as in git; form feeds and Unicode separators do not. The carriage return of a
     # Windows line ending is not shown.
     lines = [line.removesuffix("\r") for line in hit.text.removesuffix("\n").split("\n")]
@@ -146,7 +146,7 @@ def _best_start(lines: list[str], words: AbstractSet[str], height: int) -> int:
     if len(lines) <= height or not words:
         return _first_filled(lines)
     found = [words & set(iter_tokens(line)) for line in lines]
-    # A window begins with a line that has a word of the query.
+    # Every window begins with a line that contains a word of the query.
     starts = [_first_filled(lines), *(index for index, names in enumerate(found) if names)]
     scores = {start: len(set().union(*found[start : start + height])) for start in starts}
     best = max(starts, key=lambda start: (scores[start], -start))

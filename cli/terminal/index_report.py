@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def show_report(report: "IndexReport") -> None:
-    """Write what a run did as text, after the run of the default branch that it needed, if any."""
+    """Write a run's report as text, after the report on the default branch if that had to be indexed first."""
     if report.default_branch:
         show_report(report.default_branch)
     if report.kind == "gone":
@@ -49,7 +49,7 @@ def _masked(report: "IndexReport") -> list[str]:
     if report.given_up or report.masked_anew:
         others = f"{count(len(report.masked_anew), 'other version')} indexed again"
         expired = f"{count(report.given_up, 'older commit')} dropped"
-        lines.append(f"  remasked    {others}, {expired}: secrets were not masked")
+        lines.append(f"  remasked    {others}, {expired}, because secrets were not masked")
     lines += [f"  unmasked    {safe_line(version)}: index it again, or remove it" for version in report.unmasked]
     return lines
 

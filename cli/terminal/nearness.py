@@ -1,4 +1,4 @@
-"""The answers of `codequarry embed-check`: similarities and what tokens add to them, as JSON and as text."""
+"""The answers of `codequarry embed-check`: similarities and what tokens contribute to them, as JSON and as text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,11 +22,11 @@ JsonBody = dict[str, Any]
 
 # Enough digits for rounded contributions to add up.
 DIGITS = 6
-# Rounding error of a similarity. If an explanation differs by more, the chunk was embedded from other text.
+# Rounding error of a similarity. If an explanation differs by more, the chunk was embedded from different text.
 ROUNDING = 1e-3
-# Kinds of pair contributions, which sum to the similarity: their titles in a table, and their words in a line.
+# Kinds of pair contributions, which add up to the similarity: each has a title in a table and a word in a line.
 PAIRS: Mapping[str, tuple[str, str]] = {
-    "shared": ("tokens of both", "both"),
+    "shared": ("tokens in both", "both"),
     "related": ("different tokens, related", "related"),
     "opposed": ("different tokens, opposed", "opposed"),
 }
@@ -81,7 +81,7 @@ def nearest_json(shown: Nearest, embedder: "Embedder", query: "TextArgument") ->
 
 
 def _explained(candidate: "Candidate", embedder: "Embedder", query: str, most: int) -> "TokenExplanation | None":
-    """Return why a chunk is near, or None if its vector was made from other text than it has today."""
+    """Return why a chunk is near, or None if its vector was made from a text that differs from today's."""
     if not explains(embedder):
         return None
     from codequarry.ingest.chunking.lexical import embedded_text
@@ -154,14 +154,14 @@ def show_nearest(shown: Nearest) -> None:
 
 
 def nearest_remarks(shown: Nearest, body: JsonBody) -> Iterator[str]:
-    """Yield notes beside the nearest chunks."""
+    """Yield notes on the nearest chunks."""
     yield from remarks(body)
     if body["explains"]:
         yield from stale({chunk.repo for chunk, _ in shown.results}, shown.freshness)
 
 
 def remarks(body: JsonBody) -> Iterator[str]:
-    """Yield notes beside the figures."""
+    """Yield notes on the figures."""
     results = body.get("results")
     if results == []:
         yield "no chunk matches the filters"
@@ -176,7 +176,7 @@ def remarks(body: JsonBody) -> Iterator[str]:
     if results is None:
         without = [name for name in SHARES if not body["explanation"][f"by_{name}"]["count"]]
         yield from (
-            f"note: the model knows no token of the {name}; all such texts have the same vector" for name in without
+            f"note: the model knows none of the {name}'s tokens; all such texts have equal vectors" for name in without
         )
         return
     if outdated := sum(not hit["explanation"] for hit in results):
@@ -189,7 +189,7 @@ def _described(given: Mapping[str, Any]) -> str:
 
 
 def _rows(title: str, parts: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the rows of one kind of contribution: the sum, the largest, and the sum of the others."""
+    """Yield the rows for one kind of contribution: the total, the largest contributions, and the sum of the others."""
     yield title, f"{parts['total']:+.4f}", f"{parts['count']:,}"
     for part in parts["top"]:
         yield f"  {_name(part)}", f"{part['contribution']:+.4f}", _times(part)
@@ -213,6 +213,6 @@ def _name(part: Mapping[str, Any]) -> str:
 
 
 def _times(part: Mapping[str, Any]) -> str:
-    """Return how often a token occurs, or each token of a pair in its text; "" if only once."""
+    """Return how often a token, or each token of a pair, occurs in its text, or "" if only once."""
     counts = [part["count"]] if "token" in part else [part["query_count"], part["document_count"]]
     return " × ".join(map(str, counts)) if max(counts) > 1 else ""

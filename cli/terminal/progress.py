@@ -24,7 +24,7 @@ LEAST_SECONDS = 1.0
 
 @dataclass(slots=True)
 class Pace:
-    """Files per second since this run began to count, and the seconds left at that rate."""
+    """Measures files per second since this run began counting, and the seconds left at that rate."""
 
     clock: Callable[[], float] = time.monotonic
     phase: str = ""
@@ -32,9 +32,9 @@ class Pace:
     first: int = 0
 
     def measure(self, progress: "Progress") -> tuple[float | None, float | None]:
-        """Return the rate and the seconds left, None until they are known."""
+        """Return the rate and the seconds left, both None until they are known."""
         if progress.phase != self.phase:
-            # Files of an earlier run or of another phase say nothing about this rate.
+            # Files from an earlier run or another phase say nothing about this rate.
             self.phase, self.started, self.first = progress.phase, self.clock(), progress.files_done
         took = self.clock() - self.started
         done = progress.files_done - self.first
@@ -44,7 +44,7 @@ class Pace:
 
 
 def describe(progress: "Progress", rate: float | None, left: float | None) -> str:
-    """Return phase, files, chunks, rate and time left in one line."""
+    """Return phase, files, chunks, rate and time left as one line."""
     parts = [progress.phase]
     if progress.files_total:
         parts.append(f"{progress.files_done:,} of {count(progress.files_total, 'file')}")
@@ -106,7 +106,7 @@ MAX_DAYS = 36_500
 
 
 def read_duration(text: str) -> timedelta:
-    """Return the duration written as ``90d``, ``12h``, ``30m``, ``45s`` or ``2w``; UsageError for anything else."""
+    """Return the duration written as ``90d``, ``12h``, ``30m``, ``45s`` or ``2w``, or raise UsageError."""
     found = _DURATION.fullmatch(text.strip())
     if found is None:
         raise UsageError(f"'{text}' is not a duration; write it as 90d, 12h, 30m or 45s")

@@ -20,14 +20,14 @@ def rebuild(settings: "SettingsModel") -> "RepairReport":
 
 
 def drop_unfinished(settings: "SettingsModel") -> None:
-    """Delete what an interrupted repair left; the index itself is undamaged."""
+    """Delete what an interrupted repair left behind; the index itself is undamaged."""
     from codequarry.ingest.repair.repair import drop_unfinished
 
     drop_unfinished(settings)
 
 
 def body(done: "RepairReport | None") -> dict[str, Any]:
-    """Return the JSON of a rebuilt index, empty if none was rebuilt."""
+    """Return the JSON for a rebuilt index, or an empty body if no index was rebuilt."""
     return {"rebuilt": asdict(done)} if done else {}
 
 

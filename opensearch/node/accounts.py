@@ -14,7 +14,7 @@ from pathlib import Path
 from codequarry.shared.errors import StoreUnavailable
 
 UNPRIVILEGED_ACCOUNT = "nobody"
-# The folder of root's node if the requested folder is closed to others, as /root is.
+# The folder for root's node if other users cannot enter the requested folder, such as /root.
 SYSTEM_FOLDER = Path("/var/lib/codequarry")
 
 
@@ -28,20 +28,20 @@ class Account:
 
 
 def server_account() -> Account | None:
-    """Return the account that the server must run as, None for the caller's own; StoreUnavailable if it is missing."""
+    """Return the account that the server must run as, or None for the caller's; raise StoreUnavailable if missing."""
     if os.geteuid() != 0:
         return None
     try:
         entry = pwd.getpwnam(UNPRIVILEGED_ACCOUNT)
     except KeyError:
         raise StoreUnavailable(
-            f"OpenSearch refuses to run as root and there is no account '{UNPRIVILEGED_ACCOUNT}'; start it as a user"
+            f"OpenSearch refuses to run as root and there is no account '{UNPRIVILEGED_ACCOUNT}'; run as another user"
         ) from None
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
 def reachable_folder(folder: Path, account: Account | None) -> Path:
-    """Return ``folder``, or the folder that replaces it if ``account`` could not enter it."""
+    """Return ``folder``, or a replacement if ``account`` cannot enter it."""
     if account is None or is_open_to_others(folder):
         return folder
     return SYSTEM_FOLDER / hashlib.sha256(str(folder).encode()).hexdigest()[:12]
@@ -54,7 +54,7 @@ def is_open_to_others(path: Path) -> bool:
 
 
 def make_folder(path: Path, account: Account | None) -> None:
-    """Create a folder, which ``account`` can enter whatever the umask."""
+    """Create a folder that ``account`` can enter, whatever the umask."""
     missing = [part for part in (path, *path.parents) if not part.exists()]
     path.mkdir(parents=True, exist_ok=True)
     if account is not None:

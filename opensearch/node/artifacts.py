@@ -1,4 +1,4 @@
-"""The artifacts of a node, pinned by version and SHA-256, and how they are fetched."""
+"""A node's artifacts, pinned by version and SHA-256, and how they are fetched."""
 
 import hashlib
 import json
@@ -73,7 +73,7 @@ def _artifact(folder: str, coordinate: str, digest: str) -> Artifact:
 def fetch(
     artifacts: tuple[Artifact, ...], cache: Path, repository: str | None, say: Callable[[str], None]
 ) -> dict[Artifact, Path]:
-    """Return each artifact's local file; download what Maven's folder lacks into ``cache``, from a mirror if given."""
+    """Return each artifact's local file; download missing artifacts into ``cache``, from a Maven mirror if given."""
     try:
         folder = local_repository()
     except MavenMissing as error:

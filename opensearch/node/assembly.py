@@ -1,4 +1,4 @@
-"""The assembly of a server's home from its artifacts: the folder exists whole or not at all."""
+"""The assembly of a server's home from its artifacts; the folder exists completely or not at all."""
 
 import fcntl
 import os
@@ -40,7 +40,7 @@ def home_folder(folder: Path, pins: Pins) -> Path:
 
 
 def assemble(folder: Path, repository: str | None, say: Callable[[str], None]) -> Path:
-    """Return the server's home below ``folder``, assembled if missing; the caller must hold the folder's lock."""
+    """Return the server's home below ``folder``, assembling it if missing; the caller must hold the folder's lock."""
     pins = read_pins()
     home = home_folder(folder, pins)
     if home.is_dir():
@@ -53,7 +53,7 @@ def assemble(folder: Path, repository: str | None, say: Callable[[str], None]) -
 
 
 def reachable_java(java: Java, folder: Path, account: Account | None) -> Java:
-    """Return ``java``, or a copy of it below ``folder`` if ``account`` can't run it in its place."""
+    """Return ``java``, or a copy of it below ``folder`` if ``account`` can't run it where it is."""
     if account is None or _runs_as(java.program, account):
         return java
     copied = folder / f"java-{java.version}"
@@ -84,7 +84,7 @@ def _runs_as(program: Path, account: Account) -> bool:
 
 @contextmanager
 def _staging(folder: Path) -> Iterator[Path]:
-    """Yield a scratch folder beside the final folder; what a killed process left there is removed first."""
+    """Yield an empty scratch folder beside the final folder, removing anything that a killed process left there."""
     staging = folder / ".staging"
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir()
@@ -106,13 +106,13 @@ def _lay_out(home: Path, pins: Pins, files: Mapping[Artifact, Path]) -> None:
     for name, classname in pins.modules.items():
         descriptor = MODULE_DESCRIPTOR.format(name=name, version=pins.version, classname=classname)
         (home / "modules" / name / "plugin-descriptor.properties").write_text(descriptor, "utf-8")
-    # The server insists on this folder, and its account may not create it.
+    # The server requires this folder, and its account may not be allowed to create it.
     (home / "bin").mkdir()
     _set_modes(home)
 
 
 def _set_modes(folder: Path) -> None:
-    """Let the server's account read and run the files, whatever the umask; every user if the account is not ours."""
+    """Let the server's account (all users, if it is not ours) read and run the files, whatever the umask."""
     ours = server_account() is None
     for entry in (folder, *folder.rglob("*")):
         runnable = entry.is_dir() or (os.access(entry, os.X_OK) and entry.stat().st_mode & 0o100)

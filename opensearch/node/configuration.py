@@ -1,4 +1,4 @@
-"""The configuration of a node: its settings files, its JVM options, its folders."""
+"""The configuration of a node: its settings files, JVM options and folders."""
 
 import json
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from codequarry.opensearch.node.java import VECTOR_MODULE, Java
 
-# A laptop's disk is often 90 % full, and then OpenSearch's default limits, in per cent, stop all writing.
+# A laptop's disk is often 90% full, and then OpenSearch's default limits, which are percentages, block all writes.
 SETTINGS = """\
 cluster.name: codequarry
 node.name: {name}
@@ -40,7 +40,7 @@ rootLogger.level = info
 rootLogger.appenderRef.file.ref = file
 """
 
-# The options of the server's jvm.options that matter on one machine.
+# The options from the server's jvm.options that matter on one machine.
 JVM_OPTIONS = (
     "-XX:+UseG1GC",
     "-XX:G1ReservePercent=25",
@@ -69,7 +69,7 @@ class RunFolder:
 
     @property
     def config(self) -> Path:
-        """The settings, and the keystore that the server makes beside them."""
+        """The settings, and the keystore that the server creates beside them."""
         return self.root / "config"
 
     @property
@@ -94,18 +94,18 @@ class RunFolder:
 
     @property
     def console(self) -> Path:
-        """The output of the JVM, with the reason for a start that failed early."""
+        """The JVM's output, which has the reason if the server fails early in its startup."""
         return self.root / "console.log"
 
     @property
     def written_by_the_server(self) -> tuple[Path, ...]:
-        """The folders that the server's account owns; it cannot change their parent."""
+        """The folders that the server's account owns; it cannot change their parent folder."""
         return self.config, self.data, self.logs, self.temporary
 
 
 def write_configuration(run: RunFolder, name: str, port: int) -> None:
-    """Create the folders, and write the settings of the next start."""
-    # An earlier server may have left links to other files, which must not be written through.
+    """Create the folders and write the settings for the next start."""
+    # An earlier server may have left links to other files, and writing must not follow those links.
     shutil.rmtree(run.config, ignore_errors=True)
     for folder in run.written_by_the_server:
         folder.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ from codequarry.opensearch.node.artifacts import INSTALL_HINT
 from codequarry.shared.errors import StoreUnavailable
 
 STOP_SECONDS = 30
-# The system clock may be adjusted between two readings; a reused pid starts hours later.
+# The system clock may be adjusted between readings; a process that reuses a pid starts hours later.
 TOLERANCE_SECONDS = 5.0
 
 
@@ -21,7 +21,7 @@ def is_alive(pid: int, started: float) -> bool:
 
 
 def end(pid: int, started: float) -> None:
-    """Ask a process to stop, and kill it if it does not; another process with the same pid is left alone."""
+    """Ask a process to stop, and kill it if it does not; a different process with the same pid is left alone."""
     psutil = _psutil()
     process = _process(pid, started)
     if process is None:

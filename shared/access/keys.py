@@ -1,8 +1,8 @@
 """API keys: their secrets, scopes and grants. No IO.
 
-A key is a document of the catalog, which stores only SHA-256 hashes of its secrets. A secret is 32 bytes from the
-system's random source and cannot be guessed, so a slow password hash would only slow down every request. Each request
-hashes the secret that it brings and compares in constant time.
+A key is a document in the catalog, which stores only SHA-256 hashes of its secrets. A secret is 32 bytes from the
+system's random source and cannot be guessed, so a slow password hash would only slow down every request. The
+secret in each request is hashed, and the hashes are compared in constant time.
 """
 
 import re
@@ -27,10 +27,10 @@ MAX_NAME_CHARACTERS = 100
 MAX_GRANTS = 100
 MAX_GLOBS = 20
 MAX_GLOBS_OF_KEY = 200
-# Resolution of the time of last use; coarse, so that not every request becomes a write.
+# Resolution of ``last_used_at``; coarse, so that not every request causes a write.
 LAST_USED_SECONDS = 3600
 _NAME = re.compile(r"[^\x00-\x1f\x7f]+")
-# Not allowed in a pattern of names: only `*` is a wildcard.
+# Not allowed in a pattern of names, where only `*` is a wildcard.
 _NO_PATTERN = re.compile(r"[?\[\]\x00-\x1f]")
 
 KeyState = Literal["active", "expired", "revoked"]
@@ -38,7 +38,7 @@ KeyState = Literal["active", "expired", "revoked"]
 
 @dataclass(frozen=True, slots=True)
 class KeySecret:
-    """The hash of one secret of a key; ``expires_at`` is "" if it lives as long as the key."""
+    """The hash of one of a key's secrets; ``expires_at`` is "" if the secret is valid as long as the key."""
 
     digest: str
     created_at: str
@@ -47,7 +47,7 @@ class KeySecret:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key with its secrets, the newest first: two while it is rotated. Times are ISO 8601 in UTC, "" means never."""
+    """A key with its secrets, newest first (two during a rotation). Times are ISO 8601 in UTC; "" means never."""
 
     id: str
     name: str
@@ -74,12 +74,12 @@ class ApiKey:
     def has(self, secret: str, moment: str) -> bool:
         """Return whether a secret belongs to this key and has not expired."""
         digest = hash_of(secret)
-        # No `any`: the time taken must not reveal which secret matches.
+        # Not `any`: the time taken must not reveal which secret matches.
         fits = [compare_digest(own.digest, digest) for own in self.secrets if not _is_over(own.expires_at, moment)]
         return True in fits
 
     def to_json(self, moment: str) -> dict[str, Any]:
-        """Return everything but the hashes."""
+        """Return everything except the hashes."""
         return {
             "id": self.id,
             "name": self.name,
@@ -104,7 +104,7 @@ class ApiKey:
         }
 
     def to_document(self) -> dict[str, Any]:
-        """Return the key as a document of the catalog."""
+        """Return the key as a document for the catalog."""
         return asdict(self)
 
     @classmethod
@@ -128,12 +128,12 @@ def _is_over(expires_at: str, at: str) -> bool:
 
 
 def hash_of(secret: str) -> str:
-    """Return the hash of a secret that is stored."""
+    """Return the hash that is stored for a secret."""
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
 def split_token(token: str) -> tuple[str, str] | None:
-    """Return the id and the secret of a token, None if it is malformed."""
+    """Return the id and the secret in a token, or None if it is malformed."""
     prefix, _, rest = token.partition("_")
     key_id, separator, secret = rest.partition("_")
     return (key_id, secret) if (prefix, separator) == (TOKEN_PREFIX, "_") and key_id and secret else None
@@ -142,14 +142,14 @@ def split_token(token: str) -> tuple[str, str] | None:
 def new_key(
     name: str, scopes: Sequence[str], grants: Sequence[Grant], *, expires_at: str = "", created_by: str = ""
 ) -> tuple[ApiKey, str]:
-    """Return a key and its token, which cannot be shown again; UsageError if the name, scopes or grants are invalid.
+    """Return a key and its token, which cannot be shown again; raise UsageError for a bad name, scope or grant.
 
     The token is ``cq_<id>_<secret>``. The id is not secret, and makes a leaked key easy to find and revoke.
     """
     checked = check_scopes(scopes)
     check_grants(grants)
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARACTERS:
-        raise UsageError(f"a key's name must have 1 to {MAX_NAME_CHARACTERS} characters, without control characters")
+        raise UsageError(f"a key's name must have 1 to {MAX_NAME_CHARACTERS} characters and no control characters")
     key_id = secrets.token_hex(ID_BYTES)
     secret, token = _new_secret(key_id)
     return ApiKey(key_id, name, checked, tuple(grants), (secret,), secret.created_at, created_by, expires_at), token
@@ -161,7 +161,7 @@ def _new_secret(key_id: str) -> tuple[KeySecret, str]:
 
 
 def check_scopes(scopes: Sequence[str]) -> tuple[KeyScope, ...]:
-    """Return the scopes in their standard order, without repeats; UnknownName for an unknown scope."""
+    """Return the scopes in their standard order, without repeats; raise UnknownName for an unknown scope."""
     for name in scopes:
         if name not in SCOPES:
             raise UnknownName("scope", name, SCOPES)
@@ -169,14 +169,14 @@ def check_scopes(scopes: Sequence[str]) -> tuple[KeyScope, ...]:
 
 
 def check_grants(grants: Sequence[Grant]) -> None:
-    """Raise UsageError for grants that no engine can filter by, or whose patterns would not mean what they seem to."""
+    """Raise UsageError for grants that no engine can filter by, or whose patterns do not mean what they seem to."""
     if len(grants) > MAX_GRANTS:
-        raise UsageError(f"a key can have at most {MAX_GRANTS} grants; use patterns, as in 'team-*'")
+        raise UsageError(f"a key can have at most {MAX_GRANTS} grants; use patterns such as 'team-*'")
     if sum(len(paths.include) + len(paths.exclude) for paths in {grant.paths for grant in grants}) > MAX_GLOBS_OF_KEY:
-        raise UsageError(f"a key can have at most {MAX_GLOBS_OF_KEY} path globs; create a key for each purpose")
+        raise UsageError(f"a key can have at most {MAX_GLOBS_OF_KEY} path globs; create separate keys for each purpose")
     for grant in grants:
         if not grant.repos or _NO_PATTERN.search(grant.repos):
-            raise UsageError(f"'{grant.repos}' is not a pattern of repositories: only * is a wildcard")
+            raise UsageError(f"'{grant.repos}' is not a valid repository pattern: only * is a wildcard")
         globs = (*grant.paths.include, *grant.paths.exclude)
         if len(globs) > MAX_GLOBS:
             raise UsageError(f"a grant can have at most {MAX_GLOBS} path globs")
@@ -185,7 +185,7 @@ def check_grants(grants: Sequence[Grant]) -> None:
 
 
 def rotated(key: ApiKey, keep: timedelta, expires_at: str = "") -> tuple[ApiKey, str]:
-    """Return a key with a new secret, and its token; the old secret is valid for ``keep``. UsageError if not active."""
+    """Return a key with a new secret and its token; the old secret works for ``keep``. Raise UsageError if inactive."""
     now, over = moment(), moment(keep)
     lives_until = expires_at or key.expires_at
     if key.revoked_at or _is_over(lives_until, now):
@@ -205,7 +205,7 @@ def revoked(key: ApiKey) -> ApiKey:
 def granted(key: ApiKey, grants: Sequence[Grant]) -> ApiKey:
     """Return a key with more grants."""
     bound = {grant.repos for grant in grants if grant.is_bound}
-    # A bound grant replaces a pending or lost grant of the same name.
+    # A bound grant replaces a pending or lost grant for the same name.
     kept = [grant for grant in key.grants if grant.is_pattern or grant.is_bound or grant.repos not in bound]
     together = tuple(dict.fromkeys((*kept, *grants)))
     check_grants(together)
@@ -213,7 +213,7 @@ def granted(key: ApiKey, grants: Sequence[Grant]) -> ApiKey:
 
 
 def bound(key: ApiKey, ids: Mapping[str, str], otherwise: str = PENDING) -> ApiKey:
-    """Return a key whose grants of single repositories have their ids, from ``ids`` by name.
+    """Return a key whose grants for single repositories have those repositories' ids, from ``ids`` by name.
 
     A grant that was never looked up gets ``otherwise`` if no repository has its name.
     """
@@ -230,7 +230,7 @@ def bound(key: ApiKey, ids: Mapping[str, str], otherwise: str = PENDING) -> ApiK
 
 
 def without_repository(key: ApiKey, repo: str, repo_id: str) -> ApiKey:
-    """Return a key without its grants of a removed repository, and without the grants that wait for its name."""
+    """Return a key without its grants for a removed repository and the grants that are waiting for its name."""
     kept = (grant for grant in key.grants if grant.is_pattern or _is_of_another(grant, repo, repo_id))
     return replace(key, grants=tuple(kept))
 
@@ -240,12 +240,12 @@ def _is_of_another(grant: Grant, repo: str, repo_id: str) -> bool:
 
 
 def withdrawn(key: ApiKey, repos: Sequence[str]) -> ApiKey:
-    """Return a key without its grants of exactly these names or patterns."""
+    """Return a key without its grants for exactly these names or patterns."""
     return replace(key, grants=tuple(grant for grant in key.grants if grant.repos not in repos))
 
 
 def renamed(key: ApiKey, repo_id: str, new: str, new_id: str) -> ApiKey:
-    """Return a key whose grants of one repository have its new name and id."""
+    """Return a key whose grants for one repository have its new name and id."""
     grants = tuple(
         replace(grant, repos=new, repo_id=new_id) if grant.is_bound and grant.repo_id == repo_id else grant
         for grant in key.grants
@@ -254,11 +254,11 @@ def renamed(key: ApiKey, repo_id: str, new: str, new_id: str) -> ApiKey:
 
 
 def used(key: ApiKey, at: str) -> ApiKey:
-    """Return a key with a use at a moment recorded."""
+    """Return a key with its last use recorded."""
     return replace(key, last_used_at=max(key.last_used_at, at))
 
 
 def coarse_moment() -> str:
-    """Return the beginning of the current hour, in the form of ``last_used_at``."""
+    """Return the beginning of the current hour, in the format of ``last_used_at``."""
     now = int(datetime.now(UTC).timestamp())
     return datetime.fromtimestamp(now - now % LAST_USED_SECONDS, UTC).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""Housekeeping of the job list: lost jobs are queued again, and jobs that ended long ago are deleted."""
+"""Housekeeping of the job list: requeues lost jobs and deletes jobs that ended long ago."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,17 +12,17 @@ from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.telemetry.metrics import count_job_lost
 from codequarry.shared.timestamps import seconds_since
 
-# Ended jobs are kept for late status requests, failed jobs longer, for diagnosis.
+# Ended jobs are kept for late status requests; failed jobs are kept longer, for diagnosis.
 KEPT_SECONDS = 24 * 3600
 FAILED_KEPT_SECONDS = 14 * 24 * 3600
-# Listing jobs reads all of them, at about a kilobyte each. Beyond this number the oldest are deleted sooner.
+# Listing reads all jobs, about a kilobyte each. Beyond this number, the oldest jobs are deleted sooner.
 MOST_KEPT = 10_000
 
 
 def requeue_lost(store: DocumentStore, is_lost: Callable[[Job], bool]) -> list[Job]:
-    """Queue jobs again whose holder is lost, and return them; put away ended jobs and delete stale pointers."""
+    """Requeue and return the jobs whose holder is lost; also archive ended jobs and delete stale pointers."""
     lost = []
-    # Read before the jobs, so that the pointer of a job that is submitted meanwhile does not look stale.
+    # Pointers are read before jobs, so that the pointer of a job submitted in between does not look stale.
     pointers = store.list_documents(WAITING_PREFIX)
     documents = store.list_documents(JOB_PREFIX)
     jobs = [(job, document) for document in documents if (job := job_in(document))]
@@ -54,7 +54,7 @@ def forget_old(store: DocumentStore, kept_seconds: float, failed_kept_seconds: f
 
 
 def _lost(job: Job, seen: Job) -> Job:
-    """Queue a lost job again; this counts as an attempt, or a job that kills workers would run forever."""
+    """Requeue a lost job. This counts as an attempt; otherwise a job that kills its workers would run forever."""
     if job.beats != seen.beats:
         raise Conflict(f"job {job.id} has sent a heartbeat")
     return failed_once(job, seen.holder, "the process that ran the job was lost", 0.0)

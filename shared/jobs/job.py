@@ -1,7 +1,7 @@
 """Jobs: requests to index or remove something, and their progress. No IO.
 
-A job is a document of the catalog, not a message. A queue that loses its messages loses no job, and a worker that gets
-a message twice finds the job already taken.
+A job is a document in the catalog, not a message. If the queue loses its messages, no job is lost, and a worker that
+gets a message twice finds the job already taken.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ JobKind = Literal["index", "remove"]
 Trigger = Literal["search", "request", "webhook", "poll", "sync", "command"]
 UNFINISHED: tuple[JobState, ...] = ("queued", "running")
 
-# The lowest number goes first. A user waits for a search's version, a push is small, a first import takes long, and
-# no user waits for what polling found.
+# The lowest number goes first. A user is waiting for the version that a search needs, a push is small, a first import
+# takes a long time, and nobody is waiting for changes found by polling.
 PRIORITIES: Mapping[str, int] = {"urgent": 0, "change": 3, "import": 6, "background": 9}
 # Longest pause after a failure.
 MAX_RETRY_SECONDS = 600.0
@@ -27,15 +27,15 @@ MAX_RETRY_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A request for a job on ``repo`` at the version that the caller named ``ref``, "" for the default branch.
+    """A request for a job on ``repo`` at the version that the caller calls ``ref``; "" means the default branch.
 
-    ``candidates`` are the refs that ``ref`` may mean, likeliest first; none means the default branch. ``origin`` is the
-    repository's source, without credentials. ``commit`` is the newest known commit there, if any. ``requested_by`` is
-    the principal's name. ``joins_running``: a job that is already running will do, because the version is not indexed
-    at all. ``guarded``: the origin came with a request. ``request_id`` and ``traceparent`` (W3C Trace Context) identify
-    the HTTP request in logs and traces. ``turn`` orders the jobs of several principals (``job_order.py``). ``repo_id``
-    is the repository's id in the catalog. It decides who can see the job, so that a later repository of the same name
-    does not inherit it.
+    ``candidates`` are the refs that ``ref`` may mean, most likely first; empty means the default branch. ``origin`` is
+    the repository's source, without credentials. ``commit`` is the version's newest known commit, if any.
+    ``requested_by`` is the principal's name. ``joins_running`` accepts a job that is already running, because the
+    version is not indexed at all. ``guarded`` means that a request named the origin. ``request_id`` and ``traceparent``
+    (W3C Trace Context) identify the HTTP request in logs and traces. ``turn`` orders the jobs of several principals
+    (``job_order.py``). ``repo_id`` is the repository's id in the catalog. It decides who can see the job, so that a
+    later repository with the same name does not inherit the job.
     """
 
     repo: str
@@ -56,7 +56,7 @@ class JobRequest:
 
     @property
     def principal(self) -> str:
-        """The party whose jobs take turns with those of others: a key, the owner, a host's webhooks, polling."""
+        """The party whose jobs take turns with other parties' jobs: a key, the owner, a host's webhooks, or polling."""
         return self.requested_by or self.trigger
 
 
@@ -66,9 +66,9 @@ class Job:
 
     ``candidates`` are keys of refs. ``wanted_commit`` is the newest commit that was requested, ``commit`` the commit
     that was published. ``holder`` runs the job and increments ``beats`` as a heartbeat. ``percent`` never decreases,
-    not even over several attempts; their errors are in ``failures``. ``attempts`` counts attempts since the last one
-    that got beyond ``reached``, the percent before it, without those ended by ``outages`` of a service. ``stopping``
-    asks the holder to end the job. ``insists``: retried by hand, so a commit that failed before is tried again.
+    even across attempts; ``failures`` has their errors. ``attempts`` counts the attempts since the last attempt that
+    got beyond ``reached`` (the percent at its start), except attempts ended by service ``outages``. ``stopping`` asks
+    the holder to end the job. ``insists`` marks a manual retry, so a commit that failed before is tried again.
     """
 
     id: str
@@ -108,7 +108,7 @@ class Job:
 
     @property
     def principal(self) -> str:
-        """The party whose jobs take turns with those of others: a key, the owner, a host's webhooks, polling."""
+        """The party whose jobs take turns with other parties' jobs: a key, the owner, a host's webhooks, or polling."""
         return self.requested_by or self.trigger
 
     @property
@@ -122,17 +122,17 @@ class Job:
         return tuple(map(Ref.of_key, self.candidates))
 
     def is_due(self, moment: str) -> bool:
-        """Return whether the job waits and its pause is over; an impossibly long pause, by a wrong clock, is none."""
+        """Return whether the job is waiting with its pause over; an impossibly long pause (wrong clock) is ignored."""
         pauses = moment < self.not_before <= later(moment, MAX_RETRY_SECONDS)
         return self.state == "queued" and not pauses
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "Job":
-        """Read a document of the catalog; ValueError if it is not a job. Fields of later versions are ignored."""
+        """Read a catalog document, ignoring fields from later versions; raise ValueError if it is not a job."""
         fields: dict[str, Any] = {name: body[name] for name in _TYPES if name in body}
         for name, value in fields.items():
             if not isinstance(value, _TYPES[name]):
-                raise ValueError(f"{name} has an unknown type")
+                raise ValueError(f"{name} has the wrong type")
         if not _NEEDED.issubset(fields) or fields["state"] not in get_args(JobState):
             raise ValueError("fields are missing, or the state is unknown")
         datetime.fromisoformat(fields["updated_at"])
@@ -144,7 +144,7 @@ _NEEDED = frozenset({"id", "repo", "ref", "state", "created_at", "updated_at"})
 
 
 def _type_of(default: object) -> tuple[type, ...]:
-    """Return the types that a field may have in a document, from its default; a field without a default is text."""
+    """Return the types that a field may have in a document, based on its default; without a default it is a string."""
     if default is MISSING:
         return (str,)
     return (list, tuple) if isinstance(default, tuple) else (type(default),)

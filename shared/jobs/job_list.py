@@ -1,8 +1,8 @@
-"""The jobs in the catalog: submitting, claiming, changing and listing them, each change by compare-and-set.
+"""The jobs in the catalog: how they are submitted, claimed, changed and listed. Each change is a compare-and-set.
 
-Jobs that wait or run are under ``JOB_PREFIX``, and a worker that looks for work reads only these. An ended job is moved
-to ``ENDED_PREFIX``: first written there, then deleted here. While it is in both places, the document under
-``JOB_PREFIX`` counts. A retry moves it back.
+Waiting and running jobs are under ``JOB_PREFIX``, and a worker that looks for work reads only these. An ended job is
+moved to ``ENDED_PREFIX``: it is written there first and then deleted under ``JOB_PREFIX``. While it is in both places,
+the document under ``JOB_PREFIX`` counts. A retry moves it back.
 """
 
 from collections.abc import Callable, Collection
@@ -22,19 +22,19 @@ from codequarry.shared.timestamps import now
 
 JOB_PREFIX = "job:"
 ENDED_PREFIX = "job-ended:"
-# Pointers to the job that waits for a version, so that a burst of requests finds and joins it.
+# Pointers to the waiting job for each version, so that a burst of requests finds and joins it.
 WAITING_PREFIX = "job-waiting:"
-# Triggers of a key or of the owner, which have a quota. Webhooks and polls are as many as there are pushes.
+# Triggers from a key or the owner, which have a quota. Webhooks and polls are as frequent as pushes.
 BY_KEY: tuple[Trigger, ...] = ("search", "request")
-# Retry-After of a key whose quota is used up: a job takes seconds, so there is hardly room sooner.
+# Retry-After for a key that has used up its quota: a job takes seconds, so a slot rarely becomes free sooner.
 QUOTA_SECONDS = 10.0
 
 
 def submit(store: DocumentStore, request: JobRequest) -> tuple[Job, bool]:
     """Return the job for a request, and whether the job is new.
 
-    A request joins a job that still waits for the same version. A running job may have read the origin before the
-    newest commit was there, so it gets a successor. A burst of requests therefore causes at most two runs.
+    A request joins a job that is still waiting for the same version. A running job may have read the origin before the
+    newest commit arrived, so another job follows it. A burst of requests therefore causes at most two runs.
     """
     key = _waiting_key(request.kind, request.repo, request.ref)
     while True:
@@ -42,30 +42,30 @@ def submit(store: DocumentStore, request: JobRequest) -> tuple[Job, bool]:
         if pointer and (job := _join(store, str(pointer.body.get("id")), request)):
             return job, False
         job = new_job(uuid4().hex, request)
-        # The job comes first: it also runs without its pointer, and then the next request makes another job.
+        # The job is written first: it also runs without its pointer; the next request then creates another job.
         write_settled(store, JOB_PREFIX + job.id, asdict(job), None)
         try:
             write_settled(store, key, {"id": job.id}, pointer.version if pointer else None)
         except Conflict:
             if _withdrawn(store, job.id):
-                continue  # another process submitted a job at the same moment: join that job
+                continue  # another process submitted a job at the same time: join that job
         return job, True
 
 
 def submit_within(
     store: DocumentStore, request: JobRequest, most: int, most_of_key: int | None = None
 ) -> tuple[Job, bool]:
-    """Submit in the principal's turn; StoreUnavailable if ``most`` jobs that are as urgent already wait.
+    """Submit in the principal's turn; raise StoreUnavailable if ``most`` jobs at least as urgent are already waiting.
 
-    TooManyRequests if ``most_of_key`` jobs of the same key already wait. A request that joins a job is always accepted,
-    and so is a push while a whole organisation waits to be imported.
+    Raise TooManyRequests if ``most_of_key`` jobs of the same key are already waiting. A request that joins a job is
+    always accepted, and so is a push while a whole organisation is waiting to be imported.
     """
     unfinished = list_jobs(store, UNFINISHED)
     waiting = [job for job in unfinished if job.state == "queued"]
     if not any((job.kind, job.repo, job.ref) == (request.kind, request.repo, request.ref) for job in waiting):
         _check_quota(waiting, request, most_of_key)
         if sum(job.priority <= request.priority for job in waiting) >= most:
-            raise StoreUnavailable(f"{most} jobs that are as urgent are already waiting; try again later")
+            raise StoreUnavailable(f"{most} jobs that are at least as urgent are already waiting; try again later")
     return submit(store, replace(request, turn=next_turn(unfinished, request)))
 
 
@@ -74,8 +74,8 @@ def _check_quota(waiting: Collection[Job], request: JobRequest, most: int | None
         return
     if sum(job.principal == request.principal and job.trigger in BY_KEY for job in waiting) >= most:
         raise TooManyRequests(
-            f"{most} jobs of this key are already waiting, the most that [limits] jobs_waiting_per_key allows; try "
-            "again when some are done",
+            f"{most} jobs of this key are already waiting, the limit set by [limits] jobs_waiting_per_key; try again "
+            "when some are done",
             QUOTA_SECONDS,
         )
 
@@ -94,15 +94,15 @@ def _waiting_key(kind: JobKind, repo: str, ref: str) -> str:
 
 
 def _join(store: DocumentStore, job_id: str, request: JobRequest) -> Job | None:
-    """Return a waiting or suitable running job after joining it; None if there is none or its opposite came since."""
+    """Join a waiting or suitable running job and return it, or None if none exists or a later job undoes it."""
     opposite = _opposite(store, request)
 
     def join(job: Job) -> Job:
         if job.repo_id and request.repo_id and job.repo_id != request.repo_id:
-            raise Conflict(f"job {job.id} is for another repository that had this name before")
+            raise Conflict(f"job {job.id} is for a different repository that had this name before")
         if opposite > job.created_at:
             raise Conflict(f"job {job.id} was submitted before a job that undoes it")
-        # Checked in one step with the write, because the job may begin at this moment.
+        # Checked in one step with the write, because the job may begin at any moment.
         will_do = job.state == "running" and request.joins_running
         return job if will_do else joined(_waiting(job), request)
 
@@ -113,7 +113,7 @@ def _join(store: DocumentStore, job_id: str, request: JobRequest) -> Job | None:
 
 
 def _opposite(store: DocumentStore, request: JobRequest) -> str:
-    """Return when the last unfinished job that undoes this request was submitted, "" if there is none."""
+    """Return when the last unfinished job that undoes this request was submitted, or "" if there is none."""
     keys = {_waiting_key(kind, repo, ref) for kind, repo, ref in opposites(request)}
     pointers = [pointer for key in keys if (pointer := store.read_document(key))]
     jobs = [read_job(store, str(pointer.body.get("id"))) for pointer in pointers]
@@ -127,13 +127,13 @@ def _waiting(job: Job) -> Job:
 
 
 def read_job(store: DocumentStore, job_id: str) -> Job | None:
-    """Return a job, None if there is no such job."""
+    """Return a job, or None if it does not exist."""
     document = _find(store, job_id)
     return job_in(document) if document else None
 
 
 def job_in(document: Document) -> Job | None:
-    """Return the job in a document; None, with a line in the log, if the document is foreign or damaged."""
+    """Return the job in a document, or log a warning and return None if the document is foreign or damaged."""
     try:
         return Job.from_json(document.body)
     except ValueError as error:
@@ -143,8 +143,8 @@ def job_in(document: Document) -> Job | None:
 
 @lru_cache(maxsize=1000)
 def _tell_damaged(key: str, reason: str) -> None:
-    """Log once that a document is not a job; it is read every few seconds."""
-    # Imported here: a search reads jobs too, and importing the logs takes longer than a search.
+    """Log only once that a document is not a job, because it is read every few seconds."""
+    # Imported here because a search reads jobs too, and importing the logs takes longer than a search.
     from codequarry.shared.telemetry.logs import logger
 
     log = logger("codequarry.jobs")
@@ -152,15 +152,15 @@ def _tell_damaged(key: str, reason: str) -> None:
 
 
 def _find(store: DocumentStore, job_id: str) -> Document | None:
-    """Return the document of a job under either prefix; a retry may move it back between the two reads."""
+    """Return a job's document under either prefix; a retry may move it back between the first two reads."""
     keys = (JOB_PREFIX + job_id, ENDED_PREFIX + job_id, JOB_PREFIX + job_id)
     return next((document for key in keys if (document := store.read_document(key))), None)
 
 
 def list_jobs(store: DocumentStore, states: Collection[JobState] | None = None) -> list[Job]:
-    """Return all jobs, or the jobs in some states: running jobs, then waiting jobs in their order, then ended jobs."""
+    """Return all jobs, or the jobs in ``states``: running jobs, then waiting jobs in order, then ended jobs."""
     documents = store.list_documents(JOB_PREFIX)
-    # Nearly all jobs have ended, so ended jobs are read only if they are wanted.
+    # Nearly all jobs have ended, so ended jobs are read only if they are requested.
     if states is None or not set(states).issubset(UNFINISHED):
         documents = [*store.list_documents(ENDED_PREFIX), *documents]
     # If a job has two documents, the document under JOB_PREFIX is read last and counts.
@@ -174,19 +174,19 @@ def list_jobs(store: DocumentStore, states: Collection[JobState] | None = None) 
 
 
 def shown_jobs(store: DocumentStore, states: Collection[JobState] | None = None, repo: str | None = None) -> list[Job]:
-    """Return the jobs for display: running jobs, waiting jobs in their order, then ended jobs, latest first."""
+    """Return the jobs for display: running jobs, waiting jobs in order, then ended jobs, latest first."""
     jobs = [job for job in list_jobs(store, states) if repo is None or job.repo == repo]
     ended = sorted((job for job in jobs if job.is_finished), key=lambda job: (job.updated_at, job.id), reverse=True)
     return [job for job in jobs if not job.is_finished] + ended
 
 
 def unknown_job(job_id: str) -> NotIndexed:
-    """Return the error for a job that does not exist, or no longer."""
+    """Return the error for a job that does not exist or no longer exists."""
     return NotIndexed(f"there is no job '{job_id}'; ended jobs are kept for a day, failed jobs for two weeks")
 
 
 def change_job(store: DocumentStore, job_id: str, change: Callable[[Job], Job]) -> Job:
-    """Apply a transition of ``lifecycle.py`` and return the job; NotIndexed if none, IndexMoved if the index moved."""
+    """Apply a ``lifecycle.py`` transition and return the job; raise NotIndexed, or IndexMoved if the index moved."""
     while True:
         document = _find(store, job_id)
         known = job_in(document) if document else None
@@ -198,7 +198,7 @@ def change_job(store: DocumentStore, job_id: str, change: Callable[[Job], Job]) 
             written = write_settled(store, JOB_PREFIX + job_id, asdict(changed), None if is_away else document.version)
         except Conflict:
             continue
-        with suppress(StoreError):  # the change is written; housekeeping finds the rest
+        with suppress(StoreError):  # the change is written; housekeeping does the rest
             if changed.is_finished:
                 put_away(store, written)
             elif is_away:
@@ -207,7 +207,7 @@ def change_job(store: DocumentStore, job_id: str, change: Callable[[Job], Job]) 
 
 
 def put_away(store: DocumentStore, document: Document) -> None:
-    """Move an ended job to ENDED_PREFIX, where workers do not look, unless it was retried meanwhile."""
+    """Archive an ended job under ENDED_PREFIX, where workers do not look, unless it has been retried since."""
     key = ENDED_PREFIX + document.key.removeprefix(JOB_PREFIX)
     ended = store.read_document(key)
     newest = store.read_document(document.key)
@@ -220,7 +220,7 @@ def put_away(store: DocumentStore, document: Document) -> None:
 
 
 def claim(store: DocumentStore, job_id: str, holder: str) -> Job | None:
-    """Claim a waiting job; None if it is gone, taken, or not due yet."""
+    """Claim and return a waiting job, or return None if it is gone, taken or not due yet."""
     try:
         return change_job(store, job_id, lambda job: begun(job, holder, now()))
     except (Conflict, NotIndexed):
@@ -230,10 +230,10 @@ def claim(store: DocumentStore, job_id: str, holder: str) -> Job | None:
 def claim_next(
     store: DocumentStore, holder: str, before: int | None = None, passing_over: Collection[str] = ()
 ) -> Job | None:
-    """Claim the first job in order, None if there is none; with ``before``, only a job that is more urgent than that.
+    """Claim and return the first job in order, or None; with ``before``, only a job that is more urgent than that.
 
     A version with a running job is skipped, and so are the repositories in ``passing_over``. The urgency of a job
-    depends on how many jobs of the same principal wait.
+    depends on how many jobs of the same principal are waiting.
     """
     unfinished = list_jobs(store, UNFINISHED)
     level = levels(unfinished)
@@ -255,7 +255,7 @@ def _due(jobs: list[Job]) -> list[Job]:
 
 
 def cancel_jobs_of(store: DocumentStore, repo: str) -> list[Job]:
-    """Cancel and return the jobs that index a repository, so that none brings it back after its removal."""
+    """Cancel and return the jobs that index a repository, so that no job brings it back after its removal."""
     cancelled_jobs = []
     for job in list_jobs(store, UNFINISHED):
         if job.repo == repo and job.kind == "index":

@@ -1,33 +1,33 @@
-"""The order of jobs: which job must wait for which, and how urgent each is. Pure."""
+"""The order of jobs: which jobs must wait for which, and how urgent each job is. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 
 from codequarry.shared.jobs.job import Job, JobKind, JobRequest
 
-# Not a valid name of a branch, tag or commit.
+# Not a valid name for a branch, tag or commit.
 _ANY = "*"
 
 
 def opposites(wish: Job | JobRequest) -> tuple[tuple[JobKind, str, str], ...]:
-    """Return kind, repository and ref of the jobs that undo this one: removals of an import, imports of a removal."""
+    """Return kind, repository and ref of the jobs that undo this job: removals for an import, imports for a removal."""
     if wish.kind == "remove":
         return (("index", wish.repo, wish.ref),)
     return (("remove", wish.repo, wish.ref), ("remove", wish.repo, ""))
 
 
 class Order:
-    """Which unfinished jobs must end before other jobs begin.
+    """Decides which unfinished jobs must end before other jobs begin.
 
     A version has at most one running job. A removal and an import of the same version run in the order in which they
-    were submitted, however urgent, so that the last request wins. The same holds for the removal of a repository and
-    the imports of its versions, none of which begins while the repository is being removed.
+    were submitted, however urgent they are, so that the last request wins. The same holds for the removal of a
+    repository and the imports of its versions; no import begins while the repository is being removed.
     """
 
     def __init__(self, jobs: Collection[Job]) -> None:
-        """Order ``jobs``, which must be all jobs that wait or run."""
+        """Order ``jobs``, which must be all waiting and running jobs."""
         self._running = {(job.repo, job.ref) for job in jobs if job.state == "running"}
         self._removed = {job.repo for job in jobs if (job.kind, job.ref, job.state) == ("remove", "", "running")}
-        # The time of the first job for each version, and for any version of a repository.
+        # When the first job was submitted for each version, and for any version of each repository.
         self._first: dict[tuple[JobKind, str, str], str] = {}
         for job in jobs:
             for ref in (job.ref, _ANY):
@@ -43,15 +43,15 @@ class Order:
         return any(self._first.get(key, job.created_at) < job.created_at for key in before)
 
 
-# Jobs of a principal that go by their urgency only. A person or an agent rarely waits for more at a time.
+# This many jobs of a principal are ordered by urgency only. A person or an agent rarely waits for more at a time.
 JOBS_AT_ONCE = 4
-# Each further JOBS_AT_ONCE jobs are less urgent by this, the step from a search's version to a push or from a push to a
-# first import.
+# Each further group of JOBS_AT_ONCE jobs is less urgent by this step, the step from a search to a push or from a push
+# to a first import.
 LEVEL_STEP = 3
 
 
 def next_turn(unfinished: Collection[Job], wish: JobRequest) -> int:
-    """Return the turn of a new job among unfinished jobs: after those of its principal that are as urgent."""
+    """Return a new job's turn among unfinished jobs: after its principal's jobs that are at least as urgent."""
     own = (job for job in unfinished if job.principal == wish.principal)
     turns = [job.turn for job in own if job.priority <= wish.priority]
     first = min((job.turn for job in unfinished), default=0)

@@ -6,16 +6,16 @@ from time import monotonic
 
 
 class Breaker:
-    """Remembers that a service failed a moment ago; one call at a time finds out whether it is back."""
+    """Remembers that a service failed recently; one call at a time finds out whether it is back."""
 
     def __init__(self, left_alone: float, longest: float, clock: Callable[[], float] = monotonic) -> None:
-        """Skip calls for ``left_alone`` seconds, then let one try; after ``longest`` seconds the try counts as lost."""
+        """Skip calls for ``left_alone`` seconds, then let one call try; after ``longest`` seconds it counts as lost."""
         self._left_alone, self._longest, self._clock = left_alone, longest, clock
         self._lock = Lock()
         self._closed_until: float | None = None
 
     def allows(self) -> bool:
-        """Return whether the caller may call; after a pause the first caller may, the others wait for its result."""
+        """Return whether the caller may call; after a pause, only the first caller may until its result is known."""
         with self._lock:
             if self._closed_until is None:
                 return True

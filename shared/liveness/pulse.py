@@ -1,4 +1,4 @@
-"""Calls to a server while a client waits: a slow server is waited for, a silent server is abandoned soon.
+"""Calls to a server while a client is waiting: a slow server is given time, a silent server is abandoned quickly.
 
 During a long call, the server is probed with a request that it can answer at once. If it does not, all calls to it are
 aborted together, and further calls are skipped for a while. So a client learns within two seconds that a server is
@@ -16,14 +16,14 @@ from codequarry.shared.liveness.breaker import Breaker
 
 # Most calls end sooner. During a longer call, the server is probed.
 PATIENCE_SECONDS = 0.25
-# The timeout of a probe; then every call to the server is aborted. Even on a busy machine a probe takes milliseconds.
-# Together with the patience and the rest of a request, this stays below two seconds.
+# The timeout of a probe, after which every call to the server is aborted. Even on a busy machine, a probe takes
+# milliseconds. With PATIENCE_SECONDS and the rest of a request, the total stays below two seconds.
 SIGN_SECONDS = 1.0
-# The interval of probes while calls run or the server is silent.
+# The interval between probes while calls are running or the server is silent.
 AGAIN_SECONDS = 0.5
-# A silent server is called again when it answers a probe. In case only its probes fail, one call may try after this.
+# A silent server is called again when it answers a probe. In case only probes fail, one call may try after this time.
 RETRY_SECONDS = 3.0
-# A server that no caller has wanted for this long is no longer probed.
+# A server that no caller has tried to use for this long is no longer probed.
 INTEREST_SECONDS = 10.0
 
 Abort = Callable[[], None]
@@ -35,7 +35,7 @@ Answer = TypeVar("Answer")
 
 
 class Silent(Exception):
-    """The server did not answer a probe; another server may be asked at once."""
+    """The server did not answer a probe; another server may be tried at once."""
 
 
 _known: dict[str, "Pulse"] = {}
@@ -49,7 +49,7 @@ def pulse_of(address: str, gives_sign: Probe, sign_seconds: float = SIGN_SECONDS
 
 
 class Pulse:
-    """Whether a server is alive; shared by all threads of a process."""
+    """Tracks whether a server is alive; shared by all threads of a process."""
 
     def __init__(self, gives_sign: Probe, sign_seconds: float = SIGN_SECONDS) -> None:
         self._gives_sign, self._sign_seconds = gives_sign, sign_seconds
@@ -61,7 +61,7 @@ class Pulse:
         self._thread: Thread | None = None
 
     def allows(self) -> bool:
-        """Return whether to call the server: it is not known to be silent, or one call is due to try."""
+        """Return whether to call the server: whether it is not known to be silent, or a trial call is due."""
         self._wanted_at = monotonic()
         if self._breaker.allows():
             return True
@@ -70,9 +70,9 @@ class Pulse:
         return False
 
     def ask(self, send: Callable[[], Answer], seconds: float) -> Answer:
-        """Return what ``send`` returns; Silent if the server falls silent, TimeoutError after ``seconds``.
+        """Return what ``send`` returns; raise Silent if the server falls silent, TimeoutError after ``seconds``.
 
-        It runs in its own thread: HTTP libraries can't abort a call, so an abandoned call runs on until its timeout.
+        ``send`` runs in its own thread. HTTP libraries can't abort a call, so an abandoned call runs until its timeout.
         """
         answer: Future[Answer] = Future()
         with self.watched(lambda: _fail(answer, Silent())):
@@ -84,7 +84,7 @@ class Pulse:
 
     @contextmanager
     def watched(self, abort: Abort) -> Iterator[None]:
-        """Call ``give_up`` if the server falls silent during the block."""
+        """Call ``abort`` if the server falls silent during the block."""
         call = object()
         with self._lock:
             self._wanted_at = monotonic()
@@ -107,7 +107,7 @@ class Pulse:
         self._breaker.record_failure()
 
     def _ensure_watch(self) -> None:
-        # A forked process has this object without the thread.
+        # A forked process inherits this object without its thread.
         if self._thread is None or not self._thread.is_alive():
             self._thread = Thread(target=self._watch, name="pulse", daemon=True)
             self._thread.start()
@@ -118,13 +118,13 @@ class Pulse:
             if self._gives_sign(self._sign_seconds):
                 self.record_success()
                 continue
-            # Record it once: each further failed probe would postpone the call that may try after a while.
+            # Record only the first failure: each further record would postpone the trial call.
             if not self._is_silent:
                 self.record_failure()
             self._abort_calls()
 
     def _wait_for_probe(self) -> bool:
-        """Sleep until a probe is due; return False if no caller has wanted the server for a while."""
+        """Sleep until a probe is due; return False if no caller has tried to use the server for a while."""
         while True:
             with self._lock:
                 now, due = monotonic(), self._due()
@@ -133,7 +133,7 @@ class Pulse:
                     return False
             if due <= now:
                 return True
-            # A call that begins during this sleep needs no probe before its end.
+            # A call that begins during this sleep needs no probe before the sleep ends.
             sleep(min(due - now, PATIENCE_SECONDS))
 
     def _due(self) -> float:

@@ -1,4 +1,4 @@
-"""The keys of the queue in Redis. A key of the wrong type, which would stop every worker at its start, is set aside."""
+"""The queue's keys in Redis. A key of the wrong type would stop every worker at startup, so it is set aside."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 # Prefix of the keys that were set aside.
 ASIDE_PREFIX = "codequarry.set-aside:"
-# Between the name of a queue and a priority, as kombu writes keys. The most urgent priority has no suffix.
+# Separates a queue's name and a priority, as kombu writes keys. The most urgent priority has no suffix.
 SEPARATOR = "\x06\x16"
 NONE = "none"
 WRONG_TYPE = "WRONGTYPE"
@@ -32,7 +32,7 @@ TYPES = _types()
 
 
 def set_aside(client: "Redis") -> int:
-    """Rename the keys of the wrong type, and return how many; several processes can do so at once."""
+    """Rename the keys of the wrong type and return their number; several processes can do so at once."""
     with client.pipeline(transaction=False) as pipe:
         for key in TYPES:
             pipe.type(key)

@@ -1,4 +1,4 @@
-"""The names of queues and tasks and the options of both ends, without the tasks' code. Messages carry only ids."""
+"""Names of queues and tasks, and options for senders and receivers, but no task code. Messages carry only ids."""
 
 import ssl
 from typing import Any
@@ -9,7 +9,7 @@ from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.queue import QueueSettings
 
 APP = "codequarry"
-# Housekeeping of jobs: short, and more urgent than everything else.
+# Job housekeeping: short tasks, more urgent than everything else.
 CONTROL = "control"
 # Running a job: fetch, plan, have the batches written, publish.
 SCAN = "scan"
@@ -24,20 +24,20 @@ WRITE_BATCH = "codequarry.write_batch"
 LOOK_AFTER_JOBS = "codequarry.look_after_jobs"
 POLL_ORIGINS = "codequarry.poll_origins"
 
-# A sender waits this long for the server, so that a request does not hang on a queue that is down.
+# A sender waits only this long for the server, so that a request does not hang when the queue is down.
 CONNECT_SECONDS = 2.0
 # A queue command takes milliseconds; after this time a silent connection counts as broken.
 SOCKET_SECONDS = 30.0
 
 
 def batch_queue(settings: SettingsModel) -> str:
-    """Return the queue for batches, which depends on where the settings' model computes vectors."""
+    """Return the queue for batches, which depends on where the configured model computes vectors."""
     known = find_model(settings.embedding.model)
     return EMBED if settings.embedding.base_url or (known and known.api) else INDEX
 
 
 def tls_options(queue: QueueSettings) -> dict[str, Any]:
-    """Return the certificate options for a client of a ``rediss://`` queue, empty for other queues."""
+    """Return the certificate options for a client of a ``rediss://`` queue, or no options for other queues."""
     if queue.url is None or not queue.url.get_secret_value().startswith("rediss://"):
         return {}
     verified = ssl.CERT_REQUIRED if queue.verify_certificates else ssl.CERT_NONE
@@ -70,7 +70,7 @@ def celery_options(settings: SettingsModel) -> dict[str, Any]:
         "task_reject_on_worker_lost": True,
         "task_soft_time_limit": queue.soft_limit_seconds,
         "task_time_limit": queue.hard_limit_seconds,
-        # A message is taken only when a process is free. With a prefetch limit besides, the transport would keep
+        # A message is taken only when a process is free. With a prefetch limit as well, the transport would keep
         # counting a message whose acknowledgement was lost with the connection, and take no further messages.
         "worker_disable_prefetch": True,
         "worker_prefetch_multiplier": 0,

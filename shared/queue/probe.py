@@ -1,6 +1,6 @@
-"""A quick check whether the queue answers.
+"""A quick check of whether the queue answers.
 
-Celery's client takes about six seconds for its four tries, too long for a request or for an import that wants help.
+Celery's client takes about six seconds for its four tries: too long for a request, or for an import that needs help.
 """
 
 from typing import TYPE_CHECKING
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class QueueProbe:
-    """A separate connection to the queue; thread-safe."""
+    """Checks the queue over a separate connection; thread-safe."""
 
     def __init__(self, settings: QueueSettings) -> None:
-        """Prepare to check the queue of the settings; no connection is opened yet."""
+        """Prepare to check the configured queue; no connection is opened yet."""
         self._settings = settings
         self._client: Redis | None = None
 
     def check(self) -> None:
-        """Raise QueueUnavailable if the queue does not answer within CONNECT_SECONDS; set keys of wrong type aside."""
+        """Set keys of the wrong type aside; raise QueueUnavailable if there is no answer within CONNECT_SECONDS."""
         from redis.exceptions import RedisError
 
         try:

@@ -1,6 +1,6 @@
 """Every exported metric: its name, meaning and labels, as listed in docs/operators/monitoring.md.
 
-Labels are bounded: never a query, path, commit or person. Only one gauge names repositories, if the settings allow it.
+Label values are bounded: never a query, path, commit or person. Only one gauge, if enabled, names repositories.
 """
 
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from typing import Literal
 
 MetricKind = Literal["counter", "histogram", "gauge"]
 
-# A search should take 10 to 60 ms. The lower edges show a stage that slows down, the upper edges an outage.
+# A search should take 10 to 60 ms. The lower buckets show a stage that is slowing down, the upper buckets an outage.
 STAGE_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.06, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 # A whole request may also wait for a commit or an index run.
 REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-# A call of a local embedding model takes milliseconds, a batch on a busy server up to its timeout.
+# A call to a local embedding model takes milliseconds; a batch on a busy server may take until its timeout.
 EMBED_BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 # A push should be searchable within 5 s; a first import may take hours.
 RUN_BUCKETS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 4 * 3600.0, 24 * 3600.0)
@@ -38,20 +38,20 @@ REQUESTS = Metric(
     "codequarry_http_requests", "counter", "Requests by route, method and status.", ("route", "method", "status")
 )
 REQUEST_SECONDS = Metric(
-    "codequarry_http_request_seconds", "histogram", "Time of a request by route.", ("route",), REQUEST_BUCKETS
+    "codequarry_http_request_seconds", "histogram", "Duration of requests by route.", ("route",), REQUEST_BUCKETS
 )
-REQUESTS_RUNNING = Metric("codequarry_http_requests_running", "gauge", "Requests that are being answered now.")
-REQUESTS_WAITING = Metric("codequarry_http_requests_waiting", "gauge", "Requests that wait for a thread now.")
+REQUESTS_RUNNING = Metric("codequarry_http_requests_running", "gauge", "Requests being answered now.")
+REQUESTS_WAITING = Metric("codequarry_http_requests_waiting", "gauge", "Requests waiting for a thread now.")
 SEARCHES = Metric("codequarry_searches", "counter", "Searches by outcome.", ("outcome",))
 DEGRADED = Metric("codequarry_degraded_searches", "counter", "Searches answered without a stage.", ("stage",))
 STAGE_SECONDS = Metric(
-    "codequarry_search_stage_seconds", "histogram", "Time of a stage of a search.", ("stage",), STAGE_BUCKETS
+    "codequarry_search_stage_seconds", "histogram", "Duration of search stages.", ("stage",), STAGE_BUCKETS
 )
 
 LAG_SECONDS = Metric(
     "codequarry_index_lag_seconds",
     "histogram",
-    "Time from first seeing a commit to publishing it; first imports are counted apart.",
+    "Time from first seeing a commit to publishing it; first imports are counted separately.",
     ("run",),
     RUN_BUCKETS,
 )
@@ -60,27 +60,27 @@ TRANSACTIONS = Metric(
 )
 CHUNKS = Metric("codequarry_chunks_written", "counter", "Chunks written into transactions.")
 FILES = Metric(
-    "codequarry_files", "counter", "Files examined, by verdict: indexed, or the reason why not.", ("verdict",)
+    "codequarry_files", "counter", "Files examined, by verdict: indexed, or the reason for skipping.", ("verdict",)
 )
 MASKED = Metric("codequarry_masked_secrets", "counter", "Secrets masked in files that were written.", ("rule",))
 EMBEDDINGS = Metric("codequarry_embeddings", "counter", "Chunk texts that a model embedded.")
 CACHE_HITS = Metric("codequarry_embedding_cache_hits", "counter", "Chunk texts whose vectors were in the cache.")
-TOKENS = Metric("codequarry_embedding_tokens", "counter", "Tokens of chunk texts that a model embedded, estimated.")
+TOKENS = Metric("codequarry_embedding_tokens", "counter", "Estimated tokens in chunk texts that a model embedded.")
 EMBED_SECONDS = Metric(
-    "codequarry_embed_seconds", "histogram", "Time of a model call, for chunks or a query.", ("of",), EMBED_BUCKETS
+    "codequarry_embed_seconds", "histogram", "Duration of model calls, for chunks or a query.", ("of",), EMBED_BUCKETS
 )
 
 JOBS_ENDED = Metric(
     "codequarry_jobs_ended",
     "counter",
-    "Attempts of jobs by the state after them; queued means that another attempt follows.",
+    "Job attempts by resulting state; queued means that another attempt follows.",
     ("kind", "trigger", "state"),
 )
 JOB_SECONDS = Metric(
-    "codequarry_job_seconds", "histogram", "Time of an attempt of a job.", ("kind", "trigger"), RUN_BUCKETS
+    "codequarry_job_seconds", "histogram", "Duration of job attempts.", ("kind", "trigger"), RUN_BUCKETS
 )
-JOB_FAILURES = Metric("codequarry_job_failures", "counter", "Failed attempts of jobs by error.", ("reason",))
-STORE_ERRORS = Metric("codequarry_store_errors", "counter", "Errors of the store by kind.", ("error",))
+JOB_FAILURES = Metric("codequarry_job_failures", "counter", "Failed job attempts by error.", ("reason",))
+STORE_ERRORS = Metric("codequarry_store_errors", "counter", "Store errors by kind.", ("error",))
 
 CATALOG_UP = Metric("codequarry_catalog_up", "gauge", "1 if the catalog could be read for this scrape.")
 JOBS = Metric("codequarry_jobs", "gauge", "Jobs in the catalog by state; ended jobs are kept for a while.", ("state",))

@@ -50,7 +50,7 @@ def _with_trace(_: object, __: str, event: EventDict) -> EventDict:
 
 
 def _visible(_: object, __: str, event: EventDict) -> EventDict:
-    """Escape control characters for terminals: a line may contain text of a repository or a request."""
+    """Escape control characters for terminals: a line may contain text from a repository or a request."""
     return {name: visible(str(value)) if isinstance(value, str) else value for name, value in event.items()}
 
 

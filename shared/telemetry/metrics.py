@@ -1,8 +1,8 @@
 """Counts events for Prometheus; ``instruments.py`` lists the metrics.
 
-Nothing is counted before ``start_counting``: a short command is never scraped. Several processes write files below
-``PROMETHEUS_MULTIPROC_DIR``, and the scraped process adds them up. The library reads that variable when it is imported,
-so it is imported at the first count, after the parent process could set it.
+Nothing is counted before ``start_counting``, because short commands are never scraped. Several processes write files
+below ``PROMETHEUS_MULTIPROC_DIR``, and the scraped process adds them up. The library reads that variable on import, so
+it is imported at the first count, by which time the parent process has set the variable.
 """
 
 import os
@@ -29,7 +29,7 @@ OUTCOMES: tuple[SearchOutcome, ...] = ("found", "empty", "refused", "not_indexed
 TransactionResult = Literal["published", "aborted"]
 RESULTS: tuple[TransactionResult, ...] = ("published", "aborted")
 Embedded = Literal["chunks", "query"]
-# Series that exist before the first event, so that a rate includes the first event.
+# These series exist before the first event, so that a rate includes that event.
 _KNOWN_VALUES: Mapping[Metric, tuple[str, ...]] = {
     instruments.SEARCHES: OUTCOMES,
     instruments.TRANSACTIONS: RESULTS,
@@ -59,7 +59,7 @@ def start_counting() -> None:
 
 @contextmanager
 def counted_together() -> Iterator[None]:
-    """Make this process and those started in the block count together, in a folder that is deleted afterwards."""
+    """Let this process and those started in the block count together, in a folder that is deleted afterwards."""
     with tempfile.TemporaryDirectory(prefix="codequarry-metrics-") as folder:
         os.environ[MULTIPROCESS_FOLDER] = folder
         try:
@@ -126,7 +126,7 @@ def count_degraded(stage: str) -> None:
     _add(instruments.DEGRADED, 1, stage)
 
 
-# The route of all paths that match none, and of requests that were refused before routing.
+# The route for paths that match no rule, and for requests that were refused before routing.
 UNMATCHED_ROUTE = "unmatched"
 
 
@@ -147,7 +147,7 @@ def request_running() -> Iterator[None]:
 
 
 def count_waiting(more: int) -> None:
-    """Add ``more``, which may be negative, to the number of requests that wait for a thread."""
+    """Add ``more``, which may be negative, to the number of requests waiting for a thread."""
     _move(instruments.REQUESTS_WAITING, more)
 
 
@@ -165,7 +165,7 @@ def count_masked(by_rule: Mapping[str, int]) -> None:
 
 
 def count_embeddings(embedded: int, reused: int, tokens: int) -> None:
-    """Count chunk texts that were embedded, that the cache had, and the tokens that the model read."""
+    """Count the chunk texts that were embedded or found in the cache, and the tokens that the model read."""
     _add(instruments.EMBEDDINGS, embedded)
     _add(instruments.CACHE_HITS, reused)
     _add(instruments.TOKENS, tokens)
@@ -173,7 +173,7 @@ def count_embeddings(embedded: int, reused: int, tokens: int) -> None:
 
 @contextmanager
 def embedding_timed(of: Embedded) -> Iterator[None]:
-    """Record the time of a call of the model, even if it fails."""
+    """Record the duration of a call to the model, even if it fails."""
     started = perf_counter()
     try:
         yield
@@ -187,23 +187,23 @@ def count_transaction(result: TransactionResult) -> None:
 
 
 def observe_lag(seconds: float, *, first: bool) -> None:
-    """Record the seconds from first seeing a commit to publishing it; ``first`` for a first import."""
+    """Record the seconds from first seeing a commit to publishing it; ``first`` marks a first import."""
     _observe(instruments.LAG_SECONDS, max(0.0, seconds), "import" if first else "change")
 
 
 def count_job(kind: str, trigger: str, state: str, seconds: float) -> None:
-    """Count an attempt of a job and its time; ``state`` is the job's state after it."""
+    """Count a job attempt and its duration; ``state`` is the job's state after it."""
     _add(instruments.JOBS_ENDED, 1, kind, trigger, state)
     _observe(instruments.JOB_SECONDS, seconds, kind, trigger)
 
 
 def count_job_failure(error: BaseException) -> None:
-    """Count a failed attempt of a job by kind of error."""
+    """Count a failed job attempt by kind of error."""
     _add(instruments.JOB_FAILURES, 1, _kind(error))
 
 
 def count_job_lost() -> None:
-    """Count an attempt of a job whose process disappeared without an error."""
+    """Count a job attempt whose process disappeared without an error."""
     _add(instruments.JOB_FAILURES, 1, "lost")
 
 
@@ -220,13 +220,13 @@ def _own_errors() -> frozenset[str]:
 
 
 def _kind(error: BaseException) -> str:
-    """Return the nearest class of an error that ``errors.py`` defines, so that label values stay bounded."""
+    """Return an error's nearest class that ``errors.py`` defines, so that label values stay bounded."""
     names = (kind.__name__ for kind in type(error).__mro__)
     return next((name for name in names if name in _own_errors() and name != "Exception"), "unexpected")
 
 
 def render(*collectors: "Collector") -> bytes:
-    """Return all metrics of all worker processes in the Prometheus text format, with those of ``collectors``."""
+    """Return the metrics of all worker processes and of ``collectors`` in the Prometheus text format."""
     from prometheus_client import CollectorRegistry, generate_latest
     from prometheus_client.multiprocess import MultiProcessCollector
 

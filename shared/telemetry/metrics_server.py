@@ -1,4 +1,4 @@
-"""Metrics on their own port, which clients of the search need not reach: `GET /metrics`, and `GET /healthz`."""
+"""Metrics on a separate port, which search clients need not reach: `GET /metrics` and `GET /healthz`."""
 
 import socket
 import threading
@@ -20,14 +20,14 @@ class MetricsServer:
     """Serves metrics in its own thread until it is closed."""
 
     def __init__(self, host: str, port: int, *collectors: "Collector", shared: bool = False) -> None:
-        """Listen; UsageError if that fails. Processes that count together may share the port (``shared``)."""
+        """Listen, or raise UsageError. Processes that count together can share the port (``shared``)."""
         self._server = _Server(host, port, shared, collectors)
         self._thread = threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True)
         self._thread.start()
 
     @property
     def port(self) -> int:
-        """The port, also if the system chose it (port 0)."""
+        """The port, even if the system chose it (port 0)."""
         return int(self._server.server_address[1])
 
     def close(self) -> None:

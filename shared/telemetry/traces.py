@@ -1,6 +1,6 @@
-"""OpenTelemetry spans of requests, search stages and jobs, with the extra ``otel`` and an OTEL_EXPORTER_OTLP_ENDPOINT.
+"""OpenTelemetry spans for requests, search stages and jobs; needs the extra ``otel`` and OTEL_EXPORTER_OTLP_ENDPOINT.
 
-A span has ids and names of versions and the kind of an error, never a query, path or code.
+A span has ids, names of versions and the kind of an error, but never a query, path or code.
 """
 
 import logging
@@ -37,7 +37,7 @@ _sent: ContextVar[str] = ContextVar("traceparent", default="")
 
 
 def start_tracing(service: str, exporter: "SpanExporter | None" = None) -> None:
-    """Send spans of this process from now on, if an endpoint or exporter is given; call it after a fork."""
+    """Start sending this process's spans if an endpoint or exporter is given; call this after a fork."""
     if exporter is None and not any(os.environ.get(name) for name in ENDPOINTS):
         return
     try:
@@ -91,7 +91,7 @@ def span(name: str, parent: str = "", **attributes: Attribute) -> Iterator[None]
 
 
 def traceparent() -> str:
-    """Return the ``traceparent`` to send to other processes of the same trace; "" if there is none."""
+    """Return the ``traceparent`` to send to other processes in the same trace, or "" if there is none."""
     if _tracing.tracer is None:
         return _sent.get()
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -114,7 +114,7 @@ def describe_span(name: str = "", **attributes: Attribute) -> None:
 
 
 class Phases:
-    """Consecutive spans; each one ends when the next begins."""
+    """Consecutive spans; each ends when the next begins."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -137,5 +137,5 @@ class Phases:
 
 
 def _named(attributes: dict[str, Attribute]) -> dict[str, Attribute]:
-    """Return the attributes with dots in their names, as OpenTelemetry has them."""
+    """Return the attributes with dots in their names, as OpenTelemetry writes them."""
     return {name.replace("__", "."): value for name, value in attributes.items()}

@@ -106,7 +106,7 @@ def test_the_nearest_chunks_for_a_person_have_their_place_and_symbol(indexed: An
         (["x"], 2, "give a second text or file, or --nearest"),
         (["x", "y", "--nearest"], 2, "--nearest takes only one text or file"),
         (["x", "y", "--repo", "project"], 2, "--top-k, --repo, --language, --path and versions select chunks"),
-        (["x", "y", "--text", "--file"], 2, "--text and --file exclude each other"),
+        (["x", "y", "--text", "--file"], 2, "--text and --file are mutually exclusive"),
         (["x", "--nearest", "--top-k", "0"], 2, "Invalid value for '--top-k'"),
         (["-", "-"], 2, "stdin can be read only once"),
         (["x", "-"], 2, "the document from stdin is empty"),
@@ -145,7 +145,7 @@ def test_code_that_stays_here_is_sent_to_no_model_elsewhere(workspace: Any) -> N
     repository.git("clone", "--quiet", str(workspace.folder / "link"), str(workspace.folder / "clone"))
     for argument in ("@~/secret/src/a.py", "secret/.git/config", "clone/src/a.py"):
         refused = workspace.run("embed-check", "what it returns", argument, variables=elsewhere)
-        assert (refused.code, "nothing of it was sent" in refused.error) == (2, True), argument
+        assert (refused.code, "nothing was sent" in refused.error) == (2, True), argument
     (repository.folder / ".git" / "config").write_text("[broken")
     unknown = workspace.run("embed-check", "what it returns", "secret/src/a.py", variables=elsewhere)
     assert unknown.error.startswith("error: 'secret/src/a.py' is in a repository that git cannot read")

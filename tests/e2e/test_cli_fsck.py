@@ -106,7 +106,7 @@ def test_an_older_commit_cannot_be_mended(workspace, project):
         (("nothing",), 1, "'nothing' is not indexed"),
         (("project", "--branch", "nothing"), 1, "branch 'nothing' is not indexed"),
         (("project", "--commit", "123"), 2, "must be 7 to 64 hexadecimal digits"),
-        (("project", "--branch", "a", "--tag", "b"), 2, "exclude each other"),
+        (("project", "--branch", "a", "--tag", "b"), 2, "mutually exclusive"),
     ],
 )
 def test_what_is_not_there_is_an_error(workspace, project, arguments, code, message):

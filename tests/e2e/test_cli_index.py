@@ -261,8 +261,8 @@ def test_a_working_tree_is_asked_for_from_inside_it(workspace: Any, branched: An
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("project", "--branch", "a", "--tag", "b"), "--branch and --tag exclude each other"),
-        (("--commit", "abcdef1", "--workspace", "."), "--commit and --workspace exclude each other"),
+        (("project", "--branch", "a", "--tag", "b"), "--branch and --tag are mutually exclusive"),
+        (("--commit", "abcdef1", "--workspace", "."), "--commit and --workspace are mutually exclusive"),
         (("project", "--commit", "xyz"), "must be 7 to 64 hexadecimal digits"),
         (("project", "--default"), "--default needs --branch"),
         ((), "give the path of a git repository or its URL, or --workspace PATH"),

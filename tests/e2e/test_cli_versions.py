@@ -82,7 +82,7 @@ def test_chunks_of_a_version(place: Any) -> None:
 
 def test_two_versions_at_once_and_a_version_that_is_not_there_are_refused(place: Any) -> None:
     both = place.run("files", "project", "--branch", "dev", "--tag", "v1")
-    assert both.code == 2 and "exclude each other" in both.error
+    assert both.code == 2 and "mutually exclusive" in both.error
     missing = place.run("search", "x", "--branch", "nope", "--repo", "project")
     assert missing.code == 1
     assert "branches main, dev" in missing.error and "--branch nope" in missing.error

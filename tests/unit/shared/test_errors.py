@@ -18,7 +18,7 @@ from codequarry.shared.errors import EmbedderUnavailable, GitError, StoreError, 
         (StoreError("failed on [node-1][10.1.2.3:9300]"), "failed on [node-1](an address)"),
         (EmbedderUnavailable("http://models.internal/v1 does not answer"), "does not answer"),
         (GitError("https://example.org/x does not answer"), "https://example.org/x does not answer"),
-        (StoreUnavailable("50 jobs that are as urgent are already waiting"), None),
+        (StoreUnavailable("50 jobs that are at least as urgent are already waiting"), None),
     ],
 )
 def test_addresses_of_our_machines_are_left_out(error, shown):

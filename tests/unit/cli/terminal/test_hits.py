@@ -77,7 +77,7 @@ def test_an_empty_answer_shows_its_reason_and_suggestion() -> None:
 def test_a_degraded_answer_is_noted_and_only_a_person_sees_the_cursor(answer) -> None:
     answer = replace(answer, degraded=("embedding",), next_cursor="abc")
     assert list(hits.remarks(answer, for_person=False)) == [
-        "note: answered without embedding; codequarry doctor says why"
+        "note: answered without embedding; codequarry doctor shows why"
     ]
     assert list(hits.remarks(answer, for_person=True))[1:] == ["more: --cursor abc"]
 

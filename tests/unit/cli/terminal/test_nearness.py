@@ -56,7 +56,7 @@ def test_the_rows_of_the_table_add_up(capsys):
         "query       text, 10 characters\n"
         "document    text, 22 characters\n"
         "\n"
-        "tokens of both             +0.7410  1\n"
+        "tokens in both             +0.7410  1\n"
         "  retry                    +0.7410\n"
         "different tokens, related  +0.5239  1\n"
         "  retry ~ again            +0.5239  1 × 2\n"
@@ -95,7 +95,7 @@ def test_a_text_without_known_tokens_is_noted(capsys):
     body = compared("retry", "{}")
     assert body["similarity"] == pytest.approx(0.5**0.5), "an unknown text lies halfway between the axes"
     (note,) = nearness.remarks(body)
-    assert note == "note: the model knows no token of the document; all such texts have the same vector"
+    assert note == "note: the model knows none of the document's tokens; all such texts have equal vectors"
     nearness.show_comparison(body)
     assert "similarity                 +0.7071" in capsys.readouterr().out
 

@@ -95,7 +95,7 @@ def test_a_job_with_a_new_heartbeat_is_not_lost(store):
 def test_queued_jobs_are_limited_but_requests_can_still_join(store):
     first, _ = submit_within(store, request(), 1)
     assert submit_within(store, request(), 1)[0].id == first.id
-    with pytest.raises(StoreUnavailable, match="1 jobs that are as urgent are already waiting"):
+    with pytest.raises(StoreUnavailable, match="1 jobs that are at least as urgent are already waiting"):
         submit_within(store, request("site"), 1)
 
 
