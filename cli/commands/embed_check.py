@@ -52,13 +52,13 @@ def embed_check(
     workspace: Workspace = None,
     pairs: Annotated[
         int | None,
-        typer.Option(min=0, max=1000, metavar="N", help="Contributions of each kind to show; 8, or 4 per chunk."),
+        typer.Option(min=0, max=1000, metavar="N", help="Contributions to show of each kind (default 8, or 4 per chunk)."),
     ] = None,
-    as_text: Annotated[bool, typer.Option("--text", help="Both are texts, even if a file has that name.")] = False,
+    as_text: Annotated[bool, typer.Option("--text", help="Both are text, even if a file has that name.")] = False,
     as_file: Annotated[bool, typer.Option("--file", help="Both are file paths.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show why the embedding model finds two things near.
+    """Show why the embedding model finds two texts similar.
 
     Prints the cosine of the two vectors and what each pair of tokens adds to it: tokens of both texts, different
     tokens that are related, and different tokens that are opposed. The first text is embedded as a query, the second

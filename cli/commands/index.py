@@ -24,12 +24,12 @@ def index(
     commit: Annotated[str | None, typer.Option(metavar="SHA", help="A commit, in full or abbreviated.")] = None,
     pull: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pull or merge request.")] = None,
     workspace: Annotated[str | None, typer.Option(metavar="PATH", help="A working tree with local changes.")] = None,
-    default: Annotated[bool, typer.Option("--default", help="Make it the default branch, which is searched.")] = False,
+    default: Annotated[bool, typer.Option("--default", help="Make it the branch searched by default.")] = False,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name in the index; default: the origin's.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Start over instead of indexing only what changed.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate the cost and change nothing.")] = False,
-    max_chunks: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop if there are more chunks.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop if it embeds more tokens.")] = None,
+    max_chunks: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop above N chunks.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop above N tokens to embed.")] = None,
     as_json: Json = False,
 ) -> None:
     """Index a repository or one version of it, or bring it up to date.

@@ -38,7 +38,7 @@ def add(
         str | None, typer.Option(metavar="URL", help="API of your own server, like https://git.example/api/v4.")
     ] = None,
     include: Annotated[Patterns, typer.Option(metavar="PATTERN", help="Only names that match (repeatable).")] = None,
-    exclude: Annotated[Patterns, typer.Option(metavar="PATTERN", help="No names that match (repeatable).")] = None,
+    exclude: Annotated[Patterns, typer.Option(metavar="PATTERN", help="Exclude matching names (repeatable).")] = None,
     archived: Annotated[bool, typer.Option("--archived", help="Include archived repositories.")] = False,
     forks: Annotated[bool, typer.Option("--forks", help="Include forks.")] = False,
     token_variable: Annotated[

@@ -39,7 +39,7 @@ def search(  # one parameter per flag: the signature is the documentation
     language: Languages = None,
     path: Paths = None,
     symbol_type: Annotated[
-        Names, typer.Option("--type", metavar="TYPE", help="Only function, method, class, documentation, …")
+        Names, typer.Option("--type", metavar="TYPE", help="Only this type: function, method, class, …")
     ] = None,
     branch: Branch = None,
     tag: Tag = None,
@@ -54,7 +54,7 @@ def search(  # one parameter per flag: the signature is the documentation
     ] = None,
     max_per_file: Annotated[int | None, typer.Option(metavar="N", help="At most N results from one file.")] = None,
     no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave out test code.")] = False,
-    cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Continue where an answer ended.")] = None,
+    cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Continue after an earlier answer.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")] = False,
     rerank: Annotated[
         bool | None,

@@ -27,7 +27,7 @@ def sync(
 ) -> None:
     """Make the index match [[repositories]] and [[repository_groups]].
 
-    Adds repositories, indexes changes of their default branches and of the branches and tags in `refs`, renames
+    Adds repositories, indexes changes to their default branches and to the branches and tags in `refs`, renames
     repositories, and with --prune removes them. Contacts every origin once. Origins and groups that do not answer are
     reported at the end (exit 1). While a group cannot be listed, no repository is removed.
     """
