@@ -151,7 +151,7 @@ def test_what_nobody_expected_is_tried_again_and_told_without_its_text(do, monke
 
     monkeypatch.setattr(job_runner, "index_repository", fail)
     job = do()
-    assert (job.state, job.error) == ("queued", f"an unexpected error (ValueError); the log has it under job {job.id}")
+    assert (job.state, job.error) == ("queued", f"an unexpected error (ValueError); see the log for job {job.id}")
 
 
 def test_a_job_that_takes_too_long_is_tried_again_and_says_so(do, workshop, monkeypatch):
@@ -295,7 +295,7 @@ def test_who_follows_a_repository_does_not_bring_it_back(do, workshop, trigger):
     do()
     remove_repository("project", workshop.store, workshop.settings)
     job = do(trigger=trigger)
-    assert (job.state, job.error) == ("cancelled", "'project' was removed from the index meanwhile")
+    assert (job.state, job.error) == ("cancelled", "'project' was removed from the index after this job was submitted")
     assert read_repository(workshop.store, "project") is None
     assert do(trigger="request").state == "done"
 
