@@ -1,1 +1,1 @@
-"""Compares the index with git and repairs it."""
+"""Compares the index with git, and repairs the index."""

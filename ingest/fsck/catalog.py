@@ -1,4 +1,4 @@
-"""Checks and repairs a repository in head document and catalog: numbers, leases, leftovers, clean-ups and pins."""
+"""Checks and repairs a repository's numbers, leases, leftovers, clean-ups and pins in head document and catalog."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,7 +19,7 @@ from codequarry.shared.versions.transactions import raise_floor, transactions_pr
 
 
 def check_catalog(store: Store, repo: str) -> list[Inconsistency]:
-    """Return the problems outside the files of a version; counter (rule 18) and clean-ups are the whole index's."""
+    """Return the problems outside a version's files; the counter (rule 18) and clean-ups concern the whole index."""
     # Read before the head document: a run that takes a number meanwhile raises the counter before it writes.
     newest = store.newest_number()
     head = read_head(store)
@@ -32,7 +32,7 @@ def check_catalog(store: Store, repo: str) -> list[Inconsistency]:
 
 
 def mend_catalog(store: Store, repo: str, key: str, grace_seconds: float) -> None:
-    """Undo what dead transactions left, finish noted clean-ups, and pin what overlays need.
+    """Undo what dead transactions left behind, finish noted clean-ups, and pin what overlays need.
 
     The open transaction of the version with ``key`` stays: the run that rewrites its files resumes or undoes it.
     Readers have ``grace_seconds`` to finish.
@@ -50,7 +50,7 @@ def mend_catalog(store: Store, repo: str, key: str, grace_seconds: float) -> Non
 
 
 def drop_unrestorable_commits(store: DocumentStore, repo: str) -> None:
-    """Drop the older commits of overlays whose base is gone: they can no longer be shown whole."""
+    """Drop the older commits of overlays whose base is gone, because they can no longer be shown whole."""
     head = read_head(store)
     for timeline in {timeline for timeline, _, exists in _unpinned(store, head, repo) if not exists}:
         state = head.timelines[timeline]
@@ -69,7 +69,7 @@ def _beyond_counter(newest: int, counter: int) -> Inconsistency:
 
 
 def _abandoned(head: Head, repo: str) -> list[Place]:
-    """Return the open transactions of a repository that no live run works on."""
+    """Return the open transactions of a repository that no live run is working on."""
     found: list[Place] = []
     for number, timeline in sorted(head.open.items()):
         state = head.timelines.get(timeline)
@@ -129,7 +129,7 @@ def _check_leftovers(store: Store, head: Head, repo: str) -> Iterator[Inconsiste
 
 
 def _check_notes(store: DocumentStore, head: Head) -> Iterator[Inconsistency]:
-    """Yield the clean-ups that are due; those that wait for an overlay or a rebuild to end are in order."""
+    """Yield the clean-ups that are due; clean-ups that are waiting for an overlay or a rebuild to end are in order."""
     for document in store.list_documents(UNDO):
         _, _, timeline, number = document.key.split(":")
         if int(number) not in head.open:
@@ -141,7 +141,7 @@ def _check_notes(store: DocumentStore, head: Head) -> Iterator[Inconsistency]:
 
 
 def _unpinned(store: DocumentStore, head: Head, repo: str) -> Iterator[tuple[int, Place, bool]]:
-    """Yield the timelines of overlays with each base that is gone or not pinned, and whether it still exists."""
+    """Yield each overlay's timeline, each base of it that is gone or not pinned, and whether the base exists."""
     for timeline in head.of_repo(repo):
         state = head.timelines[timeline]
         if not state.published:

@@ -17,14 +17,14 @@ KINDS: dict[InconsistencyKind, str] = {
     "missing": "the path is in git but not in the index",
     "extra": "the path is in the index but not in git",
     "blob": "the index has a different blob at the path",
-    "verdict": "the index has a different verdict on the file than the rules give",
+    "verdict": "the file's verdict in the index differs from the verdict that the rules give",
     "doubled": "the index has more than one file version at the path",
     "rows": "the number of chunk rows differs from the file record",
     "text": "a chunk's text differs from the file at its lines, or a line is in no chunk",
     "counter": "a row is newer than the head document",
-    "open": "a transaction is open, but no run works on it",
+    "open": "a transaction is open, but no run is working on it",
     "leftover": "an aborted transaction still has rows",
-    "chore": "a noted clean-up is due and not done",
+    "chore": "a noted clean-up is due but not done",
     "pin": "the base of an overlay is not pinned",
     "base": "the base of an overlay is gone",
     "vectors": "vectors differ from what was written, in any repository",
@@ -32,13 +32,13 @@ KINDS: dict[InconsistencyKind, str] = {
 }
 """The kinds of problem, and what each means."""
 
-# Both depend on more than the file: on how long the chunker took, on what the embedding model refused.
+# Both depend on more than the file: on how long the chunker took, and on what the embedding model refused.
 UNCHECKABLE_VERDICTS = frozenset({"chunker-failed", "embedder-refused"})
 
 
 @dataclass(frozen=True, slots=True)
 class Inconsistency:
-    """A problem; ``path`` is empty if it is not about a single file."""
+    """A problem; ``path`` is empty if the problem does not concern a single file."""
 
     kind: InconsistencyKind
     path: str
@@ -46,13 +46,13 @@ class Inconsistency:
 
 
 Counts = Mapping[tuple[str, str], int]
-"""Number of live chunk rows of each (path, blob)."""
+"""Number of live chunk rows by (path, blob)."""
 
 
 def check_files(
     tasks: Iterable[FileTask], records: Iterable[FileRecord], counts: Counts, *, same_rules: bool
 ) -> list[Inconsistency]:
-    """Compare a commit's files with the index's records and rows, sorted by path; verdicts only if ``same_rules``."""
+    """Compare a commit's files with the index, verdicts only if ``same_rules``; return the problems sorted by path."""
     found: dict[str, list[FileRecord]] = {}
     for record in records:
         found.setdefault(record.path, []).append(record)
@@ -80,7 +80,7 @@ def _check_path(task: FileTask | None, versions: Sequence[FileRecord], *, same_r
 
 
 def _wrong_verdict(task: FileTask, record: FileRecord) -> str:
-    """Return what is wrong with a verdict as far as the path decides it, empty if nothing is."""
+    """Return what is wrong with a verdict, as far as the path decides it, or "" if nothing is."""
     if task.skip and record.verdict != task.skip:
         return f"the index says {record.verdict}, the rules say {task.skip}"
     if record.rules != task.rules:
@@ -96,11 +96,11 @@ def _check_rows(found: Mapping[str, Sequence[FileRecord]], counts: Counts) -> It
     for path, blob in sorted(expected.keys() | counts.keys()):
         rows, planned = counts.get((path, blob), 0), expected[path, blob]
         if rows != planned:
-            yield Inconsistency("rows", path, f"{rows} chunk rows of blob {blob}, the file record says {planned}")
+            yield Inconsistency("rows", path, f"{rows} chunk rows of blob {blob}, but the file record says {planned}")
 
 
 def is_readable(record: FileRecord, task: FileTask | None) -> bool:
-    """Return whether reading the blob can check more of a record: it was read for the verdict, and is the same."""
+    """Return whether reading the blob can check more: the record has this blob, and its verdict required reading it."""
     return (
         task is not None
         and task.blob == record.blob

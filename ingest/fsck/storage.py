@@ -13,7 +13,7 @@ from codequarry.shared.model import Chunk
 from codequarry.shared.store.embedded.schema import REPAIR_DATABASE
 from codequarry.shared.store.port import RepairsVectors, Store
 
-# Texts embedded at a time; Ctrl-C takes effect between two batches.
+# Texts embedded at a time; Ctrl-C takes effect between batches.
 BATCH_TEXTS = 256
 
 

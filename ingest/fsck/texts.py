@@ -40,7 +40,7 @@ def _wrong_text(chunk: Chunk, text: str, starts: Sequence[int]) -> str:
 
 
 def _is_text(chunk: Chunk, expected: str) -> bool:
-    """Return whether a chunk has the text of its file, in which a mask character may stand for any other."""
+    """Return whether a chunk has the text of its file, in which a mask character may stand for any other character."""
     if not chunk.masked:
         return chunk.text == expected
     same = len(chunk.text) == len(expected)

@@ -36,13 +36,13 @@ from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import version_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord
 
-# Files whose text is compared unless all are asked for, picked at random in each run.
+# Number of files whose text is compared unless all are requested; they are picked at random in each run.
 SAMPLED_FILES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class FsckReport:
-    """The problems of a version; ``files`` paths were compared, ``texts`` by text, verdicts only if ``same_rules``."""
+    """A version's problems; ``files`` paths were compared, ``texts`` by text, and verdicts only if ``same_rules``."""
 
     record: TransactionRecord
     files: int
@@ -58,7 +58,7 @@ class FsckReport:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """The files of a version, by git and the settings."""
+    """The files of a version, according to git and the settings."""
 
     mirror: Mirror
     rules: PathRules
@@ -68,7 +68,7 @@ class Version:
 def check_version(
     record: TransactionRecord, workshop: Workshop, observe: ObserveRun = ignore, *, full_text: bool = False
 ) -> FsckReport:
-    """Compare a version with its commit. Raise GitError if the mirror lacks it, NotIndexed if it is dropped by then."""
+    """Compare a version with its commit; raise GitError if the mirror lacks it, NotIndexed if the version is gone."""
     repository = _repository(workshop.store, record.repo)
     with mirror_in_use(mirror_folder(origin_of_record(repository.origin), workshop.settings.home)):
         return _check_version(record, repository, workshop, observe, full_text=full_text)
@@ -99,7 +99,7 @@ def _check_version(
 
 
 def repair_version(report: FsckReport, workshop: Workshop, observe: ObserveRun = ignore) -> IndexReport | None:
-    """Repair what a check found, visible as a whole; return the run that rewrote wrong paths, None if not needed.
+    """Repair what a check found, in one step for readers; return the report of the run that rewrote paths, or None.
 
     Raise UsageError if files of an older commit are wrong, or if git can't repair the problem.
     """
@@ -130,12 +130,12 @@ def _check_repairable(report: FsckReport, published: int) -> None:
     if report.wrong_paths and report.record.number != published:
         raise UsageError(
             f"{report.record.commit} is not the newest commit of {report.record.ref}, and older commits never change; "
-            "repair the newest commit, and index this one again with codequarry index ORIGIN --commit SHA"
+            "repair the newest commit, and index this commit again with codequarry index ORIGIN --commit SHA"
         )
 
 
 def read_version(record: TransactionRecord, repository: Repository, workshop: Workshop) -> Version:
-    """List the files of a version by the settings and its ignore file."""
+    """List the files of a version according to the settings and its ignore file."""
     key = read_head(workshop.store).timelines[record.timeline].ref
     if key and (ref := Ref.of_key(key)).kind == "workspace":
         return _read_working_tree(record, ref, repository, workshop.settings)
@@ -147,7 +147,7 @@ def _read_working_tree(record: TransactionRecord, ref: Ref, repository: Reposito
     if not record.rules.endswith(source.state) or record.commit != source.commit:
         raise GitError(
             f"{ref.value} has changed since it was indexed, and only this folder has its files: "
-            f"run codequarry index --workspace {ref.value}, then check it"
+            f"run codequarry index --workspace {ref.value}, then check again"
         )
     return Version(source.mirror, source.rules, {task.path: task for task in source.tasks})
 

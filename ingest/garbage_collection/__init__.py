@@ -1,1 +1,1 @@
-"""Expires old commits and deletes rows that no reader may ask for any more."""
+"""Expires old commits and deletes rows that readers may no longer ask for."""

@@ -1,8 +1,8 @@
 """The collector: expires history beyond the limits, and deletes its rows once no reader can be reading them.
 
 Expiring is one write to the head document. Then the collector compares, for each timeline, what may be deleted with
-what was deleted already, and notes the difference with the time. A run after the grace time deletes it. A crash at any
-point leaves state that the next run finds.
+what has already been deleted, and notes the difference and the time. A run after the grace time deletes the noted rows.
+A crash at any point leaves a state from which the next run continues.
 """
 
 import socket
@@ -34,7 +34,7 @@ from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.transactions import drop_timeline, raise_floor
 
 _DROP = ":drop"
-# A time noted by another machine must be older by this much more: clocks differ by less.
+# A time noted by another machine must be older by this much more, because clocks differ by less than this.
 CLOCK_ALLOWANCE = timedelta(hours=1)
 # How many other versions each run collects, in turn, so that branches that are no longer indexed are collected too.
 OTHERS_PER_RUN = 5
@@ -43,7 +43,7 @@ Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
-    """Return the time of this machine's clock."""
+    """Return the current time by this machine's clock."""
     return datetime.now(UTC)
 
 
@@ -58,7 +58,7 @@ class Collected:
 
 @dataclass(frozen=True, slots=True)
 class _Sweep:
-    """A note: rows of a timeline to delete after the grace time, all of them if the timeline was dropped."""
+    """A note of a timeline's rows to delete after the grace time: all of them if the timeline was dropped."""
 
     timeline: int
     extent: TimelineExtent
@@ -101,7 +101,7 @@ def collect_history(
 def collect_after_run(
     store: Store, settings: RetentionSettings, repo: str, key: str, *, clock: Clock = utc_now
 ) -> Collected:
-    """Collect the version that a run has published, by its key, and a few other versions of the repository in turn."""
+    """Collect the version ``key``, which a run has published, and a few of the repository's other versions in turn."""
     head = read_head(store)
     own, others = _own_and_others(head, repo, key)
     start = head.counter % len(others) if others else 0
@@ -125,7 +125,7 @@ def plan_cuts(
 
 
 def apply_cut(head: Head, cut: HistoryCut) -> Head:
-    """Hide what is cut off from readers; raise Conflict if the timeline has moved on meanwhile."""
+    """Hide the expired history from readers; raise Conflict if the timeline has moved on since the decision."""
     if not cut.dropped:
         return raise_floor(head, cut.timeline, cut.published, cut.floor, cut.pins)
     state = head.timelines.get(cut.timeline)
@@ -156,7 +156,7 @@ def _collect(
 
 def _expire(store: DocumentStore, cut: HistoryCut, clock: Clock) -> bool:
     if cut.dropped:
-        # Nothing else records a dropped timeline. This note replaces the time of an earlier attempt.
+        # Nothing else records a dropped timeline. This note replaces the note, and the time, of an earlier attempt.
         sweep = _Sweep(cut.timeline, TimelineExtent(cut.floor, ()), *_stamp(clock), drop=True)
         put_document(store, sweep.key, sweep.body())
     try:
@@ -167,7 +167,7 @@ def _expire(store: DocumentStore, cut: HistoryCut, clock: Clock) -> bool:
 
 
 def _note_sweeps(store: DocumentStore, repo: str, timelines: Collection[int], clock: Clock) -> None:
-    """Note the timelines of which more may be deleted than was deleted; any full timeline may have lost a pin."""
+    """Note the timelines from which more may be deleted than has been; any full timeline may have lost a pin."""
     head = read_head(store)
     for key in head.of_repo(repo):
         state = head.timelines[key]
@@ -183,7 +183,7 @@ def _note_sweeps(store: DocumentStore, repo: str, timelines: Collection[int], cl
 
 def _finish_sweeps(store: Store, grace_seconds: float, clock: Clock) -> int:
     """Finish the sweeps whose grace time is over, and return how many rows and records they deleted."""
-    # The head is read before the notes: a timeline that it lacks was dropped after its newest note was written.
+    # The head document is read before the notes: a timeline that it lacks was dropped after its last note was written.
     head = read_head(store)
     notes = [_Sweep.of(document) for document in store.list_documents(SWEEP)]
     due = [sweep for sweep in notes if sweep.is_due(clock(), grace_seconds)]
@@ -212,7 +212,7 @@ def _forget_records(store: DocumentStore, sweep: _Sweep) -> None:
 
 
 def _purge(store: Store, head: Head, sweep: _Sweep) -> int:
-    """Purge a dropped timeline; if it still exists, its drop failed or its collector died."""
+    """Purge a dropped timeline; if it still exists, dropping it failed or its collector died."""
     if sweep.timeline not in head.timelines:
         purge_timeline(store, sweep.timeline)
     return 0

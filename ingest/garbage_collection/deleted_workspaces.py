@@ -1,4 +1,4 @@
-"""Working trees whose folders were deleted: nothing reports them to the index, so they are searched on demand."""
+"""Working trees whose folders were deleted. Nothing reports this to the index, so it is checked on demand."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -13,7 +13,7 @@ from codequarry.shared.versions.refs import Ref
 def is_deleted(ref: Ref) -> bool:
     """Return whether a version is a working tree without a folder on this machine.
 
-    An inaccessible folder counts as present. A folder on another machine counts as gone: the caller must know.
+    An inaccessible folder counts as present. The caller must know that a folder on another machine counts as gone.
     """
     if ref.kind != "workspace":
         return False

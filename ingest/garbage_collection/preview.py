@@ -30,7 +30,7 @@ class CollectionPreview:
 def preview_collection(
     store: Store, settings: RetentionSettings, repos: Iterable[str], dimension: int, *, now: datetime | None = None
 ) -> CollectionPreview:
-    """Return what collecting ``repos`` would delete, including leftovers of older collections; reads all their rows."""
+    """Return what collecting ``repos`` would delete, including earlier collections' leftovers; read all their rows."""
     head, time = read_head(store), now or utc_now()
     names = list(repos)
     cuts = [cut for repo in names for cut in plan_cuts(store, head, settings, repo, list(head.of_repo(repo)), time)]

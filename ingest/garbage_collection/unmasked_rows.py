@@ -1,4 +1,4 @@
-"""Rows from before secrets were masked: finds the versions that have them, and erases them.
+"""Finds the versions with rows from before secrets were masked, and erases those rows.
 
 A run that masks a version for the first time notes that its repository has unmasked rows. The note is deleted once
 every version is masked, the older commits have expired (rule 16), and their rows are erased from the disk.
@@ -78,12 +78,12 @@ def _versions(head: Head, repo: str) -> list[str]:
 
 
 def _left(store: DocumentStore, head: Head, repo: str) -> Iterator[bool]:
-    """Yield True for each step that is not done yet."""
+    """Yield, for each step, whether it is still to be done."""
     timelines = set(head.of_repo(repo))
     for timeline in timelines:
         records = published_transactions(store, head, timeline)
         yield any(not record.is_masked for record in records)
     for document in (*store.list_documents(SWEEP), *store.list_documents(PURGE)):
         timeline = int(document.key.split(":")[2 if document.key.startswith(PURGE) else 1])
-        # The repository of a dropped timeline is unknown.
+        # A dropped timeline's repository is unknown, so the rows may belong to this repository.
         yield timeline in timelines or timeline not in head.timelines

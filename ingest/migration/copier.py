@@ -1,6 +1,6 @@
-"""Copies an index into an edition of another model: rows in order of birth, then retirements in order of death.
+"""Copies an index into an edition for another model: rows in order of birth, then retirements in order of death.
 
-The index has the text of every chunk, so nothing is fetched or chunked again; the texts to embed are rebuilt from it.
+The index has every chunk's text, so nothing is fetched or chunked again; texts to embed are rebuilt from the chunks.
 """
 
 from collections import Counter, defaultdict
@@ -19,11 +19,11 @@ from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.moves import published
 from codequarry.shared.versions.snapshots import OPEN
 
-# Chunks and records in a batch, which ends with a file.
+# A batch ends with the file that reaches this many chunks or records.
 BATCH_CHUNKS = 1_000
 BATCH_FILES = 1_000
 REFUSED = "embedder-refused"
-# A timeline rarely has to be copied again; this many times means that something is wrong.
+# A timeline rarely has to be copied again; more times than this mean that something is wrong.
 MAX_ATTEMPTS = 20
 
 
@@ -53,7 +53,7 @@ class CopyExtent:
 
     @classmethod
     def of(cls, head: Head, timeline: int, after: int) -> "CopyExtent":
-        """Return the extent of a timeline that the head document gives."""
+        """Return the extent of a timeline as given by the head document."""
         state = head.timelines[timeline]
         return cls(timeline, after, state.published, state.floor, head.pinned(timeline), head.hidden)
 
@@ -73,7 +73,7 @@ CopyProgress = Callable[[int, int], None]
 
 
 class Copier:
-    """Copies what an edition has published to another edition, in as many passes as needed."""
+    """Copies what one edition has published to another edition, in as many passes as needed."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Copier:
     ) -> None:
         """Start from ``until``, the transaction up to which each timeline is copied; ``advance`` is called per batch.
 
-        ``permit`` raises if the embedder may not have a repository's text; it is called before each pass.
+        ``permit`` is called before each pass, and raises if a repository's text may not be sent to the embedder.
         """
         self.copied = Copied()
         self.until = until
@@ -95,7 +95,7 @@ class Copier:
         self._attempts = 0
 
     def catch_up(self, head: Head) -> int:
-        """Copy what ``head`` has published and the edition lacks; return the number of rows and records."""
+        """Copy what ``head`` has published and the new edition lacks; return the number of rows and records."""
         self._permit()
         before = self.copied.rows + self.copied.files
         for timeline, state in published(head).items():
@@ -125,7 +125,7 @@ class Copier:
             return
         self._new.refresh()
         self._check(extent, batches)
-        # In ascending order: each number retires the rows that live, and no row born later (rule 3).
+        # In ascending order: each number retires the rows that are live at that number, and no row born later (rule 3).
         for number in sorted(deaths):
             self._new.retire(extent.timeline, number, deaths[number], ())
         self._new.refresh()
@@ -145,11 +145,11 @@ class Copier:
         copied.embedded += embeddings.embedded
         copied.reused += embeddings.reused
         copied.tokens += embeddings.tokens
-        # A file counts with its rows, perhaps long before its record; a file without rows counts with its record.
+        # A file is counted with its rows, perhaps long before its record, or with its record if it has no rows.
         self._advance(len({row.chunk.path for row in rows}) + sum(not record.rows for record in finished), len(rows))
 
     def _embed(self, batches: "_Batches", rows: list[ChunkRow]) -> tuple[list[ChunkRow], CachedEmbeddings]:
-        """Embed chunks as rows of the new model, without the files of texts that it refuses for good."""
+        """Embed chunks as rows for the new model, without files that contain a text that it refuses for good."""
         texts = self._texts(rows)
         try:
             embeddings = embed_with_cache([text for _, text in texts], self._embedder, self._new)
@@ -175,9 +175,9 @@ class Copier:
         self._copy_timeline(extent)
 
     def _agrees(self, extent: CopyExtent) -> bool:
-        """Return whether the new edition shows as many rows of a timeline as the old one."""
-        # It shows more if the old edition collected a row before its retirement was copied. It can't show fewer, as
-        # ``_check`` has found all rows, so equal counts mean equal rows.
+        """Return whether the new edition shows as many rows of a timeline as the old edition."""
+        # It shows more if the old edition collected a row before its retirement was copied. It can't show fewer,
+        # because ``_check`` has found all rows, so equal counts mean equal rows.
         snapshot = Snapshot((Layer((extent.timeline,), extent.published, extent.hidden),))
         if self._refuses_any(extent):
             shown, expected = (dict(store.row_counts(snapshot)) for store in (self._new, self._old))
@@ -188,13 +188,13 @@ class Copier:
         return any(timeline == extent.timeline for timeline, _, _ in self.copied.refused)
 
     def _check(self, extent: CopyExtent, batches: "_Batches") -> None:
-        """Raise StoreError if the edition lacks rows (rule 6); it may have more, collected in the old one meanwhile."""
+        """Raise StoreError if the edition lacks rows (rule 6); it may have more if the old edition collected some."""
         for number, (rows, files) in batches.written.items():
             tally = self._new.tally(extent.timeline, number, (), ())
             if tally.rows < rows or tally.files < files:
                 raise StoreError(
-                    f"the copy of transaction {number} has {tally.rows} rows of {tally.files} files, expected {rows} "
-                    f"of {files}; run the command again"
+                    f"the copy of transaction {number} has {tally.rows} rows of {tally.files} files instead of "
+                    f"{rows} of {files}; run the command again"
                 )
 
 
@@ -216,11 +216,11 @@ class _Batches:
 
     @property
     def written(self) -> dict[int, tuple[int, int]]:
-        """Number of rows and records of each transaction."""
+        """The numbers of rows and records by transaction."""
         return {number: (self._rows_of[number], self._files_of[number]) for number in self._rows_of | self._files_of}
 
     def add(self, stored: StoredRow | StoredFile) -> Iterator[tuple[list[ChunkRow], list[FileRecord]]]:
-        """Add a row or record; yield the batches that are then complete."""
+        """Add a row or record; yield any batch that is then complete."""
         if isinstance(stored, StoredFile):
             if self._extent.has(stored.record.born, stored.died):
                 # A record means that its file is complete, so its rows are written first.

@@ -42,7 +42,7 @@ class MigrationEstimate:
 
 
 def estimate_migration(settings: SettingsModel, model: str) -> MigrationEstimate:
-    """Estimate moving the index to ``model``. Nothing is written; a sample of texts is embedded to measure time."""
+    """Estimate moving the index to ``model``. Nothing is written; a sample of texts is embedded to measure the time."""
     settings = with_model(settings, model)
     with closing(editions_of(settings)) as editions, closing(open_settings_model(settings)) as embedder:
         _, old = open_active(editions)
@@ -89,7 +89,7 @@ def _estimate(
 def _counted(old: "Store", embedder: "Embedder") -> tuple[_Count, list[str]]:
     count, seen = _Count(), set[int]()
     sample: list[str] = []
-    # A fixed seed: two estimates differ only by the machine.
+    # A fixed seed, so that estimates differ only between machines.
     chance = random.Random(0)
     started = time.monotonic()
     head = read_head(old)
@@ -118,7 +118,7 @@ def _counted(old: "Store", embedder: "Embedder") -> tuple[_Count, list[str]]:
 
 
 def _tokens_read(embedder: "Embedder", text: str) -> int:
-    """Estimate the tokens that the model reads of a text; strides overlap by an eighth of a window."""
+    """Estimate how many tokens the model reads for a text; strides overlap by an eighth of a window."""
     tokens = count_tokens(text)
     strided = embedder.max_tokens is not None and tokens > embedder.max_tokens
     return tokens * 8 // 7 if strided else tokens

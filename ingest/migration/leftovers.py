@@ -1,4 +1,4 @@
-"""Deletes editions that a migration left, once the searches running at the time have ended."""
+"""Deletes editions that a migration left behind, once the searches running at that time have ended."""
 
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ def remove_left_editions(editions: Editions, grace_seconds: float) -> list[int]:
     active = editions.active() if len(present) > 1 else 0
     for edition in (number for number in present if number < active):
         move = _move_of(editions, edition)
-        # Without a move it is an empty edition, created again by a process that woke up late.
+        # Without a move, it is an empty edition, recreated by a process that woke up late.
         if move is None or (move.done and _age(move) >= timedelta(seconds=grace_seconds)):
             editions.remove(edition)
             removed.append(edition)
@@ -31,5 +31,5 @@ def _move_of(editions: Editions, edition: int) -> Move | None:
 
 
 def _age(move: Move) -> timedelta:
-    """Return the time since an edition was left, the maximum if no time is known."""
+    """Return the time since an edition was left, or the maximum if no time is known."""
     return datetime.now(UTC) - datetime.fromisoformat(move.at) if move.at else timedelta.max

@@ -37,7 +37,7 @@ from codequarry.shared.versions.moves import published
 
 # If a pass copied no more rows and records than this, the last pass is made while writers wait, for a second or two.
 LAST_PASS_ROWS = 2_000
-# After this many passes writers wait, even if they publish faster than a pass copies.
+# After this many passes, writers wait even if they publish faster than a pass copies.
 MAX_PASSES = 10
 
 
@@ -94,12 +94,12 @@ class _Plan:
 
 
 def with_model(settings: SettingsModel, model: str) -> SettingsModel:
-    """Return the settings with another embedding model."""
+    """Return the settings with a different embedding model."""
     return settings.model_copy(update={"embedding": settings.embedding.model_copy(update={"model": model})})
 
 
 def migrate(settings: SettingsModel, model: str, observe: ObserveRun = ignore) -> MigrationReport:
-    """Move the index to ``model``. After an interruption at any moment, the next call resumes."""
+    """Move the index to ``model``. After an interruption at any point, the next call resumes."""
     settings = with_model(settings, model)
     with closing(editions_of(settings)) as editions, closing(open_settings_model(settings)) as embedder:
         remove_left_editions(editions, settings.retention.grace_seconds)
@@ -142,7 +142,7 @@ def _claimed(plan: _Plan) -> Iterator[_Work]:
 
 
 def _destination(plan: _Plan, say: Callable[[str], None]) -> int:
-    """Return the edition to fill; delete what an unfinished migration to another model left."""
+    """Return the edition to fill; delete what an unfinished migration to another model left behind."""
     present = plan.editions.present()
     for edition in (number for number in present if number > plan.active):
         dimension = plan.editions.dimension(edition)

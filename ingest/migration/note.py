@@ -1,4 +1,4 @@
-"""The note of a migration in the edition that it fills; it stops a second migration and lets a crashed one resume."""
+"""A migration's note in the edition that it fills; it stops a second migration and lets a crashed migration resume."""
 
 import threading
 import time
@@ -17,15 +17,15 @@ from codequarry.shared.timestamps import this_second
 from codequarry.shared.versions.moves import beat as beat_move
 
 NOTE_KEY = "migration"
-# Well below ledger.MOVE_SECONDS, after which waiting writers take a migration for dead.
+# Well below ledger.MOVE_SECONDS, after which waiting writers assume that a migration is dead.
 BEAT_SECONDS = 2.0
-# Interval between two reads of another migration's note.
+# Interval between reads of another migration's note.
 _POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationNote:
-    """``copied`` maps each timeline (its id as text) to the transaction up to which the edition has it."""
+    """``copied`` maps each timeline (its id as text) to the transaction up to which it has been copied."""
 
     model: str
     setting: str
@@ -59,7 +59,7 @@ class Unfinished:
 
 
 def read_note(store: DocumentStore) -> MigrationNote | None:
-    """Return the note of an edition, None if the edition is complete."""
+    """Return the note of an edition, or None if the edition is complete."""
     document = store.read_document(NOTE_KEY)
     return document.decode(MigrationNote) if document else None
 
@@ -81,7 +81,7 @@ def unfinished_migrations(editions: Editions) -> list[Unfinished]:
 def claim_note(
     store: DocumentStore, note: MigrationNote, seconds: float, say: Callable[[str], None]
 ) -> tuple[MigrationNote, bool]:
-    """Write our note, or take over a dead migration's (then True). Raise LeaseHeld if that migration is alive."""
+    """Write our note, or take over a dead migration's (then True); raise LeaseHeld if that migration is alive."""
     while True:
         document = await_end(store, seconds, say)
         left = document.decode(MigrationNote) if document else None
@@ -94,7 +94,7 @@ def claim_note(
 
 
 def await_end(store: DocumentStore, seconds: float, say: Callable[[str], None]) -> Document | None:
-    """Return the note, if any, of a process that is gone or silent for ``seconds`` (rule 8). LeaseHeld if it beats."""
+    """Return any note once its process is gone or silent for ``seconds`` (rule 8); raise LeaseHeld on a heartbeat."""
     document = seen = store.read_document(NOTE_KEY)
     since = time.monotonic()
     while document and seen and time.monotonic() - since < seconds:
@@ -103,7 +103,7 @@ def await_end(store: DocumentStore, seconds: float, say: Callable[[str], None]) 
             break
         if document.version != seen.version:
             raise LeaseHeld(
-                f"a migration to '{note.setting}' runs in {describe_holder(note.holder)}; wait for it or stop it"
+                f"a migration to '{note.setting}' is running in {describe_holder(note.holder)}; wait for it or stop it"
             )
         say(f"waiting for {describe_holder(note.holder)}")
         time.sleep(min(_POLL_SECONDS, seconds))
@@ -112,7 +112,7 @@ def await_end(store: DocumentStore, seconds: float, say: Callable[[str], None]) 
 
 
 class MigrationHeartbeat:
-    """A thread that renews the note of a migration, and at the end its hold on the old edition."""
+    """A thread that renews a migration's note and, at the end, its hold on the old edition."""
 
     def __init__(self, old: DocumentStore, new: DocumentStore, note: MigrationNote) -> None:
         self.holds = False
@@ -145,7 +145,7 @@ class MigrationHeartbeat:
     def check(self) -> None:
         """Raise LeaseHeld if another migration has taken over."""
         if self._lost:
-            raise LeaseHeld(f"another migration took over ({self._lost}); this one switched nothing")
+            raise LeaseHeld(f"another migration took over ({self._lost}); this migration did not switch the index")
 
     def save(self) -> None:
         """Write the note."""

@@ -21,11 +21,11 @@ from codequarry.shared.timestamps import this_second
 from codequarry.shared.versions.head import HEAD_KEY, Head
 from codequarry.shared.versions.moves import hold_timelines, release_timelines, successor, switch_edition
 
-# Documents that each edition has for itself.
+# Documents that every edition has its own copy of.
 _OWN = frozenset({HEAD_KEY, IDENTITY_KEY, NOTE_KEY})
 # Documents of transactions that are not carried over, and notes of what the old edition has deleted.
 _LEFT_BEHIND = (PROGRESS_PREFIX, UNDO, SWEPT, BATCHES)
-# The hold is taken again if it was lost because this process stalled.
+# How often the switch is tried: the hold may be lost because this process stalled.
 MAX_ATTEMPTS = 5
 
 
@@ -54,7 +54,7 @@ def copy_documents(old: DocumentStore, new: DocumentStore) -> None:
 
 
 def migrated_body(document: Document) -> Mapping[str, Any]:
-    """Return a document's body in the new edition; a running job is queued again, as its worker can't publish."""
+    """Return a document's body for the new edition; a running job is requeued, because its worker can't publish."""
     if document.key.startswith(JOB_PREFIX):
         job = job_in(document)
         if job is not None and job.state == "running":
@@ -80,7 +80,7 @@ def _switch(old: DocumentStore, new: DocumentStore, copier: Copier, pulse: Migra
         pulse.check()
         change_head(old, lambda newest: (switch_edition(newest, holder, head, this_second()), None), holder)
     except BaseException:
-        # Best effort: writers continue by themselves once the heartbeat stops.
+        # Best effort: if this fails, writers continue once the heartbeat stops.
         with suppress(CodequarryError):
             change_head(old, lambda newest: (release_timelines(newest, holder), None), holder)
         raise

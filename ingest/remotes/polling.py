@@ -1,4 +1,4 @@
-"""Polling: asks origins periodically for changes that no webhook reports."""
+"""Polls origins periodically for changes that no webhook reports."""
 
 import random
 import time
@@ -24,15 +24,15 @@ from codequarry.shared.versions.head import Head
 
 # How often to check which origins are due.
 LOOK_SECONDS = 15.0
-# How many origins are asked at once: nearly all of the time is spent waiting for answers.
+# How many origins are asked at once; nearly all of the time is spent waiting for answers.
 AT_ONCE = 8
-# A call asks no further origin after this time; the rest is due at the next call.
+# A call asks no more origins after this time; the rest are asked in the next call.
 BUDGET_SECONDS = 20.0
 # The next poll comes up to this share of the interval sooner or later, so that many repositories spread out.
 JITTER = 0.1
-# A failing origin is asked again after intervals that double up to this.
+# A failing origin is asked again at intervals that double up to this.
 MAX_PAUSE_SECONDS = 6 * 3600.0
-# A webhook that was silent for this long may be gone.
+# A webhook that has been silent for this long may be gone.
 HOOKED_SECONDS = 24 * 3600.0
 
 Submit = Callable[[JobRequest], object]
@@ -42,7 +42,7 @@ log = logger("codequarry.polling")
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """The result of polling one origin: the versions that jobs were submitted for, or why it did not answer."""
+    """The result of polling one origin: the versions that jobs were submitted for, or why the origin did not answer."""
 
     repo: str
     changed: tuple[ChangedVersion, ...] = ()
@@ -57,7 +57,7 @@ def poll_due(
     budget_seconds: float = BUDGET_SECONDS,
     draw: Callable[[], float] = random.random,
 ) -> list[Polled]:
-    """Ask the origins that are due, and submit jobs for changes; any number of processes may do so.
+    """Poll the origins that are due, and submit jobs for changes; any number of processes may do so at the same time.
 
     ``draw`` returns a random number from 0 to 1. Raises StoreUnavailable if the store does not answer.
     """
@@ -81,7 +81,7 @@ def poll_due(
 def due_repositories(
     repositories: Sequence[Repository], head: Head, polls: Mapping[str, Poll], settings: SettingsModel
 ) -> list[Repository]:
-    """Return the indexed repositories that are due, the longest overdue first."""
+    """Return the indexed repositories that are due, longest overdue first."""
     found = []
     for repository in repositories:
         poll = polls.get(repository.name) or Poll(repository.name)
@@ -97,7 +97,7 @@ def due_repositories(
 
 def _is_due(poll: Poll, seconds: float, settings: SettingsModel) -> bool:
     """Return whether a repository with an interval of ``seconds`` is due."""
-    # A time later than any written now comes from longer intervals in old settings or a wrong clock: ignore it.
+    # Ignore a time later than any that is written now: it comes from longer intervals in old settings or a wrong clock.
     longest = max(seconds * (1 + JITTER), _claim_seconds(settings), MAX_PAUSE_SECONDS if poll.failures else 0.0)
     return not now() < poll.next_at <= from_now(longest)
 
@@ -107,7 +107,7 @@ def _claim_seconds(settings: SettingsModel) -> float:
 
 
 def interval(repository: Repository, poll: Poll, settings: SettingsModel) -> float:
-    """Return the seconds until an origin is asked again, 0 for never."""
+    """Return the seconds until an origin is asked again, or 0 for never."""
     rules = rules_of(settings, repository.origin)
     seconds = settings.polling.interval_seconds
     if isinstance(rules, RepositorySettings) and rules.poll_seconds is not None:
@@ -145,21 +145,21 @@ def _ask(
 
 
 def _claimed(poll: Poll, repository: Repository, settings: SettingsModel) -> Poll | None:
-    """Return the poll as claimed by this process, None if another process has claimed it."""
+    """Return the poll as claimed by this process, or None if another process has claimed it."""
     if poll.repo_id not in ("", repository.id):
-        poll = Poll(repository.name)  # the old poll was of another repository of this name
+        poll = Poll(repository.name)  # the old poll belonged to another repository with this name
     if not _is_due(poll, interval(repository, poll, settings), settings):
         return None
     return replace(poll, next_at=from_now(_claim_seconds(settings)), repo_id=repository.id)
 
 
 def _settled(outcome: Poll, poll: Poll) -> Poll | None:
-    """Return the poll with the outcome of asking the origin, None if another repository now has its name."""
+    """Return the poll with the outcome of asking the origin, or None if another repository now has its name."""
     return replace(outcome, hooked_at=poll.hooked_at) if poll.repo_id == outcome.repo_id else None
 
 
 def _submit(submit: Submit, repository: Repository, changed: Sequence[ChangedVersion], poll: Poll) -> Mapping[str, str]:
-    """Submit a job once for each changed commit, and return the commits asked for, by version."""
+    """Submit a job for each changed commit that has had none, and return the requested commits by version."""
     for change in changed:
         if poll.asked_for.get(change.key) != change.commit:
             submit(version_request(repository, change.ref, "poll", PRIORITIES["background"], change.commit))

@@ -14,13 +14,13 @@ from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import Ref
 
-# The commit of a version that the origin no longer has, as pushes write it.
+# The commit that stands for a version that the origin no longer has, as in pushes.
 NOTHING = "0" * 40
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedVersion:
-    """A version (``ref`` None: the default branch) that moved at the origin to ``commit``, NOTHING if it is gone."""
+    """A version that moved at the origin to ``commit``, or is gone (NOTHING); ``ref`` None is the default branch."""
 
     ref: Ref | None
     commit: str
@@ -34,7 +34,7 @@ class ChangedVersion:
 def survey(
     repository: Repository, head: Head, settings: SettingsModel, rules: Rules | None = None
 ) -> list[ChangedVersion]:
-    """Ask an origin and return the changes of the followed versions; raise GitError if it does not answer."""
+    """Ask an origin for changes of the followed versions and return them; raise GitError if it does not answer."""
     origin = origin_of_record(repository.origin)
     own = settings_for(settings, repository.origin, origin.host)
     seconds = min(own.git.clone_timeout_seconds, own.polling.timeout_seconds)
@@ -69,7 +69,7 @@ def changes(repository: Repository, head: Head, listing: Listing, rules: Rules |
 
 
 def _default_change(repository: Repository, head: Head, listing: Listing) -> ChangedVersion | None:
-    """Return the default branch if it has moved or been replaced; None if the origin lacks it."""
+    """Return the change of the default branch if it has moved or been replaced; None if the origin lacks it."""
     published = head.defaults.get(repository.name)
     name = f"{HEADS}{repository.branch}" if not repository.follows_head else HEAD
     tip = listing.tips.get(name)

@@ -1,4 +1,4 @@
-"""Makes the index hold what the settings name: first a plan, then jobs."""
+"""Brings the index in line with the settings: first a plan, then jobs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,15 +32,15 @@ from codequarry.shared.versions.refs import Ref
 
 ActionKind = Literal["add", "rename", "index", "remove"]
 ListGroup = Callable[[RepositoryGroup, SettingsModel], Sequence[Hosted]]
-# How many origins are asked at once: nearly all of the time is spent waiting for answers.
+# How many origins are asked at once; nearly all of the time is spent waiting for answers.
 AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One step; ``ref`` is the key of a version, "" for the default branch, or for "remove" the whole repository.
+    """One step; ``ref`` is the key of a version, or "" for the default branch (in "remove", for the whole repository).
 
-    For "add", ``repo`` is the name unless it is taken; ``new_name`` is the name in the settings, also for "rename".
+    For "add", ``repo`` is the name unless it is taken. In "add" and "rename", ``new_name`` is the name in the settings.
     """
 
     action: ActionKind
@@ -57,7 +57,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class SyncProblem:
-    """A repository or group that could not be read: its host does not answer, or does not have it."""
+    """A repository or group that could not be read, because its host does not answer or does not have it."""
 
     where: str
     detail: str
@@ -65,7 +65,7 @@ class SyncProblem:
 
 @dataclass(frozen=True, slots=True)
 class SyncPlan:
-    """The steps in order. With ``problems`` no step removes a repository: it may be one that could not be listed."""
+    """The steps in order. If a group can't be listed or an origin can't be parsed, no step removes a repository."""
 
     actions: tuple[Action, ...]
     problems: tuple[SyncProblem, ...] = ()
@@ -112,17 +112,17 @@ def plan_sync(
 
 
 def _emptied(catalog: Sequence[Repository], groups: Sequence[RepositoryGroup]) -> Iterator[SyncProblem]:
-    """Yield a problem for each empty group with indexed repositories: its token may have expired."""
+    """Yield a problem for each group that lists nothing but has indexed repositories: its token may have expired."""
     places = [_identity(repository).partition("/") for repository in catalog]
     for group in groups:
         host = host_of_group(group)
         if any(place == host and in_group(path, group) for place, _, path in places):
             where = group.github_org or group.gitlab_group or ""
-            yield SyncProblem(where, "it lists no repository, though some are indexed: check that the token is valid")
+            yield SyncProblem(where, "it lists no repositories, but some are indexed: check that the token is valid")
 
 
 def _wanted(settings: SettingsModel, list_hosted: ListGroup) -> _Found:
-    """Return the named repositories by identity; individual rules take precedence over those of a group."""
+    """Return the named repositories by identity; individual rules take precedence over a group's rules."""
     found = _Found()
     for rules in settings.repositories:
         try:
@@ -183,7 +183,7 @@ def _identity(repository: Repository) -> str:
 
 
 def submit_action(store: DocumentStore, action: Action) -> Job:
-    """Submit one step of a plan and return its job; not for "rename" (``ingest/run/rename.py``)."""
+    """Submit one step of a plan, except "rename" (``ingest/run/rename.py``), and return its job."""
     origin = parse_origin(action.origin)
     ref = Ref.of_key(action.ref) if action.ref else None
     if action.action == "remove":
@@ -196,5 +196,5 @@ def submit_action(store: DocumentStore, action: Action) -> Job:
 def _submit_removal(store: DocumentStore, action: Action, ref: Ref | None) -> Job:
     if ref is None:
         cancel_jobs_of(store, action.repo)
-    wish = version_request(Repository(action.repo, action.origin, ""), ref, "sync", PRIORITIES["change"])
-    return submit(store, replace(wish, kind="remove"))[0]
+    request = version_request(Repository(action.repo, action.origin, ""), ref, "sync", PRIORITIES["change"])
+    return submit(store, replace(request, kind="remove"))[0]

@@ -1,8 +1,8 @@
-"""Removals in progress, each a note in the catalog, so that the next run finishes an interrupted removal.
+"""Removals in progress, each noted in the catalog, so that the next run finishes an interrupted removal.
 
-The note is written before anything is removed and deleted after everything is. The repository's record is deleted last:
-a name is free for another repository only when no grant of the old repository is left. Each step checks the
-repository's id, so a process that wakes up late does nothing to a new repository of the same name.
+The note is written before anything is removed and deleted once everything is. The repository's record is deleted last:
+a name becomes free for another repository only when no grant for the old repository is left. Each step checks the
+repository's id, so a process that wakes up late does nothing to a new repository with the same name.
 """
 
 from contextlib import suppress
@@ -28,9 +28,9 @@ from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.transactions import forget
 
 REMOVAL_PREFIX = "removal:"
-# Notes of mirrors without a repository, for the machines that hold one.
+# Notes of mirrors without a repository, for the machines that hold such mirrors.
 LEFT_MIRROR_PREFIX = "left-mirror:"
-# A machine that did no work for this long keeps its mirror of a removed repository.
+# A machine that has done no work for this long keeps its mirror of a removed repository.
 LEFT_MIRROR_DAYS = 90
 
 
@@ -54,7 +54,7 @@ class Removal:
 
 
 def repair(store: Store, settings: SettingsModel) -> None:
-    """Repair what interrupted commands, other machines or older versions left; each run and worker calls it."""
+    """Repair what interrupted commands, other machines or older versions left behind; each run and worker calls it."""
     bind_index(store)
     finish_removals(store, settings)
     remove_left_mirrors(store, settings)
@@ -69,7 +69,7 @@ def finish_removals(store: Store, settings: SettingsModel) -> list[str]:
 
 
 def begin_removal(removal: Removal, store: Store, settings: SettingsModel) -> None:
-    """Note the removal of a repository, so that a later run finishes it if this one can't, and remove it."""
+    """Note a repository's removal, so that a later run finishes it if this run can't, and remove the repository."""
     put_document(store, removal.key, asdict(removal))
     _carry_out(removal, store, settings)
 
@@ -105,7 +105,7 @@ def _has_other_name(removal: Removal, store: DocumentStore) -> bool:
 
 
 def _remove_mirror(removal: Removal, store: DocumentStore, settings: SettingsModel) -> None:
-    """Delete this machine's mirror, and let other machines delete theirs, unless another name uses it."""
+    """Delete this machine's mirror, and have other machines delete theirs, unless another name uses the mirror."""
     folder = _mirror(removal.origin, settings)
     others = {_mirror(other.origin, settings) for other in list_repositories(store) if other.name != removal.name}
     if folder is None or folder in others:
@@ -134,7 +134,7 @@ def remove_left_mirrors(store: DocumentStore, settings: SettingsModel) -> list[s
 
 
 def _mirror(origin: str, settings: SettingsModel) -> Path | None:
-    """Return the mirror's folder of an origin, None if the recorded origin can't have a mirror."""
+    """Return the folder of an origin's mirror, or None if the recorded origin can't have a mirror."""
     with suppress(CodequarryError):
         return mirror_folder(origin_of_record(origin), settings.home)
     return None

@@ -1,4 +1,4 @@
-"""Removes a repository with its rows, records, unshared vectors and mirror, or one of its versions."""
+"""Removes one version of a repository, or the repository with its rows, records, unshared vectors and mirror."""
 
 from codequarry.ingest.removal.interrupted_removal import Removal, begin_removal, finish_removals
 from codequarry.ingest.transaction.chores import finish_chores
@@ -13,7 +13,7 @@ from codequarry.shared.versions.refs import Ref
 
 
 def remove_repository(name: str, store: Store, settings: SettingsModel, repo_id: str = "") -> None:
-    """Remove a repository; with ``repo_id`` only if its id is the same. NotIndexed names the indexed repositories.
+    """Remove a repository, with ``repo_id`` only if its id matches; raise NotIndexed, listing the indexed repositories.
 
     A run that is indexing it stops; a later run indexes it again. The next run finishes an interrupted removal.
     """
@@ -29,9 +29,9 @@ def remove_repository(name: str, store: Store, settings: SettingsModel, repo_id:
 
 
 def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -> Ref:
-    """Drop one version of a repository, and return its full name; NotIndexed names the indexed versions.
+    """Drop one version of a repository and return its full name; raise NotIndexed, listing the versions, if unknown.
 
-    Raises UsageError for the default branch, and AmbiguousCommit if an abbreviated commit fits several.
+    Raises UsageError for the default branch, and AmbiguousCommit if an abbreviated commit matches several.
     """
     repository = read_repository(store, name)
     head = read_head(store)
@@ -48,8 +48,8 @@ def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -
     if len(meant) > 1:
         raise AmbiguousCommit(ref.value, [version.value for version in meant])
     if not meant:
-        there = ", ".join(version.name for version in indexed) or "none besides its default branch"
-        raise NotIndexed(f"{name} has no indexed {ref.kind} {ref.value}; its versions are {there}")
+        there = ", ".join(version.name for version in indexed) or "only the default branch"
+        raise NotIndexed(f"{name} has no indexed {ref.kind} {ref.value}; indexed versions: {there}")
     drop_version(store, name, meant[0])
     finish_chores(store, settings.indexing.grace_seconds)
     return meant[0]

@@ -1,1 +1,1 @@
-"""Rebuilds a damaged index: what can be read is kept, the rest is made again from git."""
+"""Rebuilds a damaged index: keeps what can be read, and restores the rest from git."""

@@ -33,11 +33,11 @@ from codequarry.shared.versions.transactions import (
     transactions_prefix,
 )
 
-# Documents of runs, which have ended.
+# Documents of runs, all of which have ended.
 _OF_RUNS = (PROGRESS_PREFIX, BATCHES)
 # Documents of timelines, deleted if the head document is lost.
 _OF_TIMELINES = (TRANSACTION_PREFIX, SUMMARY_PREFIX, CHORES, SWEEP, SWEPT)
-_NO_ORIGIN = "its origin is lost: codequarry index ORIGIN indexes it again"
+_NO_ORIGIN = "its origin is lost: run codequarry index ORIGIN to index it again"
 _NO_HISTORY = "the head document is lost: only the newest commit of each version that is still known is searchable"
 _NO_RECORD = "the record of its default branch's newest commit is lost: older commits are no longer searchable"
 
@@ -63,7 +63,7 @@ class VersionToReindex:
 
 @dataclass(frozen=True, slots=True)
 class MendedCatalog:
-    """What remains to do after the catalog was repaired, and what is lost."""
+    """What remains to be done after the catalog's repair, and what is lost."""
 
     anew: tuple[VersionToReindex, ...] = ()
     lost: tuple[Lost, ...] = ()
@@ -78,10 +78,10 @@ def mend_catalog(
     *,
     may_lack: bool = False,
 ) -> MendedCatalog:
-    """Make head document, transactions and rows agree, with no transaction open; those of ``written`` have rows.
+    """Make head document, transactions and rows agree, with no transaction open; ``written`` transactions have rows.
 
-    ``entries`` are repository records kept outside the catalog. With ``may_lack``, documents may be missing whose keys
-    are lost too. What readers could not see is deleted; the vectors of deleted rows stay in the cache.
+    ``entries`` are repository records kept outside the catalog. With ``may_lack``, documents whose keys are lost too
+    may be missing. What readers could not see is deleted; the vectors of deleted rows stay in the cache.
     """
     document = store.read_document(HEAD_KEY)
     _restore_repositories(store, Head.from_json(document.body) if document else None, lost_documents, entries)
@@ -99,10 +99,10 @@ def mend_catalog(
 
 
 def _unknown(store: DocumentStore, entries: Sequence[Repository]) -> Iterator[Lost]:
-    """Yield the repositories with a mirror here that the catalog may have had."""
+    """Yield the repositories that have a mirror here and that the catalog may have contained."""
     for entry in entries:
         if read_repository(store, entry.name) is None:
-            yield Lost("repository", entry.name, f"codequarry index {entry.origin} indexes it again")
+            yield Lost("repository", entry.name, f"run codequarry index {entry.origin} to index it again")
 
 
 def _restore_repositories(
@@ -144,14 +144,14 @@ def _has_older(store: DocumentStore, head: Head, repo: str) -> bool:
 
 
 def _without_unknown(store: DocumentStore, head: Head) -> tuple[Head, list[VersionToReindex]]:
-    """Take versions whose commit or base lost its record out of the head document; return them to index again."""
+    """Drop from the head document versions whose commit or base lost its record; return the versions to index again."""
     anew: list[VersionToReindex] = []
     for timeline, state in head.timelines.items():
         needed = {(timeline, state.published), *state.pins}
         if all(read_transaction(store, *place) for place in needed):
             continue
         if head.defaults.get(state.repo) == timeline:
-            # It stays in the head document until it is indexed again.
+            # The default branch stays in the head document until it is indexed again.
             anew.append(VersionToReindex(state.repo, "", full=True))
             continue
         if state.ref:
@@ -161,7 +161,7 @@ def _without_unknown(store: DocumentStore, head: Head) -> tuple[Head, list[Versi
 
 
 def _without_head(store: Store, lost_documents: Sequence[str], written: Sequence[Place]) -> MendedCatalog:
-    """Begin with an empty head document that counts on from the highest number, and index every known version."""
+    """Start with an empty head document that counts on from the highest number, and index every known version again."""
     repositories = list_repositories(store)
     named = (key.removeprefix(REPOSITORY_PREFIX) for key in lost_documents if key.startswith(REPOSITORY_PREFIX))
     gone = [name for name in named if read_repository(store, name) is None]
@@ -205,12 +205,12 @@ def _lost_states(head: Head, lost_documents: Sequence[str]) -> Iterator[Lost]:
 def _lost_entries(lost_documents: Sequence[str]) -> Iterator[Lost]:
     for key in lost_documents:
         if key.startswith(KEY_PREFIX):
-            detail = "this API key and its grants are lost: codequarry keys create makes a new key"
+            detail = "this API key and its grants are lost: run codequarry keys create to make a new key"
             yield Lost("key", key.removeprefix(KEY_PREFIX), detail)
         elif key.startswith((JOB_PREFIX, ENDED_PREFIX)):
             yield Lost("job", key.partition(":")[2], "its request or result is lost: request it again")
         elif key.startswith((UNMASKED, REMOVAL_PREFIX)):
-            yield Lost("note", key, "the noted work won't be finished by itself: index or remove the repository again")
+            yield Lost("note", key, "the noted work won't finish by itself: index or remove the repository again")
 
 
 def _summarised(key: str) -> Place | None:

@@ -1,6 +1,6 @@
 """Reads the missing files of kept commits from git and writes them into the transactions that had them.
 
-No process reads the index meanwhile, so what these transactions published is restored, not changed (rule 2).
+No process reads the index during the repair, so what these transactions published is restored, not changed (rule 2).
 """
 
 from collections import Counter, defaultdict
@@ -33,13 +33,13 @@ from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.snapshots import version_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord, transactions_prefix
 
-# Appended to the rules of a commit with missing files; the rules of an import never end so.
+# Appended to the rules of a commit with missing files; the rules of an import never end with it.
 INCOMPLETE = "!"
 
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """The files that the index lacks of a version, and paths to retire, by transaction number."""
+    """The files of a version that the index lacks, and the paths to retire, by transaction number."""
 
     missing: tuple[FileTask, ...]
     ended: Mapping[int, set[str]]
@@ -68,7 +68,7 @@ def kept_records(store: DocumentStore, head: Head) -> list[TransactionRecord]:
 def fill_gaps(
     record: TransactionRecord, repository: Repository, workshop: Workshop, watch: Watch, *, fetching: bool
 ) -> Written:
-    """Write what the index lacks of a version, after a fetch if ``fetching``. Raise GitError if the commit is lost."""
+    """Write a version's missing files, after a fetch if ``fetching``; raise GitError if the commit is lost."""
     store, settings = workshop.store, workshop.settings
     origin = origin_of_record(repository.origin)
     with mirror_in_use(mirror_folder(origin, settings.home)):
@@ -93,7 +93,7 @@ def _find_gaps(record: TransactionRecord, version: Version, store: RowReader, he
     for path, records in found.items():
         for file in records:
             if file.timeline == record.timeline and file is not right.get(path):
-                # It ends where the intact version of this commit begins, or else at this commit.
+                # The file ends where the commit's intact file version begins, or else at this commit.
                 following = right.get(path)
                 is_own = following is not None and following.timeline == record.timeline
                 ended[following.born if following and is_own else record.number].add(path)
@@ -123,7 +123,7 @@ def _write(
 
 
 def note_incomplete(store: DocumentStore, record: TransactionRecord) -> None:
-    """Mark a commit so that the next import of its version compares all files, as if rules had changed."""
+    """Mark a commit so that the next import of its version compares all files, as if the rules had changed."""
     document = store.read_document(record.key)
     if document and not record.rules.endswith(INCOMPLETE):
         body = {**document.body, "rules": record.rules + INCOMPLETE}
@@ -131,7 +131,7 @@ def note_incomplete(store: DocumentStore, record: TransactionRecord) -> None:
 
 
 def summarise(record: TransactionRecord, store: Store) -> None:
-    """Count the live files and chunks of a transaction again."""
+    """Recount the live files and chunks of a transaction."""
     snapshot = version_snapshot(read_head(store), record)
     records = list(store.files(snapshot))
     verdicts = Counter(file.verdict for file in records)

@@ -28,7 +28,7 @@ _FORM = TypeAdapter(RepairNote)
 
 
 def state_of(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return size and modification time of the database files, which change with every write."""
+    """Return the size and modification time of the database files, which change with every write."""
     paths = [folder / DATABASE, folder / f"{DATABASE}-wal"]
     return {path.name: (path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.exists()}
 
@@ -44,7 +44,7 @@ def write_note(folder: Path, note: RepairNote) -> None:
 
 
 def read_note(folder: Path) -> RepairNote | None:
-    """Return the note of an interrupted repair, None if there is none or another release wrote it."""
+    """Return the note of an interrupted repair, or None if there is no note or another release wrote it."""
     try:
         return _FORM.validate_json((folder / NAME).read_bytes())
     except (FileNotFoundError, ValidationError):

@@ -60,7 +60,7 @@ def restore_lost(note: RepairNote, workshop: Workshop, say: ReportLine, observe:
 
 
 def _mend_vectors(workshop: Workshop, say: ReportLine) -> tuple[int, int]:
-    """Embed again the texts whose vectors are lost; return the number of texts and of tokens."""
+    """Embed the texts of lost vectors again; return the numbers of texts and of tokens."""
     store, embedder = workshop.store, workshop.embedder
     assert isinstance(store, RepairsVectors)
     texts = [embedded_text_of(chunk, embedder) for chunk in store.lost_vectors().values()]
@@ -74,7 +74,7 @@ def _mend_vectors(workshop: Workshop, say: ReportLine) -> tuple[int, int]:
 def _fill_all_gaps(
     note: RepairNote, workshop: Workshop, written: Written, say: ReportLine, observe: ObserveRun
 ) -> list[Lost]:
-    """Restore from git the files of every kept commit that may lack some; return where that fails."""
+    """Restore from git the files that kept commits may lack; return what could not be restored."""
     store, lost = workshop.store, []
     unreachable: set[str] = set()
     paths: dict[int, list[str]] = {}
@@ -107,7 +107,7 @@ def _fill_all_gaps(
 def _index_again(
     version: VersionToReindex, workshop: Workshop, written: Written, lost: list[Lost], observe: ObserveRun
 ) -> str:
-    """Index a version of which only the name is left; return its display name, "" on failure."""
+    """Index a version of which only the name is left; return its display name, or "" on failure."""
     repository = read_repository(workshop.store, version.repo)
     ref = Ref.of_key(version.ref) if version.ref else None
     name = f"{version.repo} {ref.name if ref else 'default branch'}"

@@ -27,16 +27,16 @@ from codequarry.shared.store.embedded.folder_lock import exclusive_access
 from codequarry.shared.store.embedded.salvage import Salvage, salvage
 from codequarry.shared.store.embedded.store import EmbeddedStore
 
-# The new folder while it is filled, in the data folder.
+# Name of the new folder in the data folder, while it is being filled.
 UNFINISHED = ".repair"
 # A progress line about every five seconds.
 ROWS_BETWEEN_LINES = 20_000
 
 
 def repair_index(settings: SettingsModel, say: ReportLine, observe: ObserveRun = ignore) -> RepairReport:
-    """Replace the damaged index with a rebuilt one; after an interruption at any moment, the next call resumes.
+    """Replace the damaged index with a rebuilt one; after an interruption at any point, the next call resumes.
 
-    Raise StoreUnavailable while another process has the index open. The caller must have closed it.
+    Raise StoreUnavailable while another process has the index open. The caller must have closed the index.
     """
     home = settings.home.expanduser()
     editions = EmbeddedEditions(home)
@@ -56,7 +56,7 @@ def repair_index(settings: SettingsModel, say: ReportLine, observe: ObserveRun =
 def _salvaged(
     damaged: Path, target: Path, settings: SettingsModel, embedder: Embedder, say: ReportLine
 ) -> tuple[RepairNote, bool]:
-    """Fill the new folder with what can be read, or resume an interrupted repair if nothing changed since."""
+    """Fill the new folder with what can be read, or resume an interrupted repair if nothing has changed since then."""
     source = state_of(damaged)
     note = read_note(target)
     if note and note.source == source:
@@ -66,7 +66,7 @@ def _salvaged(
     size, free = sum(path.stat().st_size for path in damaged.iterdir()), shutil.disk_usage(damaged).free
     if free < size:
         raise StoreFull(f"a repair needs {size / 1e6:,.0f} MB beside {damaged}, but only {free / 1e6:,.0f} MB are free")
-    say(f"reading {size / 1e6:,.1f} MB; what is intact is written to a new folder")
+    say(f"reading {size / 1e6:,.1f} MB; intact data is written to a new folder")
 
     def key_of(chunk: Chunk) -> str:
         return vector_key(embedder.name, embedded_text_of(chunk, embedder))
@@ -86,18 +86,18 @@ def _salvaged(
 
 
 def _claim_model(store: EmbeddedStore, found: Salvage, embedder: Embedder, settings: SettingsModel) -> None:
-    """Record the model of the index again if that is lost; raise ModelMismatch if the settings have another model."""
+    """Record the index's model again if its record is lost; raise ModelMismatch if the settings have another model."""
     if read_identity(store) is None and found.vectors:
         if found.fits is False:
             raise ModelMismatch(
-                f"the record of the index's model is lost, and its vectors are not of {embedder.name}: set "
+                f"the record of the index's model is lost, and {embedder.name} did not make its vectors: set "
                 "embedding.model to the model that made the index and repair again"
             )
         claim_identity(store, embedder, settings.embedding, str(CHUNKER_VERSION))
 
 
 def _put_in_place(editions: EmbeddedEditions, active: int, target: Path, *, keep: bool) -> str:
-    """Make the new folder the index, in one step; return where the damaged folder is kept, "" if it is deleted."""
+    """Make the new folder the index, in one step; return where the damaged folder is kept, or "" if it is deleted."""
     number = max([active, *editions.present()]) + 1
     final = editions.folder(number)
     make_durable(target)
@@ -115,5 +115,5 @@ def _put_in_place(editions: EmbeddedEditions, active: int, target: Path, *, keep
 
 
 def drop_unfinished(settings: SettingsModel) -> None:
-    """Delete the folder of an interrupted repair that is no longer needed: a backup replaced the damaged index."""
+    """Delete the folder of an interrupted repair, no longer needed because a backup replaced the damaged index."""
     shutil.rmtree(settings.home.expanduser() / UNFINISHED, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""One attempt to index a commit: skipped if the commit failed before, and noted if a limit ends it."""
+"""One attempt to index a commit: it is skipped if the commit failed before, and noted if it exceeds a limit."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ class Attempt:
 
     @classmethod
     def of(cls, request: IndexRequest, wanted: Wanted, workshop: Workshop) -> Self:
-        """Begin with the commit that the request names: the fetch itself may reach a limit."""
+        """Start with the commit that the request names, because the fetch itself may exceed a limit."""
         attempt = cls(request, wanted, workshop, wanted.key, request.commit)
         attempt._check()
         return attempt
@@ -43,7 +43,7 @@ class Attempt:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Note that the commit can't be indexed if a limit of the settings ends the block."""
+        """If the block exceeds a configured limit, note that the commit can't be indexed."""
         try:
             yield
         except FailedBefore:

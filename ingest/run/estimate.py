@@ -30,14 +30,14 @@ from codequarry.shared.processors import processor_count
 from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.versions.snapshots import snapshot_at
 
-# Up to this many files are all read; larger sets are sampled evenly over the sizes. For 31,000 files in thirty
-# repositories the estimate of chunks and tokens was within 10 %.
+# Up to this many files, every file is read; larger sets are sampled evenly by size. For 31,000 files in thirty
+# repositories, the estimates of chunks and tokens were within 10% of the actual numbers.
 SAMPLE_FILES = 1000
 LARGEST_SHOWN = 10
 FOLDERS_SHOWN = 10
-# Texts that are embedded to measure the model's speed.
+# Number of texts embedded to measure the model's speed.
 TIMED_TEXTS = 200
-# Processor seconds per row without its vector; for OpenSearch, of the node's processor if it is on this machine.
+# Processor seconds per row, without its vector; for OpenSearch, those of the node if it runs on this machine.
 SECONDS_PER_ROW = {"embedded": 0.0003, "opensearch": 0.0020}
 
 
@@ -45,7 +45,7 @@ SECONDS_PER_ROW = {"embedded": 0.0003, "opensearch": 0.0020}
 class Estimate:
     """What a run would do: ``files`` counts the files that it would write, ``tokens`` the tokens that it would embed.
 
-    ``cost`` needs [embedding] price_per_million_tokens. ``largest_files`` are (path, bytes, chunks),
+    ``cost`` requires [embedding] price_per_million_tokens. ``largest_files`` are (path, bytes, chunks),
     ``most_skipped_folders`` (folder, files, reason). ``sampled`` is the number of files that were read.
     An overlay would differ from ``base_commit`` of ``base_ref`` in ``base_paths`` paths.
     """
@@ -76,7 +76,7 @@ class Sample:
 
 
 def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ignore) -> Estimate:
-    """Fetch, list and sample what a run would index; chunks and tokens are within 30 % of the actual run."""
+    """Fetch, list and sample what a run would index; chunks and tokens are within 30% of the actual run."""
     store, settings = workshop.store, workshop.settings
     check_identity(store, workshop.embedder, settings.embedding.model)
     wanted = resolve_request(request, settings, store)
@@ -131,7 +131,7 @@ def _changed(
 
 
 def _read_sample(tasks: Sequence[FileTask], source: FileSource, workshop: Workshop, watch: Watch) -> Sample:
-    """Read the largest files and every n-th of the others by size, so that the totals hardly depend on chance."""
+    """Read the largest files and every nth other file by size, so that the totals hardly depend on chance."""
     by_size = sorted(tasks, key=lambda task: (-task.size, task.path))
     largest, others = by_size[:LARGEST_SHOWN], by_size[LARGEST_SHOWN:]
     step = max(1.0, len(others) / SAMPLE_FILES)
@@ -158,7 +158,7 @@ def _processes(workshop: Workshop) -> int:
 
 
 def _measure(sample: Sample, workshop: Workshop, files: int) -> tuple[int, int, float]:
-    """Return the tokens to embed, the chunks, and the seconds that the run would take."""
+    """Return the numbers of tokens to embed and of chunks, and the seconds that the run would take."""
     embedder, store = workshop.embedder, workshop.store
     texts = [(piece.text, weight) for file, weight in sample.files for piece in file.pieces]
     chunks = sum(weight for _, weight in texts)
@@ -178,7 +178,7 @@ def _measure(sample: Sample, workshop: Workshop, files: int) -> tuple[int, int, 
 
 
 def seconds_per_token(texts: Sequence[str], embedder: Embedder) -> tuple[float, float]:
-    """Return the seconds that embedding a token takes: elapsed, and processor time of this process."""
+    """Return the seconds that embedding a token takes, as elapsed time and as processor time of this process."""
     if not texts:
         return 0.0, 0.0
     embedder.embed_documents(texts[:1])  # loads the model
@@ -208,7 +208,7 @@ def _most_skipped(changed: Sequence[FileTask]) -> tuple[tuple[str, int, str], ..
 
 
 def _folder(path: str) -> str:
-    """Return the outermost vendored folder of a skipped file, else its own folder."""
+    """Return the outermost vendored folder that contains a skipped file, or else the file's own folder."""
     folders = path.split("/")[:-1]
     vendored = next((depth for depth, name in enumerate(folders) if name.lower() in VENDORED_FOLDERS), len(folders))
     return "/".join(folders[: vendored + 1]) or "."

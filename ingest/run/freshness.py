@@ -1,4 +1,4 @@
-"""Records what a fetch saw of a repository's versions; answers report their freshness from it."""
+"""Records the newest commits that a fetch saw of a repository's versions; answers derive their freshness from them."""
 
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -18,9 +18,9 @@ from codequarry.shared.versions.head import Head
 
 
 def note_fetch(run: Run) -> None:
-    """Write the newest commit of the fetched version, and of the other versions that the origin was asked for.
+    """Write the newest commit of the fetched version, and of the other versions that the origin was asked about.
 
-    A first import may call this only once it holds the lease: of two at once only one gets the default branch.
+    A first import may call this only once it holds the lease: of two such imports, only one gets the default branch.
     """
     store = run.workshop.store
     if not run.source.key:
@@ -29,7 +29,7 @@ def note_fetch(run: Run) -> None:
 
 
 def observe_published(run: Run) -> None:
-    """Record the time from the first sight of a commit to its publication by this run."""
+    """Record the time from when a commit was first seen until this run published it."""
     seen_at = [run.request.seen_at] if run.request.seen_at else []
     with suppress(StoreError):  # the run has published; only the measurement is lost
         known = read_ref_head(run.workshop.store, run.repository.name, run.source.key, run.repository.id)
@@ -42,7 +42,7 @@ def observe_published(run: Run) -> None:
 
 def _note_seen(store: DocumentStore, repository: Repository, source: FileSource) -> None:
     head, repo, repo_id = read_head(store), repository.name, repository.id
-    # A new default branch says nothing about the published one until it is published itself.
+    # Until a new default branch is published, its commits say nothing about the published default branch.
     if source.key or head.default_branch(repo) in ("", source.ref.value):
         published = _published_commit(head, repo, source.key)
         behind = count_behind(source.mirror, source.commit, published)

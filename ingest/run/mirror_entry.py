@@ -1,4 +1,4 @@
-"""Copies of catalog records beside the mirrors, for a repair if the catalog is lost."""
+"""Copies of repository records beside the mirrors, from which a repair restores the records if the catalog is lost."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ _FORM = TypeAdapter(Repository)
 
 
 def note_entry(repository: Repository, mirror: Path) -> None:
-    """Write a repository's record beside its mirror; it is deleted with the mirror."""
+    """Write a repository's record beside its mirror; the copy is deleted with the mirror."""
     fresh = mirror.with_suffix(f"{ENTRY}.{os.getpid()}")
     with open(fresh, "wb", opener=private_opener) as file:
         file.write(_FORM.dump_json(repository))
@@ -21,7 +21,7 @@ def note_entry(repository: Repository, mirror: Path) -> None:
 
 
 def noted_entries(home: Path) -> list[Repository]:
-    """Return the records beside this machine's mirrors, without unreadable ones."""
+    """Return the readable records beside this machine's mirrors."""
     found = []
     for path in sorted(mirrors_folder(home).glob(f"*{ENTRY}")):
         try:

@@ -47,16 +47,16 @@ from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.transactions import TransactionRecord
 
-# Every turn after the first begins because another run was faster.
+# Every turn after the first is needed because another run was faster.
 MOST_TURNS = 3
 
 __all__ = ["IndexReport", "IndexRequest", "Workshop", "index_repository"]
 
 
 def index_repository(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ignore) -> IndexReport:
-    """Bring the index to the newest commit of a version of a repository, and report what was done.
+    """Bring the index up to the newest commit of a version of a repository, and report what was done.
 
-    Readers see either all of it or nothing. The next call resumes or undoes an interrupted run.
+    Readers see either the whole update or none of it. The next call resumes or undoes an interrupted run.
     """
     report = _index_in_turns(request, workshop, observe)
     return mask_others(report, workshop, lambda other: _index_in_turns(other, workshop, observe))
@@ -89,7 +89,7 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: ObserveRu
 
 
 def _has_unmasked_default(wanted: Wanted, workshop: Workshop) -> bool:
-    """Return whether the default branch is from before secrets were masked: a masked layer can't lie on it."""
+    """Return whether the default branch was indexed before secrets were masked: a masked layer can't lie on it."""
     if wanted.is_default or wanted.known is None or workshop.settings.secrets.action == "off":
         return False
     return is_unmasked(workshop.store, read_head(workshop.store), wanted.known.name, "")
@@ -136,7 +136,7 @@ def _index_source(
 
 @contextmanager
 def _clean_up_if_removed(run: Run) -> Iterator[None]:
-    """Remove what the run left behind if its repository is removed meanwhile."""
+    """Remove what the run left behind if its repository is removed during the run."""
     store = run.workshop.store
     try:
         with run.mirror.raising_removed():
@@ -168,7 +168,7 @@ def _index(run: Run, wanted: Wanted) -> IndexReport:
 
 
 def _check_place(wanted: Wanted, repository: Repository, head: Head) -> None:
-    """Raise RemovedMeanwhile if the name belongs to another repository now, Overtaken if another run was faster."""
+    """Raise RemovedMeanwhile if the name now belongs to another repository, or Overtaken if another run was faster."""
     if head.id_of_repo(repository.name) not in (None, repository.id):
         raise RemovedMeanwhile(repository.name)
     ensure_current(wanted, repository.name, head)
@@ -182,7 +182,7 @@ def _transact(run: Run, held: Held, placer: Placer) -> IndexReport:
     work, done, summary = transact(run, held, placer)
     clear_progress(store, name, run.source.key)
     forget_failure(store, run.repository.id, run.source.key)
-    # An overlay may differ only in its mask.
+    # An overlay may have changed only in its mask.
     changed = before != run.source.commit or not work.plan.is_empty or work.base is not None
     outcome = _outcome(run, summary, before, changed, work.base.record if work.base else None)
     outcome = replace(outcome, base_paths=work.base.paths, mask=len(work.base.plan.retired)) if work.base else outcome

@@ -1,4 +1,4 @@
-"""One transaction: planned, written, checked, published."""
+"""Plans, writes, checks and publishes one transaction."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ class Miscounted(StoreError):
     """The store does not hold what the transaction wrote."""
 
 
-# Errors after which the next run could not use what is written.
+# Errors after which the next run can't use what was written.
 NOT_RESUMED = (LimitExceeded, Stopped, ModelMismatch, Miscounted, RemovedMeanwhile, HelperSilent)
 
 
@@ -94,7 +94,7 @@ def _plan(run: Run, held: Held, placer: Placer) -> RunWork:
     state = check_held(head, held.timeline, held.holder, held.number)
     live = () if held.new else store.files(snapshot_at(head, held.timeline, state.published))
     before = {file.path: file for file in store.written_files(held.timeline, held.number)} if held.resumed else {}
-    # The interrupted run may have been asked to rewrite other paths than this run.
+    # The interrupted run may have been asked to rewrite different paths from this run.
     return RunWork(make_plan(tasks, live, run.source.forced.union(before)), base, before)
 
 
@@ -110,13 +110,13 @@ def _read_and_write(run: Run, held: Held, heartbeat: Heartbeat, tasks: list[File
 
 @contextmanager
 def _close_on_failure(run: Run, held: Held) -> Iterator[None]:
-    """Undo the transaction after an error in NOT_RESUMED; after any other leave it open for the next run to resume."""
+    """Undo the transaction after an error in NOT_RESUMED; otherwise leave it open for the next run to resume."""
     try:
         with run.mirror.raising_removed():
             yield
     except BaseException as error:
         lost: Conflict | LeaseHeld | None = None
-        # Best effort: otherwise the next run sees that the holder is gone, or waits for the lease to expire.
+        # Best effort: if this fails, the next run sees that the holder is gone, or waits for the lease to expire.
         with suppress(CodequarryError):
             if held.timeline not in read_head(run.workshop.store).timelines:
                 lost = _why_lost(run, held)
@@ -130,7 +130,7 @@ def _close_on_failure(run: Run, held: Held) -> Iterator[None]:
 
 
 def _undo(run: Run, held: Held) -> LeaseHeld | None:
-    """Undo a transaction, and a repository without anything else; return LeaseHeld if another run was faster."""
+    """Undo a transaction, and retract a repository with nothing else; return LeaseHeld if another run was faster."""
     store = run.workshop.store
     try:
         undo_transaction(store, held)
@@ -143,7 +143,7 @@ def _undo(run: Run, held: Held) -> LeaseHeld | None:
 
 
 def _why_lost(run: Run, held: Held) -> Conflict | LeaseHeld:
-    """Return why the timeline is gone, and have the chores delete what was written since."""
+    """Return why the timeline is gone, and have the chores delete what was written since then."""
     store, repo, key = run.workshop.store, run.repository.name, run.source.key
     note_purge(store, held.timeline)
     if not has_timelines(store, repo):
@@ -155,7 +155,7 @@ def _why_lost(run: Run, held: Held) -> Conflict | LeaseHeld:
 
 def _lease_lost(run: Run) -> LeaseHeld:
     version = f"{run.source.ref.name} of '{run.repository.name}'"
-    return LeaseHeld(f"{version} was removed or taken over by another process; nothing was published here, run again")
+    return LeaseHeld(f"{version} was removed or taken over by another process, so nothing was published; run again")
 
 
 def _record(run: Run, held: Held, work: RunWork) -> TransactionRecord:
@@ -188,15 +188,15 @@ def _retire(run: Run, held: Held, work: RunWork) -> None:
 
 
 def _check(run: Run, held: Held, work: RunWork, done: Written) -> None:
-    """Raise Miscounted unless the store holds what was planned, and nothing old on the changed paths (rule 6)."""
+    """Raise Miscounted unless the store holds what was planned, and no old rows on the changed paths (rule 6)."""
     store, plan = run.workshop.store, work.plan
     tally = store.tally(held.timeline, held.number, plan.retired, read_head(store).aborted)
     rows = done.rows + sum(file.rows for file in work.before.values())
     if (tally.rows, tally.files, tally.retirable) == (rows, len(plan.changed), 0):
         return
     raise Miscounted(
-        f"transaction {held.number} wrote {tally.rows} rows of {tally.files} files, {rows} of {len(plan.changed)} were "
-        f"planned, {tally.retirable} old rows are left on the changed paths; it was undone, run again"
+        f"transaction {held.number} wrote {tally.rows} rows of {tally.files} files instead of {rows} of "
+        f"{len(plan.changed)}, and left {tally.retirable} old rows on the changed paths; it was undone, so run again"
     )
 
 
@@ -217,14 +217,14 @@ def _summarise(run: Run, record: TransactionRecord, work: RunWork, done: Written
 
 
 def _publish(run: Run, held: Held) -> None:
-    """Publish in one write that also drops a replaced timeline; its rows are deleted later."""
+    """Publish in one write that also drops a replaced timeline; that timeline's rows are deleted later."""
     store, repo, key = run.workshop.store, run.repository.name, run.source.key
     replaced = current_timeline(read_head(store), repo, key) if held.new else None
     branch = "" if key else run.source.ref.value
     stale = Ref("branch", branch).key if branch else ""
 
     def choose(head: Head) -> list[int]:
-        # A default branch that moved to another history stays searchable by commit until retention ends.
+        # If the default branch moved to another history, its old commits stay searchable until they expire.
         leaving = [replaced] if replaced is not None and (key or run.request.full) else []
         return leaving + (timelines_of(head, repo, stale) if stale else [])
 

@@ -1,4 +1,4 @@
-"""Masks the other versions of a repository whose secrets were not masked before."""
+"""Masks secrets in the other versions of a repository that were indexed without masking."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,12 +13,12 @@ from codequarry.shared.versions.refs import Ref
 
 # These errors end the whole run.
 ENDING = (Interrupted, Stopped, StoreError)
-# A base is free only once its overlay is: the first round releases it, the second expires it.
+# A base can expire only after its overlay: the first round releases the base, the second round expires it.
 ROUNDS = 2
 
 
 def mask_others(report: IndexReport, workshop: Workshop, index: Callable[[IndexRequest], IndexReport]) -> IndexReport:
-    """Index versions with unmasked secrets again, and expire older commits; the report names versions that fail."""
+    """Index versions with unmasked secrets again, and expire older commits; the report names failed versions."""
     store = workshop.store
     repository = read_repository(store, report.repo)
     older = noted_commits(store, report.repo)
@@ -41,7 +41,7 @@ def mask_others(report: IndexReport, workshop: Workshop, index: Callable[[IndexR
 
 
 def finish_masking(workshop: Workshop, repo: str) -> bool:
-    """Expire the unmasked commits of a repository, erase what is due, and return whether nothing is left."""
+    """Expire a repository's unmasked commits, erase the rows that are due, and return whether masking is complete."""
     store, settings = workshop.store, workshop.settings
     for _ in range(ROUNDS):
         collect_history(store, settings.retention, [repo])

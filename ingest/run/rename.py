@@ -1,7 +1,7 @@
 """Renames a repository.
 
-The id of every chunk contains the name, so the repository is indexed again under the new name: from the mirror, with
-vectors from the cache. Until that is complete, searches find it under the old name, or under both.
+The id of every chunk contains the name, so the repository is indexed again under the new name, from the mirror and
+with vectors from the cache. Until that is complete, searches find it under the old name or under both names.
 """
 
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from codequarry.shared.versions.refs import Ref
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """What has the new name now; ``lost`` are versions that neither the origin nor this machine still has."""
+    """The result of a renaming; ``lost`` lists the versions that neither the origin nor this machine still has."""
 
     name: str
     versions: tuple[str, ...]
@@ -35,9 +35,9 @@ class Renamed:
 
 
 def rename_repository(old: str, new: str, workshop: Workshop, observe: ObserveRun = ignore) -> Renamed:
-    """Rename a repository; a second call continues where the first was interrupted.
+    """Rename a repository; after an interruption, the next call continues.
 
-    Only each version's newest commit remains. Raises NotIndexed for an unknown ``old``, UsageError for a bad ``new``.
+    Only each version's newest commit is kept. Raise NotIndexed for an unknown ``old``, UsageError for a bad ``new``.
     """
     store = workshop.store
     repair(store, workshop.settings)
@@ -57,15 +57,15 @@ def rename_repository(old: str, new: str, workshop: Workshop, observe: ObserveRu
             lost.append(ref.name)
     _hand_over_jobs(store, old, new)
     rename_in_grants(store, repository.id, taken)
-    # Before the old name is removed: after that, this function can't be called again.
+    # This must precede the removal of the old name: after that, this function can't be called again.
     change_poll(store, new, lambda poll: replace(poll, next_at=now()))
     remove_repository(old, store, workshop.settings, repository.id)
     return Renamed(new, tuple(kept), tuple(lost))
 
 
 def _hand_over_jobs(store: DocumentStore, old: str, new: str) -> None:
-    """Submit the unfinished jobs of the old name under the new name: there may have been a push meanwhile."""
-    # Written before the old jobs are cancelled, so that a crash loses none; a job that waits already is joined.
+    """Submit the old name's unfinished jobs under the new name, because a push may have arrived during the renaming."""
+    # Submitted before the old jobs are cancelled, so that a crash loses none; a job that is already waiting is joined.
     for job in list_jobs(store, UNFINISHED):
         if job.repo == old and job.kind == "index":
             submit(store, _request_of(job, new))
@@ -96,14 +96,14 @@ def _take(store: DocumentStore, repository: Repository, new: str) -> Repository:
     if not NAME.fullmatch(new):
         raise UsageError(f"'{new}' is not a valid repository name: use at most 100 letters, digits, '.', '_' and '-'")
     if new == repository.name:
-        raise UsageError(f"'{new}' is already its name")
+        raise UsageError(f"the repository is already called '{new}'")
     renamed = replace(repository, name=new, head_commit="", fetched_at="", tokens_embedded=0)
     if claim_repository(store, renamed):
         bind_pending(store, renamed)
         return renamed
     taken = read_repository(store, new)
     if taken is None or origin_identity(taken.origin) != origin_identity(repository.origin):
-        raise UsageError(f"'{new}' is the name of {taken.origin if taken else 'another repository'}; choose another")
+        raise UsageError(f"'{new}' is taken by {taken.origin if taken else 'another repository'}; choose another name")
     return taken
 
 

@@ -1,1 +1,1 @@
-"""One large import by several processes: its batches lie in the catalog, and free processes claim them."""
+"""One large import by several processes: its batches are in the catalog, and free processes claim them."""

@@ -1,4 +1,4 @@
-"""The coordinating run of a shared import: offers the batches, writes batches itself, and waits for the last."""
+"""The coordinating run of a shared import: offers the batches, writes batches itself, and waits for the last batch."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -15,20 +15,20 @@ from codequarry.ingest.transaction.run_report import Run
 from codequarry.ingest.transaction.writer import Writer, Written
 from codequarry.shared.errors import Conflict, QueueUnavailable
 
-# With more helpers the store is the bottleneck.
+# With more helpers, the store becomes the bottleneck.
 MOST_HELPERS = 32
-# How often helpers are called again: messages may be lost, and processes become free.
+# How often helpers are called again, because messages may be lost and processes become free.
 CALL_SECONDS = 10.0
 # How often the claims of helpers are read while no batch is left to claim.
 LOOK_SECONDS = 0.2
 
 
 class HelperSilent(Conflict):
-    """A helper shows no sign of life, and may still write."""
+    """A helper has stopped responding, but may still write."""
 
 
 def is_shared(run: Run, tasks: Sequence[FileTask]) -> bool:
-    """Return whether helpers take part: not if a limit counts one process's writes, nor for a (local) working tree."""
+    """Return whether helpers take part: not with a limit on one process's writes, nor for a (local) working tree."""
     request, workshop = run.request, run.workshop
     limited = request.max_chunks is not None or request.max_tokens is not None
     alone = workshop.call_helpers is None or limited or run.source.entries is not None
@@ -36,7 +36,7 @@ def is_shared(run: Run, tasks: Sequence[FileTask]) -> bool:
 
 
 def write_shared(run: Run, held: Held, heartbeat: Heartbeat, tasks: Sequence[FileTask], readers: Readers) -> Written:
-    """Write every file together with helpers; raises what ``Writer.write`` raises, and HelperSilent."""
+    """Write every file together with helpers; raise HelperSilent, or whatever ``Writer.write`` raises."""
     batches = list(cut(tasks, run.workshop.settings.indexing.batch_files))
     share = SharedImport(run.workshop.store, held.timeline, held.number)
     rules = run.source.assignment(run.repository.name, run.workshop.settings).rules
@@ -86,7 +86,7 @@ class _Coordinator:
         return [at for at in range(len(self._batches)) if at not in claims or claims[at].is_free]
 
     def _read_claims(self) -> dict[int, Claim]:
-        """Return the claims, after adding what helpers have written to the progress."""
+        """Add what helpers have written to the progress, and return the claims."""
         claims = self._share.claims()
         for at, claim in claims.items():
             if claim.written and at not in self._counted:
@@ -121,7 +121,7 @@ class _Coordinator:
                 found = True
             elif now - since >= self._run.workshop.settings.indexing.lease_seconds:
                 raise HelperSilent(
-                    f"{describe_holder(claim.claimant)} took part and fell silent; the import begins again"
+                    f"{describe_holder(claim.claimant)} joined and then stopped responding; the import starts again"
                 )
         return found
 
@@ -134,17 +134,17 @@ def _total(claims: dict[int, Claim]) -> Written:
     return total
 
 
-# The mean of 7,500 files in 8 public repositories, where half of the time depends on files, half on their bytes.
+# The mean of 7,500 files in 8 public repositories; half of the time depends on the number of files, half on bytes.
 USUAL_BYTES = 5_500
-# A batch ends at the configured number of files or at this many bytes, so that all batches take about as long.
+# A batch ends at the configured number of files or at this many bytes, so that all batches take about the same time.
 BATCH_BYTES = 4_000_000
-# The last fifth is cut into batches of a quarter, so that all processes end at about the same time.
+# The last fifth is cut into batches of a quarter of that size, so that all processes end at about the same time.
 LAST_SHARE = 5
 LAST_PARTS = 4
 
 
 def is_large(tasks: Sequence[FileTask], share_files: int) -> bool:
-    """Return whether reading the files takes as long as more than ``share_files`` files of the usual size."""
+    """Return whether reading the files takes longer than reading ``share_files`` files of the usual size."""
     read = [task.size for task in tasks if task.skip is None]
     return len(read) / 2 + sum(read) / USUAL_BYTES / 2 > share_files
 

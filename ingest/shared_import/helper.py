@@ -27,7 +27,7 @@ from codequarry.shared.versions.head import Place
 
 
 class Beat:
-    """A thread that beats every few ``seconds`` for a claimant, for no longer than one batch may take."""
+    """A thread that sends a claimant's heartbeats every few ``seconds``, for no longer than one batch may take."""
 
     def __init__(self, share: SharedImport, claimant: str, seconds: float) -> None:
         self._share, self._claimant, self._seconds = share, claimant, seconds
@@ -50,13 +50,13 @@ class Beat:
         return self._held
 
     def hold(self, at: int) -> None:
-        """Begin to beat for a batch."""
+        """Start a batch's heartbeat."""
         if not self._held:
             self._until = time.monotonic() + BATCH_SECONDS
         self._held = (*self._held, at)
 
     def drop(self, at: int) -> None:
-        """Stop beating for a finished batch, and give the next batch its full time."""
+        """Stop a finished batch's heartbeat, and give the next batch its full time."""
         self._until = time.monotonic() + BATCH_SECONDS
         self._held = tuple(held for held in self._held if held != at)
 
@@ -66,19 +66,19 @@ class Beat:
                 try:
                     self._share.beat(at, self._claimant)
                 except (Conflict, StoreError):
-                    continue  # done or taken over, which its own thread will notice; the store may come back
+                    continue  # finished or taken over, which its own thread will notice; or the store may recover
 
 
-# No batch is begun later than this in a turn, so that a more urgent message overtakes between two turns.
+# No batch is started later than this in a turn, so that a more urgent message can go first between turns.
 TURN_SECONDS = 5.0
-# How long an import stays open between two turns: another process may have got the message for the next turn.
+# How long an import stays open between turns; another process may have received the message for the next turn.
 IDLE_SECONDS = 10.0
 
 
 class Helper:
-    """Takes part in imports of other processes, and keeps one of them open between two turns.
+    """Takes part in other processes' imports, and keeps one import open between turns.
 
-    Owned by one process that calls it from one thread; a timer thread closes what was not used for a while.
+    Owned by one process that calls it from one thread; a timer thread closes an import that is idle.
     """
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class Helper:
     def take_part(self, timeline: int, number: int, workshop: Workshop, observe: ObserveRun) -> bool:
         """Write batches of a transaction that another process holds, and return whether there are more.
 
-        Raises LeaseHeld if that process has lost it. Any other error frees the claimed batches and is raised.
+        Raises LeaseHeld if that process has lost its lease. Any other error frees the claimed batches and is re-raised.
         """
         with self._lock:
             if self._idle:
@@ -106,7 +106,7 @@ class Helper:
             return more
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the open import, if any."""
         with self._lock:
             if self._idle:
                 self._idle.cancel()
@@ -117,7 +117,7 @@ class Helper:
         plan = share.plan()
         if plan is None:
             return False
-        # Not started: the other process keeps its lease alive; here it is only checked before each write (rule 2).
+        # Not started, because the other process renews its lease; here it is only checked before each write (rule 2).
         held = Held(timeline, number, plan.holder, new=False)
         heartbeat = Heartbeat(workshop.store, held, workshop.settings.indexing.lease_seconds)
         heartbeat.check()
@@ -126,7 +126,7 @@ class Helper:
             if not _free(share, plan):
                 return False
             self._close_import()
-            # Before any claim: a clone may take long, and the coordinator should not wait for it.
+            # Opened before any claim: a clone may take a long time, and the coordinator should not wait for it.
             self._open_import = _OpenImport(held, plan, workshop)
         return self._open_import.take_turn(share, heartbeat, workshop, observe)
 
@@ -171,7 +171,7 @@ class _OpenImport:
         return self._held.timeline, self._held.number
 
     def is_for(self, held: Held, plan: SharedPlan, workshop: Workshop) -> bool:
-        """Return whether this is open for an import: the index may have moved, or another run taken over."""
+        """Return whether this is open for the given import; the index may have moved, or another run taken over."""
         return (self._held, self._plan) == (held, plan) and self._store is workshop.store
 
     def close(self) -> None:
@@ -180,7 +180,7 @@ class _OpenImport:
         retire_holder(self._name)
 
     def take_turn(self, share: SharedImport, heartbeat: Heartbeat, workshop: Workshop, observe: ObserveRun) -> bool:
-        """Write batches until the turn is over or none is free, and return whether there may be more."""
+        """Write batches until the turn is over or no batch is free, and return whether there may be more batches."""
         until: float | None = None
         more = True
         watch = Watch(self._store, observe, self._plan.rules.repo, saves=False)
@@ -210,7 +210,7 @@ class _OpenImport:
         return more
 
     def _claim_one(self, share: SharedImport, beat: Beat) -> int | None:
-        """Claim a random free batch and beat for it: random, since many helpers come at once."""
+        """Claim a free batch and start its heartbeat; choose it at random, because many helpers start at once."""
         free = _free(share, self._plan)
         random.shuffle(free)
         at = next((number for number in free if share.take(number, self._name)), None)
@@ -218,7 +218,7 @@ class _OpenImport:
             return None
         beat.hold(at)
         if share.plan() != self._plan:
-            share.withdraw(at, self._name)  # the last batch was finished in between, and everything cleared
+            share.withdraw(at, self._name)  # meanwhile the last batch was finished, and everything cleared
             beat.drop(at)
             return None
         return at
@@ -231,7 +231,7 @@ class _OpenImport:
             for at in beat.held:
                 share.free(at, self._name)
                 if share.plan() != self._plan:
-                    share.withdraw(at, self._name)  # cleared in between: the claim would stay for ever
+                    share.withdraw(at, self._name)  # cleared meanwhile: the claim would stay forever
             raise
 
 
@@ -240,6 +240,6 @@ def _free(share: SharedImport, plan: SharedPlan) -> list[int]:
     return [at for at in range(plan.batches) if at not in claims or claims[at].is_free]
 
 
-# A process that takes longer for a batch hangs, in a model or a grammar. It then counts as silent, so that the
-# coordinator waits no longer than this and a lease.
+# A process that takes longer than this for a batch is stuck, in a model or a grammar. It then counts as silent, so the
+# coordinator waits no longer than this time plus a lease.
 BATCH_SECONDS = 900.0

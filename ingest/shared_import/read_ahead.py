@@ -1,4 +1,4 @@
-"""Read-ahead in one process: while one batch is embedded and written, the next is read."""
+"""Read-ahead in one process: while one batch is embedded and written, the next batch is read."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,7 @@ from codequarry.ingest.files.scan import FileTask
 AHEAD_SECONDS = 5.0
 
 ClaimNext = Callable[[], tuple[int, Sequence[FileTask]] | None]
-"""Claim another batch and return its number and its files, None if no batch is free."""
+"""Claim another batch and return its number and its files, or None if no batch is free."""
 Finish = Callable[[int, list[ReadFile]], None]
 """Write a batch whose files have all been read."""
 
@@ -24,9 +24,9 @@ class _Batch:
 
 
 class ReadingAhead:
-    """Keeps readers and writer of one process busy at the same time; not thread-safe.
+    """Keeps one process's readers and writer busy at the same time; not thread-safe.
 
-    After an error, files of abandoned batches may still be in the readers: they must not be used again.
+    After an error, the readers may still hold files of abandoned batches and must not be used again.
     """
 
     def __init__(self, readers: Readers) -> None:

@@ -1,7 +1,7 @@
-"""The batches of a transaction as documents of the catalog: the files to read, the claims, and what was written.
+"""The batches of a transaction as catalog documents: the files to read, the claims, and what was written.
 
 The documents name files and never hold their text. The plan is written last and removed first, so a plan means that all
-batches exist. A claimant creates the claim of a batch; later only that claimant changes it, by compare-and-set.
+batches exist. A claimant creates a batch's claim; later changes, by compare-and-set, require the same claimant.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ from codequarry.shared.store.port import DocumentStore
 
 @dataclass(frozen=True, slots=True)
 class SharedPlan:
-    """What every helper must know: ``holder`` has the lease, ``rules`` are the coordinator's reading rules."""
+    """What every helper must know: ``holder`` has the lease, and ``rules`` are the coordinator's reading rules."""
 
     holder: str
     origin: str
@@ -35,14 +35,14 @@ class SharedPlan:
     guarded: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document."""
+        """Return the catalog document."""
         plain = {name: getattr(self, name) for name in ("holder", "origin", "commit", "batches", "guarded")}
-        # Not "rules", the former key: a process of a version that masks no secrets must not take part.
+        # Not "rules", the former key: a process of an old version that masks no secrets must not take part.
         return {**plain, "reading": _rules_body(self.rules)}
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Self:
-        """Read the document."""
+        """Read the catalog document."""
         rules = _rules(body["reading"])
         return cls(body["holder"], body["origin"], body["commit"], body["batches"], rules, body["guarded"])
 
@@ -59,7 +59,7 @@ def _rules(body: Mapping[str, Any]) -> ReadingRules:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The claimant of a batch (NOBODY if freed), its ``beats`` while it lives, and what was written at the end."""
+    """The claimant of a batch (NO_HOLDER if freed), its heartbeats so far, and at the end what was written."""
 
     claimant: str
     beats: int = 0
@@ -71,12 +71,12 @@ class Claim:
         return self.written is None and self.claimant == NO_HOLDER
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document."""
+        """Return the catalog document."""
         return {"claimant": self.claimant, "beats": self.beats, "written": _counts(self.written)}
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Self:
-        """Read the document."""
+        """Read the catalog document."""
         written = body["written"]
         return cls(body["claimant"], body["beats"], _written(written) if written else None)
 
@@ -106,7 +106,7 @@ class SharedImport:
         self._store.write_document(self._plan_key, plan.to_json(), None)
 
     def plan(self) -> SharedPlan | None:
-        """Return the plan, None if the import is over."""
+        """Return the plan, or None if the import is over."""
         document = self._store.read_document(self._plan_key)
         return SharedPlan.from_json(document.body) if document else None
 
@@ -135,7 +135,7 @@ class SharedImport:
         return True
 
     def beat(self, at: int, claimant: str) -> None:
-        """Show that the claimant lives; raise Conflict if it no longer has the batch."""
+        """Show that the claimant is alive; raise Conflict if it no longer has the batch."""
         self._change(at, claimant, lambda claim: replace(claim, beats=claim.beats + 1))
 
     def finish(self, at: int, claimant: str, written: Written) -> None:
@@ -161,7 +161,7 @@ class SharedImport:
             self._store.delete_document(self._plan_key)
             for at in range(plan.batches):
                 self._store.delete_document(self._files_key(at))
-        # Without a plan, a crash during ``offer`` may have left some batches.
+        # If there is no plan, a crash during ``offer`` may have left some batches.
         for left in self._store.list_documents(self._claims if plan else self._prefix):
             self._store.delete_document(left.key)
 

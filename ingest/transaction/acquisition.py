@@ -1,4 +1,4 @@
-"""Acquires a transaction: a new one, or one that a crashed run left open."""
+"""Acquires a transaction: begins a new transaction, or resumes a transaction that a crashed run left open."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -31,7 +31,7 @@ def acquire(
     say: Callable[[str], None],
     check: Callable[[Head], None] = lambda _: None,
 ) -> Held | None:
-    """Return an open transaction for ``target``, or None if it is published already.
+    """Return an open transaction for ``target``, or None if ``target`` is already published.
 
     Only one run at a time works on a version. If the previous run is known to have ended, its transaction is resumed if
     target and placement are the same, and undone if not. If it is silent but not known to have ended, its transaction
@@ -63,7 +63,7 @@ def acquire(
 def _take(store: Store, timeline: int, seen: Lease, holder: str, *, new: bool) -> Held | None:
     """Take over the lease of a holder that is gone; return None if another run was first or the holder is only silent.
 
-    A silent holder may wake up and write, long after its number was published by another run and its rows collected.
+    A silent holder may wake up and write, long after another run has published its number and its rows were collected.
     So the write that ends its lease also aborts its number.
     """
     held = Held(timeline, seen.number, holder, new=new, resumed=True, base=seen.base)
@@ -74,12 +74,12 @@ def _take(store: Store, timeline: int, seen: Lease, holder: str, *, new: bool) -
 
 
 def _undo_if_held(store: Store, held: Held) -> None:
-    with suppress(Conflict):  # another run is faster, or the holder came back to life
+    with suppress(Conflict):  # another run was faster, or the holder came back to life
         undo_transaction(store, held)
 
 
 def is_published(store: DocumentStore, head: Head, target: IndexTarget) -> bool:
-    """Return whether readers of the version already see exactly the target, decided by the same rules."""
+    """Return whether readers of the version already see the target's commit, indexed by the same rules."""
     timeline = current_timeline(head, target.repo, target.key)
     if timeline is None:
         return False
@@ -89,7 +89,7 @@ def is_published(store: DocumentStore, head: Head, target: IndexTarget) -> bool:
 
 
 def undo_transaction(store: Store, held: Held) -> None:
-    """Abort and undo a transaction; drop its timeline if that was never published."""
+    """Abort and undo a transaction; drop its timeline if the timeline was never published."""
     if held.new:
         drop_draft(store, held.timeline, held.number, held.holder)
     else:
@@ -100,7 +100,7 @@ def undo_transaction(store: Store, held: Held) -> None:
 def _is_resumable(store: DocumentStore, held: Held, target: IndexTarget, placer: Placer) -> bool:
     record = read_transaction(store, held.timeline, held.number)
     wanted = (target.ref, target.commit, target.rules, held.base)
-    # Without a record nothing has been written yet.
+    # Without a record, nothing has been written yet.
     if record is not None and (record.ref, record.commit, record.rules, record.base) != wanted:
         return False
     return placer.accepts(read_head(store), held.timeline)

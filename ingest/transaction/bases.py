@@ -13,14 +13,14 @@ from codequarry.shared.versions.head import Head, Place
 from codequarry.shared.versions.snapshots import snapshot_at
 from codequarry.shared.versions.transactions import TransactionRecord
 
-# How many full timelines are considered, newest first: if there are more, many of them hardly differ.
+# How many full timelines are considered, newest first; if there are more, many of them hardly differ.
 MOST_TIMELINES = 8
 WORKSPACES = "workspace/"
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A published state and the differences to it: ``plan.changed`` is the overlay, ``plan.retired`` its mask."""
+    """A published state and the differences from it: ``plan.changed`` is the overlay, ``plan.retired`` its mask."""
 
     record: TransactionRecord
     plan: TransactionPlan
@@ -43,14 +43,14 @@ def is_overlay(head: Head, timeline: int) -> bool:
 
 
 def choose_base(store: Store, head: Head, source: FileSource, repo: str, current: Place | None) -> Base | None:
-    """Return the nearest base, preferring ``current``, then the default branch; None without a full timeline."""
+    """Return the nearest base, or None without a full timeline; ties go to ``current``, then to the default branch."""
     candidates = list(dict.fromkeys(_candidates(store, head, source, repo)))
     if candidates:
-        _ = source.tasks  # git compares trees without a limit: the new tree must have been listed within the limit
+        _ = source.tasks  # git compares trees without a limit, so the new tree must be listed within the limit first
     plans: dict[Place, TransactionPlan] = {}
 
     def paths(record: TransactionRecord) -> int:
-        # If the rules are the same, git knows the number without reading the index.
+        # If the rules are the same, git can count the paths; the index need not be read.
         if record.rules == source.rules.digest:
             number = differing_paths(source.mirror, record.commit, source.commit)
             if number is not None:
@@ -69,13 +69,13 @@ def choose_base(store: Store, head: Head, source: FileSource, repo: str, current
 
 
 def plan_over(store: RowReader, head: Head, source: FileSource, record: TransactionRecord) -> TransactionPlan:
-    """Compare a version with a published state, path by path, in blob, rules and presence."""
+    """Compare a version with a published state, path by path, by blob, rules and presence."""
     live = store.files(snapshot_at(head, record.timeline, record.number))
     return make_plan(source.tasks, live, source.forced)
 
 
 def _candidates(store: DocumentStore, head: Head, source: FileSource, repo: str) -> Iterator[TransactionRecord]:
-    """Yield the newest and the oldest state of each full timeline, and the nearest in the commit's history."""
+    """Yield the newest and the oldest state of each full timeline, and the state nearest in the commit's history."""
     by_commit: dict[str, TransactionRecord] = {}
     for timeline in _full_timelines(store, head, source, repo):
         records = published_transactions(store, head, timeline)
@@ -89,7 +89,7 @@ def _candidates(store: DocumentStore, head: Head, source: FileSource, repo: str)
 
 
 def _full_timelines(store: DocumentStore, head: Head, source: FileSource, repo: str) -> Sequence[int]:
-    """Return the timelines that may be a base, default first; no working trees, and none that is to be purged."""
+    """Return the timelines that may be a base, default first, without working trees and timelines to be purged."""
     going = noted_purges(store)
 
     def may_be(key: int) -> bool:

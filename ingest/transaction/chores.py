@@ -1,4 +1,4 @@
-"""Undoing and purging: noted in the catalog before they begin, so that the next run finishes them after a crash."""
+"""Undoes and purges. Each chore is noted in the catalog before it begins, so the next run finishes it after a crash."""
 
 import time
 from collections.abc import Callable, Collection
@@ -20,7 +20,7 @@ PLAN = "plan"
 
 
 def abort_and_undo(store: Store, timeline: int, number: int, holder: str) -> None:
-    """Abort a transaction whose lease ``holder`` has, and remove everything that it wrote (rule 9)."""
+    """Abort a transaction whose lease ``holder`` has, and remove everything that the transaction wrote (rule 9)."""
     note = f"{UNDO}{timeline:010d}:{number:010d}"
     _note(store, note)
     change_head(store, lambda head: (abort(head, timeline, holder, number), None))
@@ -39,7 +39,7 @@ def _undo(store: Store, timeline: int, number: int) -> None:
 
 
 def _forget_batches(store: DocumentStore, prefix: str) -> None:
-    """Delete shared batches, the plan first: a helper that still takes a batch sees no plan and withdraws."""
+    """Delete shared batches, the plan first: a helper that is still claiming a batch sees no plan and withdraws."""
     for document in store.list_documents(prefix):
         if document.key.endswith(PLAN):
             store.delete_document(document.key)
@@ -52,7 +52,7 @@ def _forget(store: DocumentStore, prefix: str) -> None:
 
 
 def drop_draft(store: Store, timeline: int, number: int, holder: str) -> None:
-    """Drop a never published timeline whose lease ``holder`` has, and everything written into it."""
+    """Drop a never-published timeline whose lease ``holder`` has, and everything written to it."""
 
     def change(head: Head) -> tuple[Head, None]:
         check_held(head, timeline, holder, number)
@@ -64,17 +64,17 @@ def drop_draft(store: Store, timeline: int, number: int, holder: str) -> None:
 
 
 def note_purge(store: DocumentStore, timeline: int) -> None:
-    """Note that a timeline is purged once another timeline is published in its place."""
+    """Note that a timeline must be purged once another timeline is published in its place."""
     _note(store, f"{PURGE}{timeline:010d}")
 
 
 def drop_noted(
     store: DocumentStore, choose: Callable[[Head], Collection[int]], change: Callable[[Head], Head]
 ) -> Collection[int]:
-    """Change the head document so that the timelines that ``choose`` picks from it are dropped, and return these.
+    """Change the head document so that the timelines picked by ``choose`` are dropped, and return those timelines.
 
-    They are noted before the write, so that a crash after it loses nothing. They are noted again after the write: a
-    process that finishes chores in between finds them in use and deletes the note.
+    They are noted before the write, so that a crash after it loses nothing, and again after the write, because a
+    process that finishes chores between the note and the write finds them in use and deletes the note.
     """
 
     def noted(head: Head) -> tuple[Head, Collection[int]]:
@@ -90,12 +90,12 @@ def drop_noted(
 
 
 def noted_purges(store: DocumentStore) -> frozenset[int]:
-    """Return the timelines that are noted to be purged."""
+    """Return the timelines that are noted for purging."""
     return frozenset(int(note.key.removeprefix(PURGE)) for note in store.list_documents(PURGE))
 
 
 def finish_chores(store: Store, grace_seconds: float = 0.0) -> None:
-    """Finish every chore that is due; readers that began before have ``grace_seconds`` to end."""
+    """Finish every chore that is due; readers that started earlier have ``grace_seconds`` to finish."""
     notes = store.list_documents(CHORES)
     if not notes:
         return
@@ -115,14 +115,14 @@ def finish_chores(store: Store, grace_seconds: float = 0.0) -> None:
 
 def _finish_undo(store: Store, head: Head, key: str, timeline: int, number: int) -> None:
     if number in head.open:
-        return  # noted but not aborted yet: the run that takes over its lease decides
+        return  # noted but not yet aborted: the run that takes over its lease decides
     if number in head.aborted:
         _undo(store, timeline, number)
     store.delete_document(key)
 
 
 def _is_dropped(store: DocumentStore, head: Head, timeline: int) -> bool:
-    """Drop a noted timeline if it is due, and return whether the head document no longer has it."""
+    """Drop a noted timeline if its purge is due, and return whether the head document no longer has it."""
     state = head.timelines.get(timeline)
     if state is None:
         return True
@@ -135,7 +135,7 @@ def _is_dropped(store: DocumentStore, head: Head, timeline: int) -> bool:
     try:
         change_head(store, lambda newest: (_dropped(newest, timeline), None))
     except Conflict:
-        return False  # an overlay lies on it: later
+        return False  # an overlay still lies on it; a later run drops it
     return True
 
 
@@ -149,7 +149,7 @@ def _dropped(head: Head, timeline: int) -> Head:
 
 
 def purge_timeline(store: Store, timeline: int) -> None:
-    """Delete the rows of a dropped timeline, then its records, and last the notes."""
+    """Delete the rows of a dropped timeline, then its records, and finally its notes."""
     store.purge([timeline])
     records = (transactions_prefix(timeline), f"{SUMMARY_PREFIX}{timeline:010d}:", swept_key(timeline))
     _forget_batches(store, f"{BATCHES}{timeline:010d}:")
@@ -161,4 +161,4 @@ def _note(store: DocumentStore, key: str) -> None:
     try:
         store.write_document(key, {}, None)
     except Conflict:
-        return  # the note is there already
+        return  # already noted

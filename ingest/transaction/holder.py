@@ -1,4 +1,4 @@
-"""Names of lease holders: a process on the same machine can tell from the name whether the holder still runs."""
+"""Names of lease holders: a process on the same machine can tell from the name whether the holder is still running."""
 
 import os
 import socket
@@ -7,12 +7,12 @@ from uuid import uuid4
 
 # The holder of a lease that was released with its transaction still open: any run may take it over at once.
 NO_HOLDER = ""
-# Names in use in this process: its pid says nothing about a run that failed in it before.
+# Names in use in this process; its pid does not show whether an earlier run in it has failed.
 _IN_USE: set[str] = set()
 
 
 def new_holder() -> str:
-    """Return a new name for this process and mark it as at work; ``retire_holder`` ends that."""
+    """Return a new name for this process, and mark the name as in use until ``retire_holder``."""
     pid = os.getpid()
     holder = f"{socket.gethostname()} {_machine()} {pid} {_started(pid) or '-'} {uuid4().hex[:12]}"
     _IN_USE.add(holder)
@@ -20,12 +20,12 @@ def new_holder() -> str:
 
 
 def retire_holder(holder: str) -> None:
-    """Mark a name as no longer used by a run of this process."""
+    """Mark a name as no longer used by a run in this process."""
     _IN_USE.discard(holder)
 
 
 def has_ended(holder: str) -> bool:
-    """Return whether the holder is known to have ended; False if this machine can't know."""
+    """Return whether the holder is known to have ended; False if this machine can't tell."""
     if holder == NO_HOLDER:
         return True
     host, machine, pid, started, *_ = holder.split(" ") if holder.count(" ") == 4 else [""] * 5
@@ -37,7 +37,7 @@ def has_ended(holder: str) -> bool:
 
 
 def describe_holder(holder: str) -> str:
-    """Return the holder in words for messages."""
+    """Return a readable description of the holder for messages."""
     host, _, pid, *_ = holder.split(" ") if holder.count(" ") == 4 else [holder, "", "", ""]
     return f"process {pid} on {host}" if pid else host or "nobody"
 
@@ -54,7 +54,7 @@ def _is_other_gone(pid: int, started: str) -> bool:
 
 
 def _machine() -> str:
-    """Return an id of this boot and pid namespace: pids mean nothing outside it."""
+    """Return an id of this boot and pid namespace: pids mean nothing outside them."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"
@@ -63,9 +63,9 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str | None:
-    """Return a process's start in ticks since boot, to notice a reused pid: None if unknown, "never" for a zombie."""
+    """Return a process's start in ticks since boot, to detect a reused pid; None if unknown, "never" for a zombie."""
     try:
-        # The second field is the program's name in parentheses, which may itself hold spaces and parentheses.
+        # The second field is the program's name in parentheses, which may itself contain spaces and parentheses.
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return None

@@ -1,4 +1,4 @@
-"""Leases on timelines: held by heartbeats, waited for, taken over and released."""
+"""Holds leases on timelines by heartbeats, waits for them, takes them over and releases them."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.head import Head, Lease, Place
 from codequarry.shared.versions.transactions import beat, check_held, take_over
 
-# A holder beats three times before its lease expires, so that one slow write costs nothing.
+# A holder sends three heartbeats before its lease would expire, so that one slow write does no harm.
 BEATS_PER_LEASE = 3
 # How often a watched lease is read.
 WATCH_SECONDS = 0.5
@@ -20,7 +20,7 @@ WATCH_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An open transaction whose lease we hold, and the base that it lies on if it is an overlay's.
+    """An open transaction whose lease we hold, and its base if it is an overlay's.
 
     When a ``new`` timeline is published, it replaces the timeline that readers of the version saw.
     """
@@ -42,9 +42,9 @@ def leases_of(head: Head, repo: str, ref: str) -> dict[int, Lease]:
 def await_end(
     store: DocumentStore, timeline: int, lease: Lease, seconds: float, say: Callable[[str], None]
 ) -> Lease | None:
-    """Return the lease once its holder is gone or has not beaten for ``seconds`` by our own clock (rule 8).
+    """Return the lease once its holder is gone or has sent no heartbeat for ``seconds`` by our own clock (rule 8).
 
-    Returns None if the lease has ended; raises LeaseHeld as soon as a beat shows that the holder lives.
+    Returns None if the lease has ended; raises LeaseHeld as soon as a heartbeat shows that the holder is alive.
     """
     since = time.monotonic()
     while not has_ended(lease.holder):
@@ -62,7 +62,7 @@ def await_end(
 
 
 def take_over_lease(store: DocumentStore, timeline: int, lease: Lease, holder: str) -> bool:
-    """Take over a lease as it was last seen; return False if another process was first."""
+    """Take over a lease if it is still as last seen; return False if another process was first."""
     try:
         change_head(store, lambda head: (take_over(head, timeline, lease, holder), None))
     except Conflict:
@@ -82,7 +82,7 @@ def release_lease(store: DocumentStore, held: Held) -> None:
 
 
 class Heartbeat:
-    """A thread that beats while a transaction is written; after a lost lease ``check`` forbids writing (rule 2)."""
+    """A thread that renews the lease while a transaction is written; ``check`` raises if the lease is lost (rule 2)."""
 
     def __init__(self, store: DocumentStore, held: Held, lease_seconds: float) -> None:
         self._store, self._held, self._lease_seconds = store, held, lease_seconds
@@ -100,7 +100,7 @@ class Heartbeat:
         self._thread.join()
 
     def check(self) -> None:
-        """Read the head document in real time; raise LeaseHeld if the lease is no longer ours."""
+        """Do a real-time read of the head document; raise LeaseHeld if the lease is no longer ours."""
         held = self._held
         if self._lost is None:
             try:
@@ -120,7 +120,7 @@ class Heartbeat:
                 self._lost = str(error)
                 return
             except StoreError as error:
-                # The store may come back before another run takes the lease; later than that it may be lost.
+                # The store may recover before another run takes the lease; after this time the lease may be lost.
                 if time.monotonic() - self._last > self._lease_seconds:
                     self._lost = str(error)
                     return

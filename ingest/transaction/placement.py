@@ -29,13 +29,13 @@ class Placement:
 
 
 def timelines_of(head: Head, repo: str, key: str) -> list[int]:
-    """Return the timelines of a version; an empty key means the present and former default timelines."""
+    """Return the timelines of a version; an empty key means the current and former default timelines."""
     states = {timeline: head.timelines[timeline] for timeline in head.of_repo(repo)}
     return [timeline for timeline, state in states.items() if state.ref == key and not state.gone]
 
 
 def current_timeline(head: Head, repo: str, key: str) -> int | None:
-    """Return the timeline that readers of a version see, None if it was never published."""
+    """Return the timeline that readers of a version see, or None if it was never published."""
     if not key:
         return head.defaults.get(repo)
     published = [timeline for timeline in timelines_of(head, repo, key) if head.timelines[timeline].published]
@@ -43,7 +43,7 @@ def current_timeline(head: Head, repo: str, key: str) -> int | None:
 
 
 class Placer:
-    """Decides the placement of one version, again whenever the head document has changed."""
+    """Decides the placement of one version for a given state of the head document."""
 
     def __init__(self, store: Store, source: FileSource, repo: str, settings: IndexingSettings, *, full: bool) -> None:
         self._store, self._source, self._repo, self._full = store, source, repo, full
@@ -51,7 +51,7 @@ class Placer:
         self._bases: dict[Place, Base] = {}
 
     def place(self, head: Head) -> Placement:
-        """Decide from a head document that was just read."""
+        """Decide the placement from a head document that was just read."""
         current = current_timeline(head, self._repo, self._source.key)
         draft = self._draft(head)
         if not self._source.key:
@@ -67,7 +67,7 @@ class Placer:
         return Placement(timeline, base, current)
 
     def base_at(self, head: Head, place: Place) -> Base:
-        """Return the base with which a transaction was begun; raise Conflict if it is no longer kept."""
+        """Return the base on which a transaction was begun; raise Conflict if it is no longer kept."""
         if place not in self._bases:
             record = read_transaction(self._store, *place)
             if record is None:

@@ -11,10 +11,10 @@ from codequarry.shared.secret_counts import SecretCounts
 
 @dataclass(frozen=True, slots=True)
 class TransactionPlan:
-    """``changed`` files are written, rows and records of ``retired`` paths are retired, ``kept`` files stay.
+    """``changed`` files are written, rows and records of ``retired`` paths are retired, and ``kept`` files stay.
 
     ``removed`` counts the retired paths that the tree no longer has. ``kept_verdicts`` counts the verdicts of kept
-    files, ``kept_secrets`` the secrets masked in them.
+    files, and ``kept_secrets`` the secrets masked in them.
     """
 
     changed: tuple[FileTask, ...]

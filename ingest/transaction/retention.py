@@ -9,9 +9,9 @@ from codequarry.shared.settings.index import RetentionSettings
 from codequarry.shared.versions.head import Head, Place
 from codequarry.shared.versions.transactions import TransactionRecord
 
-# Before the first number that a timeline can have.
+# Lower than any number that a timeline can have.
 BEFORE_ALL = -1
-# Notes of what must be deleted of a timeline, and of what was deleted last.
+# Notes of what must be deleted from a timeline, and of what was last deleted from it.
 SWEEP, SWEPT = "sweep:", "swept:"
 
 TransactionRecords = Mapping[int, Sequence[TransactionRecord]]
@@ -19,25 +19,25 @@ TransactionRecords = Mapping[int, Sequence[TransactionRecord]]
 
 
 def sweep_key(timeline: int) -> str:
-    """Return the key, and the prefix of all keys, of notes of what must be deleted of a timeline."""
+    """Return the key of the note of what must be deleted from a timeline; all keys of such notes begin with it."""
     return f"{SWEEP}{timeline:010d}"
 
 
 def swept_key(timeline: int) -> str:
-    """Return the key of the note of what was deleted of a timeline last."""
+    """Return the key of the note of what was last deleted from a timeline."""
     return f"{SWEPT}{timeline:010d}"
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionLimits:
-    """How much history a repository keeps: a commit beyond either limit expires, the newest never does."""
+    """How much history a repository keeps: a commit beyond either limit expires, but the newest never does."""
 
     commits: int
     days: float
 
     @classmethod
     def of(cls, settings: RetentionSettings, repo: str) -> "RetentionLimits":
-        """Return a repository's own limits if it has any, else the general limits."""
+        """Return a repository's limits: each its own if it is set, or else the general limit."""
         own = settings.repositories.get(repo)
         commits = own.keep_commits if own and own.keep_commits is not None else settings.keep_commits
         days = own.keep_days if own and own.keep_days is not None else settings.keep_days
@@ -48,8 +48,8 @@ class RetentionLimits:
 class HistoryCut:
     """A cut of a timeline's history: readers can no longer ask for numbers below ``floor``.
 
-    ``published`` is the timeline's published number at the time of the decision, ``pins`` the bases of what it keeps,
-    ``given_up`` what expires. A ``dropped`` timeline keeps nothing.
+    ``published`` is the timeline's published number at the time of the decision, ``pins`` are the bases of the commits
+    that it keeps, and ``given_up`` the commits that expire. A ``dropped`` timeline keeps nothing.
     """
 
     timeline: int
@@ -63,8 +63,8 @@ class HistoryCut:
 def families(head: Head, repo: str, leaving: Collection[int] = ()) -> list[tuple[int, ...]]:
     """Return the published timelines of a repository, grouped by history.
 
-    The present and the former default timelines are one history; every other timeline is a history. Timelines that
-    are ``leaving`` are purged once no overlay lies on them, and are left out.
+    The current and former default timelines are one history; every other timeline is its own history. ``leaving``
+    timelines will be purged once no overlay lies on them; they are left out.
     """
     going = frozenset(leaving) - frozenset(head.defaults.values())
     states = {key: head.timelines[key] for key in sorted(head.of_repo(repo)) if key not in going}
@@ -77,7 +77,7 @@ def families(head: Head, repo: str, leaving: Collection[int] = ()) -> list[tuple
 def cut_history(
     head: Head, family: Sequence[int], records: TransactionRecords, limits: RetentionLimits, now: datetime
 ) -> list[HistoryCut]:
-    """Return the cuts of one history; a timeline of which nothing expires has no cut."""
+    """Return the cuts of one history; a timeline from which nothing expires has no cut."""
     history = sorted((record for key in family for record in records[key]), key=lambda record: record.number)
     if not history:
         return []
@@ -86,7 +86,7 @@ def cut_history(
 
 
 def _oldest_masked(history: Sequence[TransactionRecord]) -> int:
-    """Return the first index from which secrets are masked; 0 if the newest are not: there is nothing better."""
+    """Return the index from which all commits are masked, or 0 if the newest is not: nothing could replace it."""
     if not history[-1].is_masked:
         return 0
     return next((place + 1 for place in reversed(range(len(history))) if not history[place].is_masked), 0)
@@ -96,13 +96,13 @@ def _oldest_kept(history: Sequence[TransactionRecord], limits: RetentionLimits, 
     since = now - timedelta(days=limits.days)
     newest = len(history) - 1
     first = max(0, len(history) - limits.commits)
-    # The next transaction replaced it when it was begun, or a little later.
+    # A commit was replaced when the next transaction began, or a little later.
     young = (place for place in range(first, newest) if _began(history[place + 1], now) >= since)
     return next(young, newest)
 
 
 def _began(record: TransactionRecord, now: datetime) -> datetime:
-    """Return when a transaction began, ``now`` if that can't be read."""
+    """Return when a transaction began, or ``now`` if the time can't be read."""
     try:
         began = datetime.fromisoformat(record.indexed_at)
     except ValueError:
@@ -117,7 +117,7 @@ def _cut(head: Head, timeline: int, records: Sequence[TransactionRecord], oldest
         return None
     if state.published < oldest and _is_free(head, timeline):
         return HistoryCut(timeline, state.published, oldest, frozenset(), given_up, dropped=True)
-    # An overlay still lies on a former default timeline: its last published state stays.
+    # If an overlay still lies on a former default timeline, its last published state stays.
     floor = min(oldest, state.published)
     kept = [record for record in records if record.number >= floor]
     pins = frozenset(record.base for record in kept if record.base)
@@ -126,26 +126,26 @@ def _cut(head: Head, timeline: int, records: Sequence[TransactionRecord], oldest
 
 
 def _is_free(head: Head, timeline: int) -> bool:
-    """Return whether a timeline is not the default, has no lease, and no overlay lies on it."""
+    """Return whether a timeline is not the default, has no lease, and has no overlay on it."""
     in_use = timeline in head.defaults.values() or head.timelines[timeline].lease is not None
     return not in_use and not head.pinned(timeline)
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineExtent:
-    """What is deleted of a timeline: everything seen neither from ``floor`` or above, nor from one of ``pins``."""
+    """What is deleted from a timeline: everything visible neither at ``floor`` or above nor at one of ``pins``."""
 
     floor: int
     pins: tuple[int, ...]
 
     @classmethod
     def of(cls, head: Head, timeline: int) -> "TimelineExtent":
-        """Return what may be deleted of a timeline in its present state."""
+        """Return what may be deleted from a timeline in its current state."""
         floor = head.timelines[timeline].floor
         return cls(floor, tuple(sorted(number for number in head.pinned(timeline) if number < floor)))
 
     def gaps(self) -> list[tuple[int, int]]:
-        """Return the pairs (after, until) that no reader asks for: rows born after the first and dead by the second."""
+        """Return the spans (after, until) that no reader asks for: rows born after ``after`` and dead by ``until``."""
         return list(pairwise((BEFORE_ALL, *self.pins, self.floor)))
 
     def covers(self, number: int) -> bool:
@@ -153,5 +153,5 @@ class TimelineExtent:
         return number < self.floor and number not in self.pins
 
     def frees(self, born: int, died: int) -> bool:
-        """Return whether a row with this life is deleted, if no aborted number retired it (the caller checks)."""
+        """Return whether a row with this lifespan is deleted; the caller checks that no aborted number retired it."""
         return any(after < born and died <= until for after, until in self.gaps())

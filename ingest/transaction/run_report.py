@@ -20,7 +20,7 @@ NO_PLAN = TransactionPlan((), frozenset(), 0, 0, {})
 class Run:
     """One run over a version of a repository; ``dropped`` are the versions that its origin no longer has.
 
-    If it ``is_first``, the version becomes the default branch unless another run is faster.
+    If ``is_first``, the version becomes the default branch unless another run is faster.
     """
 
     request: IndexRequest
@@ -39,7 +39,7 @@ class Run:
 class RunWork:
     """The work of one transaction; ``plan`` compares the version, or its overlay's files, with its own timeline.
 
-    ``before`` are the files that an interrupted run has written for it.
+    ``before`` has the files that an interrupted run wrote for the transaction, by path.
     """
 
     plan: TransactionPlan

@@ -1,4 +1,4 @@
-"""Drops versions: at once for readers; the chores delete the rows."""
+"""Drops versions: they disappear for readers at once, and the chores delete the rows."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from codequarry.shared.versions.transactions import drop_name, drop_timeline, re
 def drop_version(store: DocumentStore, repo: str, ref: Ref) -> bool:
     """Drop a version that is not the default branch; return False if it does not exist.
 
-    A timeline that overlays lie on stays only for them, without its name, until the chores can drop it.
+    A timeline under overlays stays only for them, without its name, until the chores can drop it.
     """
     return _drop(store, repo, ref, lambda head: head)
 
@@ -34,7 +34,7 @@ def adopt_name(store: DocumentStore, repo: str, branch: Ref) -> None:
 
 
 def _drop(store: DocumentStore, repo: str, ref: Ref, change: Callable[[Head], Head]) -> bool:
-    """Drop a version in the write that makes another change; do neither and return False if it does not exist."""
+    """Drop a version in the same write as another change; do neither, and return False, if it does not exist."""
     key = ref.key
     if not timelines_of(read_head(store), repo, key):
         return False
@@ -45,7 +45,7 @@ def _drop(store: DocumentStore, repo: str, ref: Ref, change: Callable[[Head], He
 
 
 def without_version(head: Head, repo: str, key: str, keep: int | None = None) -> Head:
-    """Return the head document without a version's timelines except ``keep``; runs that write to them stop."""
+    """Return the head document without a version's timelines except ``keep``; runs that are writing to them stop."""
     assert key, "the default branch can only be removed with its repository"
     for timeline in timelines_of(head, repo, key):
         if timeline == keep:
@@ -55,7 +55,7 @@ def without_version(head: Head, repo: str, key: str, keep: int | None = None) ->
 
 
 def drop_vanished(store: DocumentStore, repo: str, key: str, listing: Listing) -> tuple[str, ...]:
-    """Drop the versions that an origin was asked for and lacks, except ``key``; return their names."""
+    """Drop the versions that an origin was asked about and lacks, except ``key``; return their names."""
     gone = [ref for ref in other_versions(read_head(store), repo, key) if _is_gone(ref, listing)]
     return tuple(ref.name for ref in gone if drop_version(store, repo, ref))
 

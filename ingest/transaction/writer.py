@@ -18,7 +18,7 @@ from codequarry.shared.model import INDEXED, ChunkRow, FileRecord, StrideInfo, T
 from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.telemetry.metrics import count_masked, count_written
 
-# A batch ends at the configured number of files or at this many chunks: one file may have thousands.
+# A batch ends at the configured number of files or at this many chunks; a single file may have thousands.
 BATCH_CHUNKS = 2_000
 NO_TOKENS = Tokens()
 
@@ -72,7 +72,7 @@ class Writer:
         self.written = Written()
 
     def write(self, files: Iterable[ReadFile], watch: Watch) -> Written:
-        """Write every file; raise LimitExceeded, LeaseHeld or a store's error, leaving the batches before written."""
+        """Write every file; after LimitExceeded, LeaseHeld or a store error, the earlier batches stay written."""
         for batch in _batches(files, self._workshop.settings.indexing.batch_files):
             chunks = self.written.chunks
             self._write_batch(batch)
@@ -158,26 +158,26 @@ class Writer:
 
 
 def stride_rows(row: ChunkRow, text: str, embedder: Embedder) -> Iterator[tuple[ChunkRow, str]]:
-    """Yield the rows of a chunk with their texts to embed: the chunk, or its strides if it is too long."""
+    """Yield a chunk's rows with the texts to embed: the whole chunk, or its strides if it is too long."""
     windows = [] if embedder.max_tokens is None else stride_windows(text, embedder)
     if len(windows) < 2:
         yield row, text
         return
     for at, window in enumerate(windows):
         info = StrideInfo(row.chunk.id, at, len(windows), window.start_token, window.end_token)
-        # Only the first stride carries tokens, so that lexical counts stay true.
+        # Only the first stride carries tokens, so that lexical counts stay correct.
         tokens = NO_TOKENS if at else row.tokens
         yield replace(row, chunk=replace(row.chunk, stride_info=info), tokens=tokens), window.text
 
 
 def stride_windows(text: str, embedder: Embedder) -> list[Window]:
-    """Cut a text at the model's window; each stride begins with the text's first line, which names the path."""
+    """Cut a text into windows of the model; each stride begins with the text's first line, which names the path."""
     head, line_end, rest = text.partition("\n")
     return strides(rest, embedder, head + line_end)
 
 
 def _count_made(again: CachedEmbeddings, made: Sequence[str], embedder: Embedder) -> CachedEmbeddings:
-    """Count the vectors of the refused call as embedded: the second call found them in the cache."""
+    """Count the refused call's vectors as embedded, because the second call found them in the cache."""
     found = {vector_key(embedder.name, text) for text in made} & set(again.keys)
     return replace(
         again,

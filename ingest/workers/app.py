@@ -1,4 +1,4 @@
-"""The Celery application of workers and beat. No other module of this room imports Celery."""
+"""The Celery application of the workers and of beat. No other module in this room imports Celery."""
 
 import logging
 import mmap
@@ -37,7 +37,7 @@ log = logger("codequarry.worker")
 
 
 class CeleryMessages:
-    """The queue behind Celery; sending takes no longer than the connection takes to fail."""
+    """The queue behind Celery; a send is not retried, so it blocks only until the connection fails."""
 
     def __init__(self, app: Celery, settings: SettingsModel) -> None:
         self._app, self._batches = app, batch_queue(settings)
@@ -52,15 +52,15 @@ class CeleryMessages:
         self._send(WRITE_BATCH, (timeline, number, priority), self._batches, priority)
 
     def waiting_jobs(self) -> int:
-        """Return how many messages about jobs no worker has taken."""
+        """Return the number of job messages that no worker has taken."""
         return self._waiting(SCAN)
 
     def waiting_calls(self) -> int:
-        """Return how many calls for helpers no worker has taken."""
+        """Return the number of calls for helpers that no worker has taken."""
         return self._waiting(self._batches)
 
     def waiting_reminders(self) -> int:
-        """Return how many of beat's messages no worker has taken."""
+        """Return the number of beat's messages that no worker has taken."""
         return self._waiting(CONTROL)
 
     def _send(self, task: str, arguments: tuple[object, ...], queue: str, priority: int) -> None:
@@ -82,7 +82,7 @@ class CeleryMessages:
 
 
 class _StopFlag:
-    """A flag by which a worker's parent process tells its children to stop."""
+    """A flag with which a worker's parent process tells its children to stop."""
 
     def __init__(self) -> None:
         # Shared with the children, which are forked later. A byte that is only ever set needs no lock.
@@ -97,7 +97,7 @@ class _StopFlag:
 
 
 def _prepare_child(**_: object) -> None:
-    """Leave SIGTERM to the parent, even if the whole process group gets it; send this process's traces."""
+    """Leave SIGTERM to the parent, even if the whole process group receives it; start this process's tracing."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     start_tracing("codequarry-worker")
 
@@ -108,7 +108,7 @@ def _close_child(worker: Worker, **_: object) -> None:
 
 
 def make_app(settings: SettingsModel, is_ending: Callable[[], bool] = lambda: False) -> tuple[Celery, Worker]:
-    """Return the application and the worker that does its tasks; nothing is sent or opened yet."""
+    """Return the application and the worker that carries out its tasks; nothing is sent or opened yet."""
     check_queue(settings)
     app = Celery(APP, set_as_current=False)
     app.conf.update(celery_options(settings), broker_transport=TRANSPORT)
@@ -119,7 +119,7 @@ def make_app(settings: SettingsModel, is_ending: Callable[[], bool] = lambda: Fa
 def check_queue(settings: SettingsModel) -> None:
     """Raise UsageError if no queue is configured."""
     if settings.queue.url is None:
-        raise UsageError("no queue is configured: set [queue] url, as in redis://127.0.0.1:6379/0")
+        raise UsageError("no queue is configured: set [queue] url, for example to redis://127.0.0.1:6379/0")
 
 
 def run_worker(settings: SettingsModel, queues: Sequence[str], concurrency: int) -> int:
@@ -153,7 +153,7 @@ def run_worker(settings: SettingsModel, queues: Sequence[str], concurrency: int)
 
 @contextmanager
 def _metrics_served(settings: SettingsModel) -> Iterator[None]:
-    """Collect the metrics of children that are forked in the block; serve them if the settings name a port."""
+    """Collect and serve the metrics of children that are forked in the block, if the settings name a port."""
     if settings.metrics.port is None:
         yield
         return
@@ -163,12 +163,12 @@ def _metrics_served(settings: SettingsModel) -> Iterator[None]:
 
 
 def run_beat(settings: SettingsModel) -> None:
-    """Send the periodic tasks until told to stop; nothing is kept between two runs."""
+    """Send the periodic tasks until told to stop; no state is kept between runs."""
     app, _ = make_app(settings)
     messages = CeleryMessages(app, settings)
 
     class Reminders(Scheduler):  # type: ignore[misc]  # Celery has no types
-        """Sends nothing while workers take no messages: messages that expire would compare two clocks."""
+        """Sends nothing while workers take no messages; an expiry would compare the clocks of two machines."""
 
         def apply_entry(self, entry: ScheduleEntry, producer: object = None) -> None:
             try:
@@ -191,7 +191,7 @@ def run_beat(settings: SettingsModel) -> None:
 
 
 def _sharing_processors(settings: SettingsModel, concurrency: int) -> SettingsModel:
-    """Divide the processors among the processes of one worker, unless the settings say how many each uses."""
+    """Divide the processors among a worker's processes, unless the settings say how many each uses."""
     if settings.indexing.processes is not None:
         return settings
     share = max(1, processor_count() // concurrency)

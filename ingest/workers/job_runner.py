@@ -39,13 +39,13 @@ from codequarry.shared.telemetry.logs import logger
 from codequarry.shared.telemetry.traces import span
 from codequarry.shared.versions.refs import Ref, is_null_commit
 
-# These may pass without a change by the operator.
+# These errors may pass without any action by the operator.
 OUTAGES = (StoreUnavailable, StoreFull, EmbedderUnavailable)
 PASSING = (GitError,)
 BUSY = (LeaseHeld, IndexMoved, Conflict)
 # These triggers follow a repository that is in the catalog; all others name a repository to add.
 FOLLOWING: tuple[Trigger, ...] = ("search", "webhook", "poll")
-# These are not requests by hand: they do not retry a commit that reached a limit.
+# These triggers are not manual requests, so they do not retry a commit that exceeded a limit.
 UNASKED: tuple[Trigger, ...] = ("search", "webhook", "poll", "sync")
 # These triggers name a commit that was seen at the origin.
 SEEING: tuple[Trigger, ...] = ("webhook", "poll")
@@ -56,7 +56,7 @@ OpenWorkshop = Callable[[], Workshop]
 
 
 class Removed(CodequarryError):
-    """The repository of a job was removed after a trigger that follows it submitted the job."""
+    """A job's repository was removed after a trigger that follows the repository submitted the job."""
 
 
 def take_no_step(_: Job, __: Progress) -> None:
@@ -66,11 +66,11 @@ def take_no_step(_: Job, __: Progress) -> None:
 def run_job(job: Job, holder: str, open_workshop: OpenWorkshop, attend: Attend = take_no_step) -> Job | None:
     """Run a job that ``holder`` has claimed; return its final state, or None if another process took it over.
 
-    Raises StoreUnavailable if the outcome can't be written; the supervision of jobs will then find the job silent.
+    Raises StoreUnavailable if the outcome can't be written; job supervision then finds that the job is silent.
     """
     names = {"job_id": job.id, "repo": job.repo, "ref": job.ref}
     with (
-        # A run rebinds the commit once it is known; binding it here removes it after the job.
+        # A run rebinds the commit once it is known; binding it here makes sure that it is unbound after the job.
         bound_contextvars(**names, commit=job.wanted_commit, request_id=job.request_id or None),
         span("job", job.traceparent, kind=job.kind, trigger=job.trigger, **names),
     ):
@@ -116,13 +116,13 @@ def _unexpected(job: Job, error: Exception) -> str:
         log.warning("job took too long, will be tried again")
         return "it took longer than [queue] soft_limit_seconds; the next attempt continues from there"
     log.error("job failed unexpectedly", exc_info=error)
-    return f"an unexpected error ({type(error).__name__}); the log has it under job {job.id}"
+    return f"an unexpected error ({type(error).__name__}); see the log for job {job.id}"
 
 
 def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
     store, settings = workshop.store, workshop.settings
     if job.kind == "remove":
-        # A repository that is gone already is what the job asked for.
+        # If the repository is already gone, nothing is left to remove.
         with suppress(NotIndexed):
             if not job.refs:
                 remove_repository(job.repo, store, settings, job.repo_id)
@@ -132,7 +132,7 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
     name = _present_name(job, store)
     refused: CodequarryError | None = None
     candidates: tuple[Ref | None, ...] = job.refs or (None,)
-    # A trigger that names a new commit saw it before any fetch.
+    # A trigger that names a new commit saw the commit before any fetch.
     seen_at = job.created_at if job.wanted_commit else ""
     for candidate in candidates:
         try:
@@ -157,15 +157,15 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
 
 
 def _was_seen(job: Job) -> bool:
-    """Return whether a trigger saw the version, or its deletion, at the origin, which no longer has it."""
+    """Return whether a trigger saw the version, or its deletion, at an origin that no longer has it."""
     return is_null_commit(job.wanted_commit) or (job.trigger in SEEING and bool(job.refs and job.wanted_commit))
 
 
 def _present_name(job: Job, store: DocumentStore) -> str:
-    """Return the present name of a job's repository; raise Removed if it is gone and the job does not add it."""
+    """Return the current name of a job's repository; raise Removed if it is gone and the job does not add it."""
     if read_repository(store, job.repo):
         return job.repo
     renamed = find_repository(store, origin_of_record(job.origin))
     if renamed is None and job.trigger in FOLLOWING:
-        raise Removed(f"'{job.repo}' was removed from the index meanwhile")
+        raise Removed(f"'{job.repo}' was removed from the index after this job was submitted")
     return renamed.name if renamed else job.repo

@@ -1,4 +1,4 @@
-"""Supervision of jobs: requeues jobs whose holder is lost, and finds due jobs without a message."""
+"""Job supervision: requeues jobs whose holder is lost, and finds due jobs that have no message."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -9,21 +9,21 @@ from codequarry.shared.jobs.job import Job
 from codequarry.shared.jobs.job_list import due_jobs
 from codequarry.shared.store.port import DocumentStore
 
-# How often an observer reads all finished jobs, to delete the old ones.
+# How often an observer reads all finished jobs, to delete old jobs.
 FORGET_SECONDS = 900.0
 
 
 class Lookout:
-    """What one observer has seen of the running jobs, by its own clock: two machines' clocks are never compared."""
+    """What one observer has seen of the running jobs, by its own clock; two machines' clocks are never compared."""
 
     def __init__(self, silent_seconds: float, clock: Callable[[], float] = monotonic, mine: str = "") -> None:
-        """Count a job as lost if it has not beaten for ``silent_seconds``, or if ``mine`` is its holder."""
+        """Count a job as lost after ``silent_seconds`` without a heartbeat, or if ``mine`` is its holder."""
         self._silent_seconds, self._clock, self._mine = silent_seconds, clock, mine
         self._seen: dict[str, tuple[str, int, float]] = {}
         self._forgot = float("-inf")
 
     def look(self, store: DocumentStore) -> list[Job]:
-        """Tidy the jobs; return the lost jobs, which now wait again or have failed for good."""
+        """Requeue lost jobs and delete old jobs; return the lost jobs, now waiting again or failed for good."""
         before, self._seen = self._seen, {}
 
         def is_lost(job: Job) -> bool:
@@ -40,7 +40,7 @@ class Lookout:
 
 
 def jobs_without_message(store: DocumentStore, messages: int) -> list[Job]:
-    """Return the due jobs that exceed the number of waiting ``messages``."""
+    """Return the due jobs in excess of the number of waiting ``messages``."""
     # A message only says that there is work; the worker that takes it decides which job goes first.
     due = due_jobs(store)
     return due[: max(0, len(due) - messages)]

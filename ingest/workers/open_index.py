@@ -1,4 +1,4 @@
-"""The index of one worker process, opened at its first use and again when the index has moved."""
+"""The index of one worker process, opened on first use and reopened when the index has moved."""
 
 from codequarry.ingest.request.index_request import CallHelpers, Workshop
 from codequarry.shared.catalog.ledger import check_counter
@@ -9,7 +9,7 @@ from codequarry.shared.store.factory import editions_of
 
 
 class WorkerIndex:
-    """Opens the configured index; each process must open it itself, since a fork can't share connections."""
+    """Opens the configured index; each process must open its own, because forked processes can't share connections."""
 
     def __init__(self, settings: SettingsModel) -> None:
         self.settings = settings
@@ -17,9 +17,9 @@ class WorkerIndex:
         self._index: OpenIndex | None = None
 
     def workshop(self, call_helpers: CallHelpers | None = None, *, anew: bool = True) -> Workshop:
-        """Return a workshop over the active edition; without ``anew``, within a run, over the open edition.
+        """Return a workshop over the active edition or, without ``anew`` (within a run), over the edition already open.
 
-        Raises ModelMismatch if the index has another model than the settings, StoreUnavailable if it does not answer.
+        Raise ModelMismatch if the settings name a different model, or StoreUnavailable if the index does not answer.
         """
         if self._index is None or (anew and self._is_outdated(self._index)):
             self._open()

@@ -1,7 +1,7 @@
 """A Celery transport that survives foreign keys and unreadable messages in Redis.
 
-Messages only say that there is work; the jobs are in the catalog (decision 0015). So an unreadable message is dropped
-with a line in the log, and nothing is lost.
+Messages only say that there is work; the jobs are in the catalog (decision 0015). So an unreadable message is logged
+and dropped, and nothing is lost.
 """
 
 import base64
@@ -19,7 +19,7 @@ from codequarry.shared.queue.messages import LOOK_AFTER_JOBS, POLL_ORIGINS, RUN_
 from codequarry.shared.telemetry.logs import logger
 
 TRANSPORT = f"{__name__}:Transport"
-# Our messages carry a few ids; Celery adds some hundred bytes.
+# Our messages carry a few ids; Celery adds a few hundred bytes.
 MOST_CHARACTERS = 10_000
 _ARGUMENTS: Mapping[str, tuple[type, ...]] = MappingProxyType(
     {RUN_JOB: (str,), WRITE_BATCH: (int, int, int), LOOK_AFTER_JOBS: (), POLL_ORIGINS: ()}
@@ -31,7 +31,7 @@ log = logger("codequarry.queue")
 
 
 def fault_of(message: object) -> str:
-    """Return why a message is not one that Codequarry sends, "" if it is."""
+    """Return why a message can't be from Codequarry, or "" if it can."""
     if not isinstance(message, dict) or not isinstance(message.get("body"), str):
         return "it has no body"
     if len(message["body"]) > MOST_CHARACTERS:
@@ -73,14 +73,14 @@ def _arguments(body: str) -> list[Any] | None:
 
 
 class QoS(kombu_redis.QoS):
-    """The messages that were taken and not acknowledged yet."""
+    """Messages that were taken but are not yet acknowledged."""
 
     def append(self, message: Any, delivery_tag: str) -> None:  # noqa: ANN401  # kombu's own signature
         """Record that a message was taken."""
         _with_repair(self.channel, lambda: super(QoS, self).append(message, delivery_tag))
 
     def ack(self, delivery_tag: str) -> None:
-        """Record that the work of a message is done."""
+        """Record that a message's work is done."""
         _with_repair(self.channel, lambda: super(QoS, self).ack(delivery_tag))
 
     def reject(self, delivery_tag: str, requeue: bool = False) -> None:
@@ -139,7 +139,7 @@ class Channel(kombu_redis.Channel):
 
 
 class Transport(kombu_redis.Transport):
-    """Kombu's transport, which checks each message before its delivery."""
+    """Kombu's transport, with a check of each message before its delivery."""
 
     Channel = Channel
 
@@ -151,9 +151,9 @@ class Transport(kombu_redis.Transport):
 
 
 def _with_repair(channel: Channel, call: Callable[[], Result]) -> Result:
-    """Do something with the queue's keys, and repeat it if a key had to be set aside."""
+    """Make a call that uses the queue's keys, and repeat it if a key had to be set aside."""
     try:
         return call()
     except ResponseError as error:
-        channel._set_aside(error)  # of this module
+        channel._set_aside(error)  # defined in this module
         return call()

@@ -21,13 +21,13 @@ from codequarry.shared.telemetry.traces import Phases
 
 # Much shorter than the silence after which a job counts as lost.
 BEAT_SECONDS = 5.0
-# The first beat comes sooner: the client that asked watches the phase.
+# The first beat comes sooner, because the client that submitted the job watches its phase.
 FIRST_BEAT_SECONDS = 0.5
-# How often a running job is read for a cancellation: the job ends within two seconds of it.
+# How often a running job is checked for cancellation; the job ends within two seconds of it.
 LOOK_SECONDS = 0.5
 # Why a run stops.
 TAKEN, CANCELLED = "another process took the job over", "it was cancelled"
-# The counted state of a job that another process had taken over when its turn here ended.
+# The state under which a job is counted if another process had taken it over by the time it ended here.
 LOST = "lost"
 # The progress that ``check`` reports: only its phase matters.
 WAITING = Progress("", "waiting", "", 0, 0, 0, "", "")
@@ -35,7 +35,7 @@ WAITING = Progress("", "waiting", "", 0, 0, 0, "", "")
 log = logger("codequarry.jobs")
 
 Attend = Callable[[Job, Progress], None]
-"""Called at every step of a job: it may do something else first, or raise Interrupted."""
+"""Called at every step of a job; it may run something else first, or raise Interrupted."""
 
 
 class RunningJob:
@@ -50,7 +50,7 @@ class RunningJob:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Write the job every few seconds, so that it does not count as lost."""
+        """Write the job's record every few seconds, so that the job does not count as lost."""
         thread = threading.Thread(target=self._run, name="job-beat", daemon=True)
         thread.start()
         try:
@@ -72,7 +72,7 @@ class RunningJob:
             self._look()
         if self._stop is not None:
             raise Stopped(self._stop)
-        # A phase may name the process that it waits for.
+        # A phase may name the process that the run is waiting for.
         self._phases.enter(progress.phase.partition(" ")[0])
         if progress.commit:
             bind_contextvars(commit=progress.commit)
@@ -85,8 +85,8 @@ class RunningJob:
         self._attend(self._job, progress)
 
     def _look(self) -> None:
-        """Check whether the job must still run; also called at the start of a phase, above all of publishing."""
-        with suppress(StoreError):  # the next look decides
+        """Check whether the job must stop; also called at the start of each phase, above all of publishing."""
+        with suppress(StoreError):  # the next check decides
             job = read_job(self._store, self._job.id)
             if job is None or job.holder != self._holder:
                 self._stop = TAKEN
@@ -94,25 +94,25 @@ class RunningJob:
                 self._stop = CANCELLED
 
     def fail(self, error: CodequarryError) -> Job | None:
-        """Write that the job failed for good; API clients read the message, so only the log has addresses."""
+        """Record that the job failed for good; API clients read the message, so only the log contains addresses."""
         log.warning("job failed", detail=str(error))
         message = public(error)
         return self.close(lambda now: failed(now, self._holder, message), error)
 
     def put_off(self, error: CodequarryError, *, busy: bool = False) -> Job | None:
-        """Write that the job waits for a service that is down, or for a process that is ``busy`` with the same."""
+        """Record that the job waits for a service that is down or, if ``busy``, for a process doing the same work."""
         message = public(error)
         change = partial(put_off, holder=self._holder, error=message, share=random.random(), busy=busy)
         return self.close(change, None if busy else error)
 
     def close(self, change: Callable[[Job], Job], error: Exception | None = None) -> Job | None:
-        """Write how the job ended, with the ``error`` that ended it; return None if another process has it."""
+        """Record how the job ended, and count ``error`` as the cause; return None if another process has the job."""
 
         def last(job: Job) -> Job:
             return change(beaten(job, self._holder, self._progress))
 
         left: Job | None = None
-        with suppress(Conflict, NotIndexed, IndexMoved):  # the job moved with the index and waits again there
+        with suppress(Conflict, NotIndexed, IndexMoved):  # the job moved with the index and is waiting there again
             left = change_job(self._store, self._job.id, last)
         count_job(self._job.kind, self._job.trigger, left.state if left else LOST, monotonic() - self._began)
         if error is not None and left and left.state != "cancelled":

@@ -1,4 +1,4 @@
-"""The tasks by name; each only passes its message's arguments on."""
+"""The tasks by name; each only passes on its message's arguments."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from codequarry.shared.telemetry.logs import logger
 if TYPE_CHECKING:
     from celery import Celery
 
-# How soon a job resumes after it was lost or its pause after a failure is over.
+# How soon a job resumes once it is found lost or its pause after a failure is over.
 LOOK_SECONDS = 2.0
 
 SCHEDULE: dict[str, dict[str, Any]] = {
@@ -35,7 +35,7 @@ log = logger("codequarry.worker")
 
 
 def register(app: "Celery", settings: SettingsModel, messages: Messages, is_ending: Callable[[], bool]) -> Worker:
-    """Register the tasks and return the worker that does them; each process opens its index at its first task."""
+    """Register the tasks and return their worker; each process opens its index on its first task."""
     worker = Worker(WorkerIndex(settings), messages, is_ending)
 
     def run_job(_: str) -> None:
@@ -62,7 +62,7 @@ def register(app: "Celery", settings: SettingsModel, messages: Messages, is_endi
 
 
 def _log_failure(do: Callable[[], None]) -> None:
-    """Log in one line why a task failed: the job is in the catalog and waits."""
+    """Log in one line why a task failed; its job is still waiting in the catalog."""
     try:
         do()
     except CodequarryError as error:

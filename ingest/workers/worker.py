@@ -1,4 +1,4 @@
-"""One process of a worker: takes one job at a time, supervises the jobs of others, and stops when told to."""
+"""One worker process: takes one job at a time, supervises other processes' jobs, and stops when told to."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -21,7 +21,7 @@ from codequarry.shared.jobs.job_list import claim_next, submit_within
 from codequarry.shared.stop_request import stoppable
 from codequarry.shared.telemetry.logs import logger
 
-# A job misses this many beats before it counts as lost, so that a slow store costs nothing.
+# A job counts as lost only after missing this many beats, so that a slow store does no harm.
 BEATS_UNTIL_LOST = 6
 # How often a running job looks for a more urgent job, however small its batches are.
 LOOK_SECONDS = 0.5
@@ -32,7 +32,7 @@ log = logger("codequarry.worker")
 
 
 class Messages(Protocol):
-    """The queue as a worker sees it; methods raise QueueUnavailable if it does not answer."""
+    """The queue as a worker sees it; its methods raise QueueUnavailable if the queue does not answer."""
 
     def tell(self, job: Job) -> None:
         """Tell a worker that there is a job."""
@@ -43,19 +43,19 @@ class Messages(Protocol):
         ...
 
     def waiting_jobs(self) -> int:
-        """Return how many messages about jobs no worker has taken."""
+        """Return the number of job messages that no worker has taken."""
         ...
 
     def waiting_calls(self) -> int:
-        """Return how many calls for helpers no worker has taken."""
+        """Return the number of calls for helpers that no worker has taken."""
         ...
 
 
 class Worker:
-    """Does the tasks of one process; not thread-safe."""
+    """Carries out the tasks of one process; not thread-safe."""
 
     def __init__(self, workplace: WorkerIndex, messages: Messages, is_ending: Callable[[], bool]) -> None:
-        """Work on ``workplace`` until ``is_ending``; unfinished work is then left for other workers."""
+        """Work on ``workplace`` until ``is_ending`` returns True; unfinished work is then left for other workers."""
         self._workplace, self._messages, self._is_ending = workplace, messages, is_ending
         lease_seconds = workplace.settings.indexing.lease_seconds
         self._lookout = Lookout(max(lease_seconds, BEATS_UNTIL_LOST * BEAT_SECONDS))
@@ -64,14 +64,14 @@ class Worker:
         self._looked = float("-inf")
 
     def do_next(self) -> None:
-        """Run the first job of the queue, if there is one."""
+        """Run the first job in the queue, if any."""
         store = self._workplace.workshop().store
         if not self._is_ending():
             self._take(lambda holder: claim_next(store, holder))
             self._trim_mirrors()
 
     def write_batch(self, timeline: int, number: int, priority: int) -> None:
-        """Help another import for one turn; the next turn is a new message, so that urgent messages overtake."""
+        """Help with an import for one turn; the next turn is a new message, so that urgent messages can go first."""
         if self._is_ending():
             return
         with stoppable(self._check_ending):
@@ -90,7 +90,7 @@ class Worker:
             self._messages.tell(job)
 
     def poll_origins(self) -> None:
-        """Ask the origins that are due for changes."""
+        """Poll the origins that are due."""
         store, settings = self._workplace.workshop().store, self._workplace.settings
 
         def submit(request: JobRequest) -> None:
@@ -101,7 +101,7 @@ class Worker:
         poll_due(store, settings, submit)
 
     def close(self) -> None:
-        """Close what stays open between two messages."""
+        """Close the import and the index that stay open between messages."""
         self._helper.close()
         self._workplace.close()
 
@@ -141,7 +141,7 @@ class Worker:
             raise Interrupted("the worker is stopping; another worker continues this")
 
     def _attend(self, job: Job, progress: Progress) -> None:
-        """Leave a job between two steps if the process is stopping; run a more urgent job first."""
+        """Raise Interrupted if the process is stopping; run a more urgent job first, if one is waiting."""
         self._check_ending()
         if progress.phase != "indexing" or not progress.files_total:
             return

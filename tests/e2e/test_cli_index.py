@@ -207,7 +207,7 @@ def test_one_version_is_removed(workspace: Any, branched: Any) -> None:
     assert outcome.json == {"removed": "project", "ref": "v1"}
     outcome = workspace.run("repos", "rm", "project", "--tag", "v1")
     assert (outcome.code, outcome.error) == (
-        1, "error: project has no indexed tag v1; its versions are none besides its default branch",
+        1, "error: project has no indexed tag v1; indexed versions: only the default branch",
     )  # fmt: skip
 
 

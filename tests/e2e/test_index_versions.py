@@ -319,7 +319,7 @@ def test_a_version_is_removed_alone(repository, index, main):
     workshop = index.workshop
     with pytest.raises(UsageError, match="main is the default branch of project"):
         remove_version("project", Ref("branch", "main"), workshop.store, workshop.settings)
-    with pytest.raises(NotIndexed, match="project has no indexed tag v1; its versions are dev"):
+    with pytest.raises(NotIndexed, match="project has no indexed tag v1; indexed versions: dev"):
         remove_version("project", TAG, workshop.store, workshop.settings)
     remove_version("project", DEV, workshop.store, workshop.settings)
     head = read_head(workshop.store)

@@ -187,7 +187,7 @@ def test_rule_6_what_was_not_written_as_planned_is_not_published(world):
         def create(self, rows, files, vectors):
             store.create(rows[1:], files, vectors)
 
-    with pytest.raises(StoreError, match="wrote 2 rows of 3 files, 3 of 3 were planned"):
+    with pytest.raises(StoreError, match="wrote 2 rows of 3 files instead of 3 of 3"):
         index_repository(world.request, replace(world.workshop, store=Forgetful()))
     assert world.files() == {}
     assert not world.head.open

@@ -528,7 +528,7 @@ def test_two_migrations_at_once_are_one(make_repository, here, monkeypatch):
             (running,) = unfinished_migrations(editions)
             assert (running.edition, running.note.setting, running.is_running) == (2, "small", True)
         for other in (NEW, BUILT_IN):
-            with pytest.raises(LeaseHeld, match="a migration to 'small' runs in process"):
+            with pytest.raises(LeaseHeld, match="a migration to 'small' is running in process"):
                 here.migrate(other)
         go_on.set()
         assert first.result().moved

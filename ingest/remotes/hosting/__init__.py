@@ -1,1 +1,1 @@
-"""Listing the repositories of an organisation or group by the API of its code host."""
+"""Lists the repositories of an organisation or group through its code host's API."""

@@ -1,4 +1,4 @@
-"""A client of a code host's API: sends the token only to that host, respects rate limits, reports errors in a line."""
+"""A client for a code host's API: sends the token only to that host, respects rate limits, reports errors in a line."""
 
 import http.client
 import json
@@ -19,14 +19,14 @@ from codequarry.shared.errors import GitError, NotAtOrigin
 from codequarry.shared.settings.git import GitSettings
 
 ANSWER_SECONDS = 60.0
-# An answer of a hundred repositories takes half a megabyte.
+# An answer with a hundred repositories takes half a megabyte.
 MAX_BYTES = 20_000_000
 # If a host asks for a longer pause than this, the request fails.
 MAX_PAUSE_SECONDS = 300.0
 MAX_ATTEMPTS = 5
 # The first pause after a server error without Retry-After.
 PAUSE_SECONDS = 2.0
-# More pages of a hundred than any organisation has; ends a server's endless list.
+# More pages of a hundred repositories than any organisation has; guards against a server's endless list.
 MAX_PAGES = 1_000
 # Rate limits: GitHub answers 403 or 429, GitLab 429.
 LIMITED = (403, 429)
@@ -37,7 +37,7 @@ WaitFor = Callable[[float], None]
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows no redirects: the token is only for its own host."""
+    """Follows no redirects, because the token is only for its own host."""
 
     def redirect_request(self, *_: object) -> None:
         """Refuse every redirect."""
@@ -45,7 +45,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 @dataclass(frozen=True, slots=True)
 class ApiClient:
-    """A client of one API; ``pause`` waits for a number of seconds."""
+    """A client for one API; ``pause`` waits for a number of seconds."""
 
     url: str
     git: GitSettings
@@ -53,7 +53,7 @@ class ApiClient:
     pause: WaitFor = time.sleep
 
     def pages(self, path: str) -> Iterator[list[Mapping[str, object]]]:
-        """Yield the objects of every page of a list; raise NotAtOrigin if it does not exist, else GitError."""
+        """Yield each page's objects; raise NotAtOrigin if the list does not exist, or GitError on other failures."""
         url: str | None = f"{self.url.rstrip('/')}/{path}"
         for _ in range(MAX_PAGES):
             if url is None:
@@ -100,12 +100,12 @@ class ApiClient:
             seconds = PAUSE_SECONDS * 2**attempt if asked is None else asked
             if seconds <= MAX_PAUSE_SECONDS:
                 return seconds
-            raise GitError(f"{self._host} asks for a pause of {seconds:,.0f} s: its rate limit is used up")
+            raise GitError(f"{self._host} asks for a pause of {seconds:,.0f} s: its rate limit is exhausted")
         if error.code == 404:
-            raise NotAtOrigin(f"{self._host} has no such organisation or group, or the token may not see it")
+            raise NotAtOrigin(f"{self._host} has no such organisation or group, or the token has no access to it")
         if error.code in (401, 403):
-            raise GitError(f"{self._host} refuses the token ({error.code}): it needs to read repositories")
-        raise GitError(f"{self._host} answers {error.code}")
+            raise GitError(f"{self._host} rejects the token ({error.code}): it needs permission to read repositories")
+        raise GitError(f"{self._host} answered with status {error.code}")
 
     def _request(self, url: str) -> urllib.request.Request:
         request = urllib.request.Request(url, headers={"Accept": "application/json", "User-Agent": "codequarry"})
@@ -125,7 +125,7 @@ class ApiClient:
 
 def _parsed(data: bytes, host: str) -> object:
     if len(data) > MAX_BYTES:
-        raise GitError(f"{host} answers with more than {MAX_BYTES:,} bytes")
+        raise GitError(f"{host} answered with more than {MAX_BYTES:,} bytes")
     try:
         parsed: object = json.loads(data)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Lists the repositories of a GitHub organisation or GitLab group that the settings want."""
+"""Lists the repositories that the settings select from a GitHub organisation or GitLab group."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -27,9 +27,9 @@ class Hosted:
 
 
 def list_group(group: RepositoryGroup, settings: SettingsModel, pause: WaitFor = time.sleep) -> list[Hosted]:
-    """Return the repositories of a group that its settings want, sorted by path.
+    """Return the repositories that a group's settings select, sorted by path.
 
-    Raises NotAtOrigin for an unknown group, GitError if its host does not answer, UsageError if its token is missing.
+    Raise NotAtOrigin for an unknown group, GitError if its host does not answer, UsageError if its token is unreadable.
     """
     host = host_of_group(group)
     token = read_token(group) or settings.git.tokens.get(host) or settings.git.token
@@ -47,7 +47,7 @@ def _is_wanted(hosted: Hosted, group: RepositoryGroup) -> bool:
 
 
 def _github(client: ApiClient, name: str) -> Iterator[Hosted]:
-    """Yield the repositories of an organisation, else of a user's account, which has another path."""
+    """Yield the repositories of an organisation or, at a different API path, of a user's account."""
     quoted = quote(name, safe="")
     try:
         listed = [body for page in client.pages(f"orgs/{quoted}/repos?{PAGE}&type=all") for body in page]
@@ -73,5 +73,5 @@ def _of_gitlab(body: Mapping[str, object]) -> Hosted:
 
 def _hosted(body: Mapping[str, object], path: str, origin: str, *, fork: bool, empty: bool) -> Hosted:
     named, url = str(body.get(path) or ""), str(body.get(origin) or "")
-    # Without an address it can't be cloned, for example if the repository was taken down.
+    # A repository without an address can't be cloned; it may have been taken down.
     return Hosted(named, url, bool(body.get("archived")), fork, empty or not url)

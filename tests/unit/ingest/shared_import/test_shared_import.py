@@ -185,7 +185,7 @@ def test_a_transaction_with_a_silent_helper_is_aborted(repository, make_workshop
         numbers.append(number)
         assert SharedImport(store, timeline, number).take(4, "another machine")
 
-    with pytest.raises(HelperSilent, match="another machine took part and fell silent"):
+    with pytest.raises(HelperSilent, match="another machine joined and then stopped responding"):
         index_repository(
             IndexRequest(repository.origin), replace(share_workshop, settings=hasty, call_helpers=take_and_stall)
         )

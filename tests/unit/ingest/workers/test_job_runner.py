@@ -151,7 +151,7 @@ def test_an_unexpected_error_is_retried_and_its_text_hidden(do, monkeypatch):
 
     monkeypatch.setattr(job_runner, "index_repository", fail)
     job = do()
-    assert (job.state, job.error) == ("queued", f"an unexpected error (ValueError); the log has it under job {job.id}")
+    assert (job.state, job.error) == ("queued", f"an unexpected error (ValueError); see the log for job {job.id}")
 
 
 def test_a_job_beyond_the_soft_limit_is_retried(do, workshop, monkeypatch):
@@ -293,7 +293,7 @@ def test_following_jobs_do_not_restore_a_removed_repository(do, workshop, trigge
     do()
     remove_repository("project", workshop.store, workshop.settings)
     job = do(trigger=trigger)
-    assert (job.state, job.error) == ("cancelled", "'project' was removed from the index meanwhile")
+    assert (job.state, job.error) == ("cancelled", "'project' was removed from the index after this job was submitted")
     assert read_repository(workshop.store, "project") is None
     assert do(trigger="request").state == "done"
 

@@ -161,9 +161,9 @@ def test_a_requested_pause_is_respected(host, refusal, pause):
     ("refusals", "error", "message"),
     [
         ([(429, {"Retry-After": "4000"})], GitError, "4,000 s"),
-        ([(401, {})], GitError, "refuses the token"),
-        ([(403, {})], GitError, "refuses the token"),
-        ([(302, {"Location": "http://127.0.0.1:1/"})], GitError, "answers 302"),
+        ([(401, {})], GitError, "rejects the token"),
+        ([(403, {})], GitError, "rejects the token"),
+        ([(302, {"Location": "http://127.0.0.1:1/"})], GitError, "answered with status 302"),
         ([(503, {})] * 5, GitError, "5 attempts"),
     ],
 )
