@@ -52,7 +52,9 @@ def embed_check(
     workspace: Workspace = None,
     pairs: Annotated[
         int | None,
-        typer.Option(min=0, max=1000, metavar="N", help="Contributions to show of each kind (default 8, or 4 per chunk)."),
+        typer.Option(
+            min=0, max=1000, metavar="N", help="Contributions to show of each kind (default 8, or 4 per chunk)."
+        ),
     ] = None,
     as_text: Annotated[bool, typer.Option("--text", help="Both are text, even if a file has that name.")] = False,
     as_file: Annotated[bool, typer.Option("--file", help="Both are file paths.")] = False,

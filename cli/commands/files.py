@@ -26,7 +26,9 @@ def files(
     commit: Commit = None,
     pull: Pull = None,
     workspace: Workspace = None,
-    masked: Annotated[bool, typer.Option("--masked", help="Only files with masked secrets, and counts by rule.")] = False,
+    masked: Annotated[
+        bool, typer.Option("--masked", help="Only files with masked secrets, and counts by rule.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """List the indexed files, and the skipped files with reasons, of the default branch or a named version."""
