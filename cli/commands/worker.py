@@ -20,8 +20,8 @@ def worker(
     """Run the jobs that the service, webhooks and other commands submit.
 
     Needs [queue] url and an index that all workers share. Run any number of workers on any number of machines, and
-    one `codequarry beat`. On SIGTERM a worker finishes its step and
-    leaves the rest to others (docs/operators/running.md).
+    one `codequarry beat`. On SIGTERM a worker finishes its step and leaves the rest to others
+    (docs/operators/running.md).
     """
     settings = load(context, {"queue.concurrency": concurrency}).settings
     from codequarry.shared.queue.messages import QUEUES
