@@ -1,4 +1,4 @@
-"""The model that made an index: one index must never mix vectors of two models."""
+"""The model that made an index: an index must never mix vectors from two models."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,7 +12,7 @@ from codequarry.shared.settings.config import EmbeddingSettings
 from codequarry.shared.store.port import DocumentStore
 
 IDENTITY_KEY = "identity"
-# The settings of [embedding] that belong to the model. A server's address and key do not, and are not stored.
+# The [embedding] settings that belong to the model. A server's address and key do not, and are not stored.
 OPTIONS = (
     "dimensions", "context_window", "stride_window", "stride_overlap",
     "query_prefix", "document_prefix", "query_input_type", "document_input_type",
@@ -23,8 +23,8 @@ OPTIONS = (
 class Identity:
     """``model`` and ``dimension`` of the vectors, and the ``setting`` that chose them; written by the first import.
 
-    ``chunker`` is the version that made the newest chunks; a new version is no error, its files are chunked again.
-    ``options`` are the model's other settings that were set, so that it can be opened after the settings change.
+    ``chunker`` is the version that made the newest chunks; a new version is not an error: files are chunked again.
+    ``options`` has the model's other explicit settings, so that it can be opened after the settings change.
     """
 
     model: str
@@ -35,20 +35,20 @@ class Identity:
 
 
 def read_identity(store: DocumentStore) -> Identity | None:
-    """Return the identity of the index, None if it is empty."""
+    """Return the identity of the index, or None if it is empty."""
     document = store.read_document(IDENTITY_KEY)
     return document.decode(Identity) if document else None
 
 
 def check_identity(store: DocumentStore, embedder: Embedder, setting: str) -> None:
-    """Raise ModelMismatch if the index holds vectors of another model; an empty index accepts any model."""
+    """Raise ModelMismatch if the index holds vectors from another model; an empty index accepts any model."""
     known = read_identity(store)
     if known and (known.model, known.dimension) != (embedder.name, embedder.dimension):
         raise ModelMismatch(_mismatch(known, embedder, setting))
 
 
 def claim_identity(store: DocumentStore, embedder: Embedder, settings: EmbeddingSettings, chunker: str) -> None:
-    """Record the model before the first write; ModelMismatch if the index was made with another model.
+    """Record the model before the first write; raise ModelMismatch if the index was made with another model.
 
     ``setting`` and ``options`` stay as first recorded: a service's settings may be older than a migration.
     """

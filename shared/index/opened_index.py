@@ -1,6 +1,6 @@
 """Opens the active edition of an index with the model that made it.
 
-Readers always embed with that model, whatever the settings say, so that vectors of two models are never compared.
+Readers always embed with that model, whatever the settings say, so that vectors from two models are never compared.
 Writers must have the same model in their settings: only ``codequarry migrate`` changes the model of an index.
 """
 
@@ -25,7 +25,7 @@ from codequarry.shared.versions.moves import hold_timelines, successor, switch_e
 
 
 def models_folder(settings: SettingsModel) -> Path:
-    """Return the folder of models that were installed or placed by hand."""
+    """Return the folder of models that were installed or placed manually."""
     return settings.home.expanduser() / "models"
 
 
@@ -39,7 +39,7 @@ class OpenIndex:
     degraded: tuple[str, ...] = ()
 
     def close(self) -> None:
-        """Close store and model."""
+        """Close the store and the model."""
         self.store.close()
         self.embedder.close()
 
@@ -47,7 +47,7 @@ class OpenIndex:
 def open_index(settings: SettingsModel, editions: Editions, *, interactive: bool = False) -> OpenIndex:
     """Open the active edition for reading; if its model can't be used, answers use words only.
 
-    An empty edition takes the settings' model. With ``interactive``, a silent model server is abandoned at once.
+    An empty edition uses the configured model. With ``interactive``, a silent model server is abandoned at once.
     """
     edition, store = open_active(editions)
     identity = read_identity(store) if store else None
@@ -59,7 +59,7 @@ def open_index(settings: SettingsModel, editions: Editions, *, interactive: bool
 
 
 def open_index_to_write(settings: SettingsModel, editions: Editions) -> OpenIndex:
-    """Open the active edition with the settings' model; ModelMismatch if it was made with another model."""
+    """Open the active edition with the configured model; raise ModelMismatch if it was made with another model."""
     embedder = open_settings_model(settings)
     try:
         edition, store = open_active(editions)
@@ -80,14 +80,14 @@ def open_index_to_write(settings: SettingsModel, editions: Editions) -> OpenInde
 
 
 def open_active(editions: Editions) -> tuple[int, Store | None]:
-    """Return the active edition, and its store if it exists; correct a pointer that a dying migration left behind."""
+    """Return the active edition, and its store if it exists; correct a pointer that a killed migration left behind."""
     pointed = edition = editions.active()
     while True:
         dimension = editions.dimension(edition)
         if dimension is None:
             if (newest := editions.active()) == pointed:
                 return edition, None
-            pointed = edition = newest  # a migration left and deleted the edition between the two reads
+            pointed = edition = newest  # a migration replaced and deleted the edition between the two reads
             continue
         store = editions.open(edition, dimension)
         move = _move_of(store)
@@ -95,12 +95,12 @@ def open_active(editions: Editions) -> tuple[int, Store | None]:
             return edition, store
         store.close()
         edition = move.edition
-        with suppress(StoreError):  # an account without write access can't; the edition is right anyway
+        with suppress(StoreError):  # impossible without write access; the edition is right anyway
             editions.activate(edition)
 
 
 def open_settings_model(settings: SettingsModel, *, interactive: bool = False) -> Embedder:
-    """Return the model of the settings."""
+    """Return the configured model."""
     return open_embedder(settings.embedding, models_folder(settings), interactive=interactive)
 
 
@@ -113,7 +113,7 @@ def _move_of(store: Store) -> Move | None:
 
 
 def _replace_empty(editions: Editions, old: Store, dimension: int, model: str) -> tuple[int, Store]:
-    """Replace an empty edition by an edition for vectors of another length, and return the new edition."""
+    """Replace an empty edition with an edition for vectors of a different length, and return the new edition."""
     with closing(old):
         head = read_head(old)
         if head.timelines:
@@ -153,16 +153,16 @@ def _candidates(identity: Identity, settings: EmbeddingSettings) -> Iterator[Emb
         yield settings
     own = {"model": identity.setting, **dict.fromkeys(OPTIONS), **identity.options}
     yield settings.model_copy(update=own)
-    yield EmbeddingSettings.model_validate(own)  # the address of a server may be for another model
-    yield settings  # the model may have another name now, as after its folder was moved
+    yield EmbeddingSettings.model_validate(own)  # the server's address may be for another model
+    yield settings  # the model may have a different name now, such as after its folder was moved
 
 
 def _checked(embedder: Embedder, identity: Identity) -> Embedder:
-    """Return the model if it made the index; the name is compared first, as a dimension may need a server."""
+    """Return the model if it made the index; the name is compared first, because the dimension may need a server."""
     try:
         if embedder.name == identity.model and embedder.dimension == identity.dimension:
             return embedder
-        raise ModelMismatch(f"'{identity.setting}' is now {embedder.name}, and the index has {identity.model}")
+        raise ModelMismatch(f"'{identity.setting}' is now {embedder.name}, but {identity.model} made the index")
     except BaseException:
         embedder.close()
         raise

@@ -22,7 +22,7 @@ Rules = RepositorySettings | RepositoryGroup
 
 
 def rules_of(settings: SettingsModel, origin: str) -> Rules | None:
-    """Return the settings of the repository at an origin or of its group, None if they name neither."""
+    """Return the settings of the repository at an origin or of its group, or None if they name neither."""
     identity = identity_if_readable(origin)
     repositories = (repository for repository in settings.repositories if repository.identity == identity)
     host, _, path = identity.partition("/")
@@ -39,7 +39,7 @@ def host_of_group(group: RepositoryGroup) -> str:
 
 
 def in_group(path: str, group: RepositoryGroup) -> bool:
-    """Return whether a group includes the repository at a path of its host; case is ignored, as on code hosts."""
+    """Return whether a group includes the repository at a path on its host; case is ignored, as on code hosts."""
     path, top = path.lower(), (group.github_org or group.gitlab_group or "").strip("/").lower()
     if not path.startswith(f"{top}/"):
         return False
@@ -52,7 +52,7 @@ def in_group(path: str, group: RepositoryGroup) -> bool:
 
 
 def is_named(rules: Rules | None, ref: Ref) -> bool:
-    """Return whether the settings of a repository name a version."""
+    """Return whether a repository's settings name a version."""
     if rules is None:
         return False
     if ref.kind == "pull":
@@ -102,7 +102,7 @@ def settings_for(settings: SettingsModel, origin: str, host: str) -> SettingsMod
 
 
 def read_token(reference: TokenReference) -> SecretStr | None:
-    """Return the token that a setting refers to, None if it refers to none; UsageError if the token can't be read."""
+    """Return the token that a setting refers to, or None if it refers to none; raise UsageError if it can't be read."""
     if reference.token_variable:
         value = os.environ.get(reference.token_variable, "")
         if not value:

@@ -1,4 +1,4 @@
-"""Rules for local folders that a request names: git must not read anything outside of the configured roots.
+"""Rules for local folders that a request names: git must not read anything outside the configured roots.
 
 Links, ``.git`` files, worktrees and alternates can lead git to folders that the requesting user may not read.
 """
@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-# Git itself follows alternates through five repositories at most.
+# Git itself follows alternates through at most five repositories.
 MAX_FOLDERS = 10
-# Files that name a folder have one line, lists of alternates a few.
+# Files that name a folder have one line, and lists of alternates a few.
 MAX_FILE_BYTES = 100_000
 _GITDIR = "gitdir: "
 
 
 def permitted_folder(path: str, roots: Sequence[Path]) -> Path | None:
-    """Return a folder with its links resolved, None if it or anything that git would read is outside of the roots."""
+    """Return a folder with its links resolved, or None if it or anything that git would read is outside the roots."""
     with suppress(OSError, ValueError, RuntimeError):
         known = [root.expanduser().resolve() for root in roots]
         folder = Path(path)

@@ -18,12 +18,12 @@ def check_model_allowed(settings: SettingsModel, repo: str, origin: str, embedde
     """Raise UsageError if the settings keep a repository's code on this machine and the model is on another machine."""
     if embedder.leaves_machine and not allows_external_model(settings, origin):
         raise UsageError(
-            f"'{repo}' has external_models = false, but model {embedder.name} is on another machine, so nothing of it "
-            "was sent; choose a model on this machine ([embedding] model) or set external_models = true"
+            f"'{repo}' has external_models = false, but model {embedder.name} is on another machine, so none of its "
+            "code was sent; choose a model on this machine ([embedding] model) or set external_models = true"
         )
 
 
 def check_all_may_leave(settings: SettingsModel, store: DocumentStore, embedder: Embedder) -> None:
-    """Raise UsageError if a model is on another machine and any repository of the index keeps its code here."""
+    """Raise UsageError if a model is on another machine and any repository in the index must keep its code here."""
     for repository in list_repositories(store):
         check_model_allowed(settings, repository.name, repository.origin, embedder)

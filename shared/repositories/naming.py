@@ -8,19 +8,19 @@ from codequarry.shared.errors import Conflict, UsageError
 from codequarry.shared.origins import NAME, Origin, identity_if_readable
 from codequarry.shared.store.port import DocumentStore
 
-# More repositories with the same owner and base name than exist anywhere.
+# More than the repositories with the same owner and base name that exist anywhere.
 MOST_NUMBERED = 1000
 
 
 def find_repository(store: DocumentStore, origin: Origin, asked: str | None = None) -> Repository | None:
-    """Return an origin's record, if any; of two during a rename, prefer the name ``asked``, then the first by name."""
+    """Return an origin's record, if any; of two during a rename, prefer the name ``asked``, else the first by name."""
     identity = origin.identity
     found = [known for known in list_repositories(store) if identity_if_readable(known.origin) == identity]
     return next((repository for repository in found if repository.name == asked), next(iter(found), None))
 
 
 def check_name(store: DocumentStore, origin: Origin, asked: str | None) -> None:
-    """Raise UsageError if a name is malformed or taken, or if this origin has another name."""
+    """Raise UsageError if a name is malformed or taken, or if this origin has a different name."""
     if asked is None:
         return
     if not NAME.fullmatch(asked):

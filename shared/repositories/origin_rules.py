@@ -1,6 +1,6 @@
 """Rules for origins in HTTP requests, which must not make the service read its own machine or network (SSRF).
 
-Other callers may name any origin. Each fetch checks the addresses again, and git connects only to those.
+Other callers may name any origin. Each fetch checks the addresses again, and git connects only to checked addresses.
 """
 
 import ipaddress
@@ -20,8 +20,8 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Sequence[str]]
 
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
-# Host names that every resolver and git's client read alike. They differ for other alphabets, percent signs and a
-# trailing dot, so git might connect to another host than the one that was checked.
+# Host names that every resolver and git's client read alike. They differ on other alphabets, percent signs and a
+# trailing dot, so git might connect to a different host from the one that was checked.
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?|[0-9a-f:.]*:[0-9a-f:.]*")
 # NAT64 (RFC 6052), and IPv4-compatible addresses (RFC 4291, 2.5.5.1).
 _WITH_IPV4 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
@@ -31,7 +31,7 @@ _NO_LOCAL_PATHS = (
 
 
 def resolve_host(host: str, port: int) -> Sequence[str]:
-    """Return the addresses of a host; UsageError if it has none."""
+    """Return the addresses of a host; raise UsageError if it has none."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -41,7 +41,7 @@ def resolve_host(host: str, port: int) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class OriginPlace:
-    """An origin that a request may name, with its host and addresses; empty for a local path."""
+    """An origin that a request may name, with its host and addresses (empty for a local path)."""
 
     origin: str
     host: str = ""
@@ -50,12 +50,12 @@ class OriginPlace:
 
 
 def accepted_origin(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> str:
-    """Return an origin that a request may name; UsageError names the rule against it, not whether a path exists."""
+    """Return an origin that a request may name; UsageError names the rule that it breaks, not whether a path exists."""
     return check_origin(text, settings, resolve).origin
 
 
 def check_origin(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> OriginPlace:
-    """Return an accepted origin with its host and the addresses that were checked; raise as ``accepted_origin``."""
+    """Return an accepted origin with its host and the addresses that were checked; raise like ``accepted_origin``."""
     origin = text.strip()
     if not origin or _CONTROL.search(origin) or origin.startswith("-"):
         raise UsageError("originUri must be the URL of a git repository")
@@ -71,7 +71,7 @@ def check_origin(text: str, settings: SettingsModel, resolve: Resolve = resolve_
     else:
         return OriginPlace(_local(origin, settings))
     if not _HOST.fullmatch(host):
-        raise UsageError("the host of originUri may have letters, digits, '.' and '-'; write other alphabets as xn--…")
+        raise UsageError("originUri's host may contain letters, digits, '.' and '-'; write other alphabets as xn--…")
     check_host(host, settings)
     return OriginPlace(origin, host, port, allowed_addresses(host, port, settings, resolve))
 
@@ -85,9 +85,9 @@ def _host_of(origin: str, scheme: str, settings: SettingsModel) -> tuple[str, in
         # The message does not repeat the URL: what looks like a wrong port may be part of a password.
         raise UsageError("originUri is invalid: its host or port is malformed") from None
     if url.password is not None or (url.username and scheme != "ssh"):
-        raise UsageError("originUri must not contain an account; set tokens in the service's settings ([git.tokens])")
+        raise UsageError("originUri must not contain credentials; set tokens in the service's settings ([git.tokens])")
     if not host or host.startswith("-"):
-        raise UsageError("originUri names no host")
+        raise UsageError("originUri has no host")
     return host, port
 
 
@@ -112,7 +112,7 @@ def check_host(host: str, settings: SettingsModel) -> None:
 def allowed_addresses(
     host: str, port: int, settings: SettingsModel, resolve: Resolve = resolve_host
 ) -> tuple[str, ...]:
-    """Return the addresses of a host; UsageError if an address is private and not in an allowed network."""
+    """Return the addresses of a host; raise UsageError if an address is private and not in an allowed network."""
     networks = [ipaddress.ip_network(network) for network in settings.git.private_networks]
     addresses = tuple(resolve(host, port))
     for text in addresses:
@@ -125,7 +125,7 @@ def allowed_addresses(
 
 def _address(text: str) -> Address:
     address = ipaddress.ip_address(text.partition("%")[0])
-    # ::ffff:10.0.0.1 is another form of 10.0.0.1, and so are the forms of 6to4 and NAT64. Teredo's are not public.
+    # ::ffff:10.0.0.1 is another form of 10.0.0.1, and so are its 6to4 and NAT64 forms. Teredo's are not public.
     if isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
         own = address.is_loopback or address.is_unspecified

@@ -38,7 +38,7 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Progress of a backup or restore; ``done`` and ``total`` count ``unit``."""
+    """Progress of a backup or restore; ``done`` and ``total`` are in ``unit``."""
 
     phase: str
     done: int
@@ -50,14 +50,14 @@ ObserveBackup = Callable[[Step], None]
 
 
 def ignore(_: Step) -> None:
-    """Ignore a step: the observer that shows nothing."""
+    """Ignore a step: an observer that shows nothing."""
 
 
 @contextmanager
 def new_backup(target: Path) -> Iterator[Path]:
-    """Yield a temporary folder that is renamed to ``target`` at the end; UsageError if ``target`` is not empty.
+    """Yield a temporary folder that is renamed to ``target`` at the end; raise UsageError if ``target`` is not empty.
 
-    A folder left by a crash has another name and no manifest; the next backup to ``target`` deletes it.
+    A folder left by a crash has a different name and no manifest; the next backup to ``target`` deletes it.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} exists; choose a new folder for the backup")
@@ -75,7 +75,7 @@ def new_backup(target: Path) -> Iterator[Path]:
 def scratch_folder(parent: Path, prefix: str) -> Iterator[Path]:
     """Yield a private folder that is deleted at the end unless it was renamed.
 
-    Folders with the prefix whose process was killed are deleted first; a live process holds a lock on its folder.
+    Folders with this prefix whose process was killed are deleted first; a live process holds a lock on its folder.
     """
     for leftover in parent.glob(f"{glob.escape(prefix)}*"):
         _delete_leftover(leftover)
@@ -93,8 +93,8 @@ def _locked_folder(parent: Path, prefix: str) -> tuple[Path, int]:
         try:
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:
-            continue  # another process deleted it as left over
-        with suppress(OSError):  # without locks on the file system, no folder is ever taken for left over
+            continue  # another process deleted it as a leftover
+        with suppress(OSError):  # if the file system has no locks, no folder is ever taken for a leftover
             fcntl.flock(handle, fcntl.LOCK_EX)
         if folder.exists():
             return folder, handle
@@ -121,13 +121,13 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(target: Path) -> Manifest:
-    """Read a manifest; StoreDamaged if it is missing or unreadable, UsageError if a newer release wrote it."""
+    """Read a manifest; raise StoreDamaged if it is missing or unreadable, UsageError if a newer release wrote it."""
     try:
         fields = json.loads((target / MANIFEST).read_text("utf-8"))
         if fields["format"] > FORMAT:
             raise UsageError(f"a newer version of Codequarry wrote {target}; restore it with that version")
         if any(Path(name).name != name for name in fields["files"]):
-            raise StoreDamaged(f"{target / MANIFEST} names a file outside of the backup")
+            raise StoreDamaged(f"{target / MANIFEST} names a file outside the backup")
         return Manifest(**{"store": EMBEDDED, **fields})
     except FileNotFoundError:
         raise StoreDamaged(f"{target} is not a complete backup: it has no {MANIFEST}") from None
@@ -140,12 +140,12 @@ def check_store(target: Path, manifest: Manifest, store: str) -> None:
     if manifest.store != store:
         raise UsageError(
             f"{target} is a backup of the {manifest.store} store and cannot be restored to the {store} store; change "
-            "the setting `store`"
+            "the `store` setting"
         )
 
 
 def check_files(target: Path, manifest: Manifest, observe: ObserveBackup = ignore) -> None:
-    """Compare every file with the manifest; StoreDamaged if a file differs."""
+    """Compare every file with the manifest; raise StoreDamaged if a file differs."""
     done, total = 0, total_bytes(manifest)
     for name, what in manifest.files.items():
         observe(Step("comparing", done, total))

@@ -1,7 +1,7 @@
-"""The port for editions of an index. One edition is active; a migration fills another edition beside it.
+"""The port for editions of an index. One edition is active; a migration fills another edition alongside it.
 
 The head documents decide which edition is active (``Head.move``): the head of an old edition names its successor. The
-pointer that ``active`` reads (a file or an alias) follows within milliseconds, or at the next opening after a crash.
+pointer that ``active`` reads (a file or an alias) follows within milliseconds or, after a crash, at the next opening.
 """
 
 from typing import Protocol, Self
@@ -13,10 +13,10 @@ FIRST = 1
 
 
 class Editions(Protocol):
-    """The editions of one index, by number. A number is not used again once an edition held data."""
+    """The editions of an index, by number. A number is never reused once its edition has held data."""
 
     def within(self, deadline: Deadline | None) -> Self:
-        """Return the same editions for requests that end by ``deadline``; with None they wait as long as a run may."""
+        """Return the same editions for requests that end by ``deadline``; with None, they wait as long as a run may."""
         ...
 
     def active(self) -> int:
@@ -28,7 +28,7 @@ class Editions(Protocol):
         ...
 
     def dimension(self, edition: int) -> int | None:
-        """Return the length of an edition's vectors, None if the edition does not exist yet."""
+        """Return the length of an edition's vectors, or None if the edition does not exist yet."""
         ...
 
     def open(self, edition: int, dimension: int) -> Store:

@@ -9,7 +9,7 @@ from codequarry.shared.store.port import Store
 
 
 def editions_of(settings: SettingsModel) -> Editions:
-    """Return the editions of the index, still unopened; FolderNotPrivate if other users can read the data folder."""
+    """Return the editions of the index, still unopened; raise FolderNotPrivate if others can read the data folder."""
     if settings.store == "opensearch":
         from codequarry.shared.store.opensearch.editions import OpenSearchEditions
 
@@ -22,6 +22,6 @@ def editions_of(settings: SettingsModel) -> Editions:
 
 
 def open_store(settings: SettingsModel, dimension: int) -> Store:
-    """Open the active edition for vectors of ``dimension``; StoreUnavailable if the engine does not answer."""
+    """Open the active edition for vectors of ``dimension``; raise StoreUnavailable if the engine does not answer."""
     with closing(editions_of(settings)) as editions:
         return editions.open(editions.active(), dimension)

@@ -1,7 +1,7 @@
 """The ports to a storage engine. Both adapters pass the tests in tests/contract/.
 
-A store keeps documents (the catalog), chunk rows, file records, and the embedding cache. It knows nothing of ranking,
-git or models. Callers ask for the part that they need; ``Store`` has all parts. Every method may raise
+A store keeps documents (the catalog), chunk rows, file records, and the embedding cache. It knows nothing about
+ranking, git or models. Callers ask for only the part that they need; ``Store`` has all parts. Every method may raise
 ``StoreUnavailable``, and every write ``StoreFull``.
 """
 
@@ -30,7 +30,7 @@ class DocumentStore(Protocol):
         ...
 
     def list_documents(self, prefix: str) -> list[Document]:
-        """Return the documents whose key begins with ``prefix``, by key, including every write that returned before."""
+        """Return the documents whose keys begin with ``prefix``, sorted by key, including every write that returned."""
         ...
 
 
@@ -38,7 +38,7 @@ class RowReader(Protocol):
     """Reads of chunk rows and file records, mostly under a snapshot."""
 
     def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
-        """Yield the file records that are live in ``snapshot``, by path; only those of ``paths`` if given."""
+        """Yield the file records that are live in ``snapshot``, sorted by path; only those of ``paths`` if given."""
         ...
 
     def written_files(self, timeline: int, number: int) -> Iterator[FileRecord]:
@@ -46,7 +46,7 @@ class RowReader(Protocol):
         ...
 
     def row_counts(self, snapshot: Snapshot) -> Mapping[tuple[str, str], int]:
-        """Return the number of live chunk rows (each stride counts) of each (path, blob), to check file records."""
+        """Return the number of live chunk rows (each stride counts) for each (path, blob), to check file records."""
         ...
 
     def history(self, timeline: int, after: int = -1) -> Iterator[StoredRow | StoredFile]:
@@ -114,7 +114,7 @@ class RowStore(RowReader, Protocol):
         ...
 
     def newest_number(self) -> int:
-        """Return the highest ``born`` or ``died`` (except OPEN) of any row or record, 0 if the store is empty."""
+        """Return the highest ``born`` or ``died`` (except OPEN) of any row or record, or 0 if the store is empty."""
         ...
 
     def purge(self, timelines: Collection[int]) -> None:
@@ -137,7 +137,7 @@ class VectorCache(Protocol):
         ...
 
     def cache_vectors(self, vectors: Mapping[str, Vector]) -> None:
-        """Store vectors before any row uses them, so that an interrupted run need not embed again."""
+        """Store vectors before any row uses them, so that an interrupted run need not embed them again."""
         ...
 
 
@@ -147,7 +147,7 @@ class Store(DocumentStore, RowStore, VectorCache, Protocol):
     name: str
 
     def within(self, deadline: Deadline | None) -> Self:
-        """Return the same store for requests that end by ``deadline``; with None they wait as long as a run may."""
+        """Return the same store for requests that end by ``deadline``; with None, they wait as long as a run may."""
         ...
 
     def inspect(self, *, thoroughly: bool) -> list[Damage]:
@@ -168,5 +168,5 @@ class RepairsVectors(Protocol):
         ...
 
     def replace_vectors(self, vectors: Mapping[str, Vector]) -> None:
-        """Replace damaged vectors, and drop the other damaged vectors from the cache."""
+        """Replace the damaged vectors that are given, and drop the others from the cache."""
         ...

@@ -19,7 +19,7 @@ class Document:
     version: str
 
     def decode(self, content: Callable[..., Content]) -> Content:
-        """Return ``content`` called with the body's fields as keyword arguments; TypeError for unknown fields."""
+        """Return ``content`` called with the body's fields as keyword arguments; raise TypeError for unknown fields."""
         return content(**self.body)
 
 
@@ -94,7 +94,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Corrupt stored data; damaged ``vectors`` can be computed again by the model."""
+    """Corrupt stored data; the model can recompute damaged ``vectors``."""
 
     kind: Literal["vectors", "database"]
     detail: str

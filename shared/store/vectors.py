@@ -1,4 +1,4 @@
-"""Checks of vectors that both stores use."""
+"""Vector checks that both stores use."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from codequarry.shared.errors import ModelMismatch, UsageError
 
 
 def check_dimension(vectors: Iterable[Vector], dimension: int) -> None:
-    """Raise ModelMismatch if a vector does not have the index's length, as it comes from another model."""
+    """Raise ModelMismatch if a vector's length is not the index's, because it then comes from another model."""
     for vector in vectors:
         if vector.shape != (dimension,):
             raise ModelMismatch(
@@ -20,7 +20,7 @@ def check_dimension(vectors: Iterable[Vector], dimension: int) -> None:
 
 
 def unusable(vector: Vector | None) -> str:
-    """Return why a vector can't be searched, "" if it can."""
+    """Return why a vector can't be searched, or "" if it can."""
     if vector is None:
         return "it has no vector"
     return "" if np.isfinite(vector).all() and vector.any() else "its vector is zero or not finite"
@@ -36,6 +36,6 @@ def check_query_vector(vector: Vector | None, dimension: int) -> None:
 
 
 def usable_rows(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Return which rows of a matrix can be searched, as ``unusable`` decides for one vector."""
+    """Return which rows of a matrix can be searched, as ``unusable`` decides for a single vector."""
     finite: NDArray[np.bool_] = np.all(np.isfinite(vectors), axis=1)
     return np.logical_and(finite, np.any(vectors, axis=1))

@@ -374,7 +374,7 @@ def test_it_is_refused_while_another_process_has_the_index_open(index: Index, tm
     ) as process:
         assert process.stdin and process.stdout
         assert process.stdout.readline() == "open\n"
-        with pytest.raises(StoreUnavailable, match="another process uses the index"):
+        with pytest.raises(StoreUnavailable, match="another process is using the index"):
             repair_index(settings_of(home), lambda _: None)
         process.stdin.close()
     assert repair_index(settings_of(home), lambda _: None).lost == ()

@@ -1,4 +1,4 @@
-"""Backs up a folder while other processes write to it, and restores it: one state of the database with its vectors."""
+"""Backs up and restores a folder: one state of the database and its vectors, even while other processes write to it."""
 
 import shutil
 from contextlib import closing
@@ -32,7 +32,7 @@ from codequarry.shared.store.embedded.schema import DATABASE, read_meta
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.timestamps import this_second
 
-# A purge may replace the vector file between the two copies; both are then made again.
+# A purge may replace the vector file between the two copies; then both are repeated.
 _ATTEMPTS = 5
 _READ_AT_ONCE = 1 << 20
 _PAGES_AT_ONCE = 4_096
@@ -55,7 +55,7 @@ def _copy(folder: Path, beside: Path, observe: ObserveBackup) -> int:
             name = f"vectors-{read_meta(copy, 'generation')}.f32"
         if not slots or _copy_start(folder / name, beside / name, slots * dimension * 4, observe):
             return dimension
-    raise StoreDamaged(f"{name} of the index is missing; run codequarry fsck --repair to replace its vectors")
+    raise StoreDamaged(f"the index's {name} is missing; run codequarry fsck --repair to replace its vectors")
 
 
 def _copy_database(source: apsw.Connection, copy: apsw.Connection, observe: ObserveBackup) -> None:
@@ -97,7 +97,7 @@ def _copy_start(path: Path, copy: Path, size: int, observe: ObserveBackup) -> bo
     except FileNotFoundError:
         return False
     if left:
-        raise StoreDamaged(f"{path.name} of the index is too short; run codequarry fsck --repair to replace vectors")
+        raise StoreDamaged(f"the index's {path.name} is too short; run codequarry fsck --repair to replace vectors")
     return True
 
 
@@ -123,9 +123,9 @@ def _place(target: Path, manifest: Manifest, folder: Path, observe: ObserveBacku
 
 
 def restore_backup(target: Path, home: Path, *, replace: bool = False, observe: ObserveBackup = ignore) -> Manifest:
-    """Make the backup the active edition of a data folder; raise UsageError if it has an index and not ``replace``.
+    """Make the backup the active edition of a data folder; raise UsageError if it has an index, unless ``replace``.
 
-    The backup is verified and copied first. Then one step moves the pointer, and the old index is deleted.
+    The backup is verified and copied first. Then the pointer moves in one step, and the old index is deleted.
     """
     editions = EmbeddedEditions(home)
     before = editions.present()

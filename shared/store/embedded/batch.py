@@ -14,16 +14,16 @@ from codequarry.shared.store.embedded.payload import encode
 from codequarry.shared.store.embedded.postings import ListBuilder, StoredList
 from codequarry.shared.versions.snapshots import OPEN
 
-# Prefixes of the kinds of keys in the inverted lists.
+# Prefixes for the kinds of keys in the inverted lists.
 TERM, SYMBOL, TAIL, FIELD = "t", "s", "p", "f"
 
-# The id of a chunk is found by an index of its table.
+# Chunk ids are looked up in an index of the chunk table instead.
 _LISTED_FIELDS = tuple(name for name in FILTERABLE_FIELDS if name != "id")
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows with everything that is stored of them, except their numbers, paths and slots."""
+    """Rows with everything that is stored about them, except their numbers, paths and slots."""
 
     rows: Sequence[ChunkRow]
     payloads: Sequence[bytes]
@@ -37,7 +37,7 @@ class Batch:
 
 
 def prepare_batch(rows: Sequence[ChunkRow]) -> Batch:
-    """Do all work on ``rows`` that needs no lock."""
+    """Do all the work on ``rows`` that needs no lock."""
     terms, symbols = ListBuilder(TERM, ranks=True), ListBuilder(SYMBOL, ranks=True)
     tails, fields = ListBuilder(TAIL, ranks=False), ListBuilder(FIELD, ranks=False)
     records = np.zeros(len(rows), RECORD)
@@ -76,12 +76,12 @@ def _counted(tokens: Tokens) -> tuple[tuple[int, ...], Mapping[str, int]]:
 
 
 def field_key(name: str, value: str) -> str:
-    """Return the key (after FIELD) of the rows that have ``value`` in the field ``name``."""
+    """Return the key, without the prefix FIELD, of the rows that have ``value`` in the field ``name``."""
     return f"{name}={value}"
 
 
 def field_keys(row: ChunkRow) -> set[str]:
-    """Return the keys of every filterable field of a row."""
+    """Return the keys for all filterable fields of a row."""
     return {field_key(name, value) for name in _LISTED_FIELDS for value in _values(row.chunk, name)}
 
 

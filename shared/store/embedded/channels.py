@@ -1,4 +1,4 @@
-"""The channels of a recall over arrays: nearest vectors, best terms, names, paths. Pure numpy."""
+"""The channels of a recall, computed on arrays: nearest vectors, best terms, names, paths. Pure numpy."""
 
 from collections.abc import Sequence
 
@@ -15,16 +15,16 @@ Scores = NDArray[np.float32]
 
 # Below this share of a block, gathering the wanted vectors is faster than scoring the block (measured at 50,000 x 256).
 _GATHER_SHARE = 0.2
-# The bits of a block of neighbouring slots. An import writes neighbours, so a search skips blocks of other branches.
+# A block is 2**10 neighbouring slots. An import writes neighbouring slots, so a search skips other branches' blocks.
 _BLOCK_BITS = 10
 
-# The usual k1 and b of BM25.
+# BM25's usual k1 and b.
 _SATURATION = 1.2
 _LENGTH_SHARE = 0.75
 
 
 def nearest(columns: Columns, allowed: Bools, matrix: Matrix, query: Vector, limit: int) -> Rows:
-    """Return the rows of the ``limit`` chunks nearest to ``query``, the best stride of each, best first."""
+    """Return the rows of the ``limit`` chunks nearest to ``query``, each by its best stride, best first."""
     rows = np.flatnonzero(allowed)
     scores = _similarities(columns.slot[rows], matrix, query)
     wanted = limit
@@ -50,11 +50,11 @@ def _similarities(slots: Ints, matrix: Matrix, query: Vector) -> Scores:
 
 
 def top(scores: Scores, limit: int) -> Rows:
-    """Return the places of the ``limit`` highest scores, highest first; ties are in order of place."""
+    """Return the positions of the ``limit`` highest scores, highest first; ties are in order of position."""
     if limit <= 0:
         return np.empty(0, np.intp)
     if limit < len(scores):
-        # All scores that equal the lowest wanted score, so that ties are cut in order.
+        # Include all scores equal to the lowest wanted score, so that ties are cut in order.
         floor = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         places = np.flatnonzero(scores >= floor)
     else:
@@ -65,7 +65,7 @@ def top(scores: Scores, limit: int) -> Rows:
 def best_terms(
     view: LiveRows, allowed: Bools, postings: Sequence[Posting], frequencies: Sequence[int], limit: int
 ) -> Rows:
-    """Return the ``limit`` rows of the highest BM25 over the fields' weighted counts, best first."""
+    """Return the ``limit`` rows with the highest BM25 scores over the fields' weighted counts, best first."""
     scores = np.zeros(len(allowed), np.float32)
     share = np.float32(_LENGTH_SHARE / view.weighted_average)
     for posting, frequency in zip(postings, frequencies, strict=True):
@@ -80,7 +80,7 @@ def best_terms(
 
 
 def best_weights(allowed: Bools, postings: Sequence[Posting], limit: int) -> Rows:
-    """Return the ``limit`` rows whose best key has the highest weights; ties are in order of row."""
+    """Return the ``limit`` rows whose best keys have the highest weights; ties are in row order."""
     scores = np.zeros(len(allowed), np.float32)
     for posting in postings:
         np.maximum.at(scores, posting.rows, posting.weights.astype(np.float32))
@@ -89,13 +89,13 @@ def best_weights(allowed: Bools, postings: Sequence[Posting], limit: int) -> Row
 
 
 def top_positive(scores: Scores, limit: int) -> Rows:
-    """Return the places of the ``limit`` highest scores above zero."""
+    """Return the positions of the ``limit`` highest scores above zero."""
     places = np.flatnonzero(scores)
     return places[top(scores[places], limit)]
 
 
 def strides_of(columns: Columns, allowed: Bools, rows: Rows) -> Rows:
-    """Return ``rows`` and the other allowed strides of their chunks, by row number."""
+    """Return ``rows`` and the other allowed strides of their chunks, in row order."""
     if not columns.strided[rows].any():
         return np.unique(rows)
     strided = np.flatnonzero(allowed & columns.strided)

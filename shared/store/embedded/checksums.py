@@ -1,10 +1,10 @@
-"""Checksums of SQLite's pages, by its checksum VFS, and of the vector file, by a sum per block of slots.
+"""Checksums of SQLite's pages (by its checksum VFS) and of the vector file (a sum per block of slots).
 
-Every page of the database ends with eight bytes that SQLite's `cksumvfs` writes, and verifies whenever it reads the
+Every page of the database ends with eight bytes that SQLite's `cksumvfs` writes, and verifies on every read of the
 page. Reading rows, texts, posting lists and the catalog therefore checks them. The extension comes with `apsw`.
 
 The checksum of a block of vectors is the sum of its 32-bit words as unsigned numbers. It changes with any flipped bit
-or overwritten part, and appended slots are added to it. 100,000 vectors of 256 numbers take 0.02 s (CRC-32: 0.10 s).
+or overwritten part, and appended slots simply add to it. 100,000 vectors of 256 numbers take 0.02 s (CRC-32: 0.10 s).
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def checksum_vfs() -> str:
 
 
 def block_sums(vectors: FloatArray, first: int) -> list[tuple[int, int]]:
-    """Return each block that ``vectors`` touch with the sum of its words; ``first`` is the slot of the first vector."""
+    """Return each block that ``vectors`` touch, and the sum of their words in it; ``first`` is the first slot."""
     words = np.ascontiguousarray(vectors, "<f4").view("<u4")
     found = []
     start = 0
@@ -55,7 +55,7 @@ def block_sums(vectors: FloatArray, first: int) -> list[tuple[int, int]]:
 
 
 def add_checksums(connection: apsw.Connection, first: int, vectors: FloatArray) -> None:
-    """Add vectors that were appended from slot ``first`` on to the checksums; part of a write transaction."""
+    """Add vectors that were appended at slot ``first`` to the checksums; part of a write transaction."""
     connection.executemany(
         "INSERT INTO vector_block VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET words = words + excluded.words",
         block_sums(vectors, first),
@@ -70,7 +70,7 @@ def drop_checksums(connection: apsw.Connection) -> None:
 def damaged_blocks(
     connection: apsw.Connection, matrix: FloatArray, blocks: Sequence[int], slots: int | None = None
 ) -> list[int]:
-    """Return which ``blocks`` (ascending) are damaged; that includes a last block that is cut off before ``slots``."""
+    """Return which ``blocks`` (ascending) are damaged, including a last block that is cut off before ``slots``."""
     if not blocks:
         return []
     query = "SELECT block, words FROM vector_block WHERE block BETWEEN ? AND ?"

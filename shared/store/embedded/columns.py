@@ -1,8 +1,8 @@
-"""The few numbers of every row that filters and scores need, as arrays in memory, and the change log that feeds them.
+"""The few numbers per row that filters and scores need, as arrays in memory, and the change log that feeds them.
 
 A row's number is its place in the arrays. Numbers are never reused, so a deleted row leaves a hole (timeline 0, which
-no timeline has). Writers append to the log in the transaction that changes rows; readers apply the new entries. A long
-log is folded into one entry, from which a process that is far behind starts again.
+is never used). Writers append to the log in the transaction that changes rows; readers apply the new entries. A long
+log is folded into one entry, from which a process that is far behind starts over.
 """
 
 from collections.abc import Sequence
@@ -38,10 +38,10 @@ _ARRAYS = (*(name for name, _ in _COLUMNS), "lengths")
 RECORD = np.dtype([("row", "<i4"), *_COLUMNS, ("lengths", "<i4", (len(TOKEN_FIELDS),))])
 """A row in the log; the fields are those of ``Columns``."""
 
-# A process that starts reads 500 entries in a few milliseconds; folding them writes 60 bytes per row.
+# A starting process reads 500 entries in a few milliseconds; folding them writes 60 bytes per row.
 FOLD_AFTER = 500
 
-# Spare room of arrays, as a share, so that most changes copy no array. A page that was never written takes no memory.
+# Spare room in the arrays, as a fraction, so that most changes copy no array. Untouched pages take no memory.
 _ROOM = 0.25
 
 _ADDED, _DIED, _DELETED, _FOLDED = "added", "died", "deleted", "folded"
@@ -51,7 +51,7 @@ ColumnEntry = tuple[int, str, int | None, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Every row after the change ``seq``, by row number; immutable.
+    """Every row as of change ``seq``, by row number; immutable.
 
     ``first`` marks the rows that stand for their chunk (stride 0), ``strided`` the rows of chunks with several strides.
     ``chunk`` is a hash of the chunk's id, equal for its strides; ``lengths`` has a column per item of TOKEN_FIELDS.
@@ -86,9 +86,9 @@ EMPTY = Columns(0, *(np.zeros((1, *RECORD[name].shape), RECORD[name].base) for n
 
 
 def applied(columns: Columns, entries: Sequence[ColumnEntry], in_place: bool = False) -> Columns:
-    """Return the columns after further entries of the log.
+    """Return the columns with further log entries applied.
 
-    ``in_place`` writes new rows into the spare room of the arrays, for a chain of columns without branches only.
+    ``in_place`` writes new rows into the arrays' spare room, which is safe only for an unbranched chain of columns.
     """
     if not entries:
         return columns
@@ -110,7 +110,7 @@ def applied(columns: Columns, entries: Sequence[ColumnEntry], in_place: bool = F
 
 
 def _records(body: bytes) -> RowRecords:
-    """Return the rows of an entry; raise StoreDamaged if they are impossible: a page of zeros has a valid checksum."""
+    """Return the rows of an entry; raise StoreDamaged if they are impossible (a page of zeros has a valid checksum)."""
     if len(body) % RECORD.itemsize:
         raise StoreDamaged(f"{DATABASE} is damaged: its change log is truncated; {REPAIR_DATABASE}")
     records = np.frombuffer(body, RECORD)
@@ -120,10 +120,10 @@ def _records(body: bytes) -> RowRecords:
 
 
 def _grown(columns: Columns, records: RowRecords, least: int, in_place: bool) -> Columns:
-    """Return the columns with further rows; ``least`` is the length before a fold dropped deleted rows."""
+    """Return the columns with further rows; ``least`` is a minimum length: that before a fold dropped deleted rows."""
     before = len(columns.timeline)
     size = max(before, int(records["row"].max(initial=0)) + 1, least)
-    # Rows that other columns may see are not overwritten.
+    # Rows that other ``Columns`` may see are not overwritten.
     in_place = in_place and int(records["row"].min(initial=before)) >= before
 
     def grown(name: str) -> NDArray[Any]:
@@ -151,7 +151,7 @@ class ColumnCache:
         self._lock = Lock()
 
     def refreshed(self, connection: apsw.Connection) -> Columns:
-        """Return the columns as the read transaction of ``connection`` sees them; this must be its first query."""
+        """Return the columns as the read transaction of ``connection`` sees them; must be its first query."""
         # The first query fixes what a transaction sees. Under the lock, no view is older than the cache.
         with self._lock:
             entries = _entries_after(connection, self._columns.seq)
@@ -159,7 +159,7 @@ class ColumnCache:
             return self._columns
 
     def including_own_changes(self, connection: apsw.Connection) -> Columns:
-        """Return the columns as a write transaction sees them; they are not cached, since it may be rolled back."""
+        """Return the columns as a write transaction sees them; not cached, because it may be rolled back."""
         columns = self._columns
         return applied(columns, _entries_after(connection, columns.seq))
 
@@ -175,7 +175,7 @@ def log_added(connection: apsw.Connection, records: RowRecords) -> None:
 
 
 def log_died(connection: apsw.Connection, rows: Sequence[int], number: int = OPEN) -> None:
-    """Log that ``number`` retired rows, or (OPEN) that they live again."""
+    """Log that ``number`` retired rows, or (OPEN) that they were revived."""
     if rows:
         _log(connection, _DIED, number, np.array(rows, "<i4").tobytes())
 
@@ -191,7 +191,7 @@ def _log(connection: apsw.Connection, kind: str, number: int | None, body: bytes
 
 
 def fold(connection: apsw.Connection, columns: Columns) -> None:
-    """Replace the whole log by one entry that holds ``columns``."""
+    """Replace the whole log with one entry that holds ``columns``."""
     connection.execute("DELETE FROM change")
     _log(connection, _FOLDED, len(columns.timeline), columns.records().tobytes())
 

@@ -11,7 +11,7 @@ from codequarry.shared.store.embedded.trees import Record, Trees, Value
 DOCUMENT_INDEX, PATH_INDEX, VECTOR_INDEX = "sqlite_autoindex_document_1", "sqlite_autoindex_path_1", "vector_slot"
 _OF_ROWS = frozenset({"path", "chunk", "payload", "file"})
 _FILE_COLUMNS = 14
-# Names of trees by the types of the values in a record ("n" for NULL), for use if the first page is damaged.
+# Names of trees by the types of a record's values ("n" for NULL), used if the first page is damaged.
 _SHAPES = {
     "sss": "document",
     "ns": "path",
@@ -24,10 +24,10 @@ _LETTERS = {type(None): "n", int: "i", float: "f", str: "s", bytes: "b"}
 
 
 class DamagedDatabase:
-    """A database file with damaged pages; nothing in it is changed."""
+    """A database file with damaged pages; it is never written to."""
 
     def __init__(self, path: Path) -> None:
-        """Check every page; raise StoreDamaged if another release wrote the file: old pages have no checksums."""
+        """Check every page; raise StoreDamaged if another release wrote the file, as old pages have no checksums."""
         self._pages = PageFile(path)
         self._check_format()
         self._trees = Trees(self._pages)
@@ -37,7 +37,7 @@ class DamagedDatabase:
 
     @property
     def pages(self) -> int:
-        """Number of pages that the file has, or had."""
+        """Number of pages that the file has, or had before it was truncated."""
         return self._pages.count
 
     @property
@@ -52,18 +52,18 @@ class DamagedDatabase:
 
     @property
     def may_lack_documents(self) -> bool:
-        """Whether documents may be lost with their keys."""
+        """Whether documents may be lost together with their keys."""
         is_index_whole = DOCUMENT_INDEX in self._roots and not self._may_lack({DOCUMENT_INDEX})
         return self._may_lack({"document"}) and not is_index_whole
 
     def records(self, name: str) -> Iterator[tuple[int, Record]]:
-        """Yield the readable records of a table or index, each with its row number, in no order."""
+        """Yield the readable records of a table or index, each with its row number, in no particular order."""
         if root := self._roots.get(name):
             for entry in self._trees.entries(root):
                 yield entry.row, entry.values
 
     def _may_lack(self, names: set[str] | frozenset[str]) -> bool:
-        """Return whether a damaged page may have belonged to one of these trees."""
+        """Return whether a damaged page may have belonged to any of these trees."""
         named = {root: name for name, root in self._roots.items()}
         damaged = (page for page in self._pages.damaged if page != 1 and not self._trees.holds_nothing(page))
         return not self._roots or any(named.get(self._trees.tree_of(page) or 0, "") in {"", *names} for page in damaged)
@@ -71,7 +71,7 @@ class DamagedDatabase:
     def _check_format(self) -> None:
         head = self._pages.head()
         version = int.from_bytes(head[60:64]) if head else SCHEMA_VERSION
-        # Version 0 means that the first transaction is lost with its log.
+        # Version 0 means that the first transaction was lost along with the log.
         if version not in (0, SCHEMA_VERSION):
             raise StoreDamaged(
                 f"the database is damaged and has format {version}, but this release only repairs format "
@@ -79,7 +79,7 @@ class DamagedDatabase:
             )
 
     def _guessed(self) -> dict[int, str]:
-        """Return the names of trees by their contents, and of the others by their roots in a new database."""
+        """Return the names of trees by root, guessed from their contents or else from the roots in a new database."""
         found: dict[int, str] = {}
         for root in self._trees.pages_of:
             entry = next(self._trees.entries(root), None)

@@ -21,18 +21,18 @@ from codequarry.shared.telemetry.metrics import count_store_error
 
 # How long a writer waits for another writer; the longest transaction, a merge of large segments, takes seconds.
 BUSY_SECONDS = 30
-# Page cache per connection, in KiB (negative by SQLite's convention): a cache four times as large writes no faster.
+# Page cache per connection, in KiB (negative by SQLite's convention): four times as much makes writes no faster.
 _CACHE_KIB = -8_000
 # Pages of 4 KiB before a checkpoint: larger batches save synchronous writes, smaller batches save disk space.
 _CHECKPOINT_PAGES = 4000
 _LOG_BYTES_KEPT = 64 * 1024 * 1024
-# Pages freed in one transaction: some tens of milliseconds.
+# Pages freed in one transaction, which takes tens of milliseconds.
 _PAGES_AT_ONCE = 5000
 _RETRY_SECONDS = 0.02
-# Steps of SQLite's virtual machine, some hundredths of a second, between checks whether a long statement must stop.
+# Steps of SQLite's virtual machine (hundredths of a second) between checks of whether a long statement must stop.
 _STEPS_BETWEEN_CHECKS = 1_000_000
 
-# Errors of decoding damaged texts.
+# Errors from decoding damaged texts.
 _UNREADABLE = (zlib.error, json.JSONDecodeError, UnicodeDecodeError)
 _DAMAGED_READS = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ})
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -47,7 +47,7 @@ class Database:
         self._closed = False
         with self._translated(None):
             private_folder(folder)
-            # SQLite gives its log and its shared memory the mode of the database.
+            # SQLite gives its log and its shared-memory file the database's mode.
             private_file(folder / DATABASE)
             self._idle.append(self._prepared(dimension))
 
@@ -76,11 +76,11 @@ class Database:
             ("synchronous", "normal"),
             ("cache_size", _CACHE_KIB),
             ("temp_store", "memory"),
-            # Deleted content is overwritten if that writes no further page.
+            # Overwrite deleted content if that writes no additional page.
             ("secure_delete", "fast"),
             ("wal_autocheckpoint", _CHECKPOINT_PAGES),
             ("journal_size_limit", _LOG_BYTES_KEPT),
-            # A damaged page is not trusted: no functions from the schema, no cells beyond their page.
+            # Do not trust a damaged page: no functions from the schema, no cells beyond their page.
             ("trusted_schema", False),
             ("cell_size_check", True),
         ):
@@ -138,9 +138,9 @@ class Database:
             raise translated from error
 
     def _explain(self, error: Exception, number: int | None) -> StoreError | None:
-        """Return what an error of SQLite means and what to do; None for a mistake in the code."""
+        """Return what an SQLite error means and what to do, or None for a mistake in the code."""
         if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError | OSError) and number in _NO_ROOM):
-            return StoreFull(f"no room left on the disk of {self.folder}; free space and run again, nothing is lost")
+            return StoreFull(f"no room left on the disk of {self.folder}; free space and run again; nothing is lost")
         if isinstance(error, apsw.BusyError | apsw.LockedError | apsw.ProtocolError):
             return StoreUnavailable(
                 f"another process has been writing to {self.folder} for {BUSY_SECONDS} s; try again when it is done"
@@ -150,12 +150,12 @@ class Database:
             return StoreDamaged(f"{place} is damaged: a page is corrupt ({error}); {REPAIR_DATABASE}")
         if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError | apsw.IOError | OSError):
             return StoreUnavailable(
-                f"the folder {self.folder} can't be read and written ({error}); it must be on a local disk and writable"
+                f"the folder {self.folder} can't be read or written ({error}); it must be on a local disk and writable"
             )
         return None
 
     def give_room_back(self) -> None:
-        """Return unused pages to the file system, in short transactions so that other writers get their turn."""
+        """Return unused pages to the file system, in short transactions so that other writers get a turn."""
         before, unused = 1, 0
         while unused < before:
             with self.writing() as connection:
@@ -176,7 +176,7 @@ class Database:
         return not busy
 
     def close(self) -> None:
-        """Close the idle connections; the others close with their transaction."""
+        """Close the idle connections; the others close when their transactions end."""
         self._closed = True
         while self._idle:
             self._idle.pop().close()

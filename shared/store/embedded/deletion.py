@@ -1,7 +1,7 @@
-"""Deletes for good: purged timelines, rows that no reader may ask for, and what only they used.
+"""Permanently deletes purged timelines, rows that no reader may request, and whatever only they used.
 
-A purge checks everything that is left, a collection only what the deleted rows used, so it costs what it deletes. Room
-is freed (a new vector file, rewritten lists and pages) when a good part is unused.
+A purge checks everything that is left; a collection checks only what the deleted rows used, so its cost depends only on
+them. Space is freed (by a new vector file, rewritten lists and pages) once much of it is unused.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,7 @@ from codequarry.shared.versions.snapshots import OPEN
 
 # The partial indices have the condition `died < OPEN`.
 _COLLECTABLE = f"timeline = ? AND born > ? AND died <= ? AND died < {OPEN} AND died NOT IN {LISTED}"
-# Rows and records deleted in one transaction: some tenths of a second, then other writers get their turn.
+# Rows and records deleted in one transaction: a few tenths of a second, after which other writers get a turn.
 _DELETED_AT_ONCE = 5_000
 
 _UNUSED_PATHS = (
@@ -30,19 +30,19 @@ _UNUSED_VECTORS = (
     f"DELETE FROM vector WHERE slot IN {LISTED} AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.slot = vector.slot)"
 )
 
-# The vector file is rewritten when more than this share of its slots is unused; otherwise it would grow for ever.
+# The vector file is rewritten when more than this share of its slots is unused; otherwise it would grow forever.
 _MAX_UNUSED_SHARE = 0.2
 
 
 def purge(connection: apsw.Connection, timelines: Collection[int]) -> None:
-    """Delete all of ``timelines``, and the vectors and paths that are then unused."""
+    """Delete everything in ``timelines``, and the vectors and paths that are then unused."""
     delete(connection, f"timeline IN {LISTED}", (as_json(timelines),))
     connection.execute("DELETE FROM path WHERE id NOT IN (SELECT path FROM chunk UNION SELECT path FROM file)")
     connection.execute("DELETE FROM vector WHERE slot NOT IN (SELECT slot FROM chunk)")
 
 
 def collect_some(connection: apsw.Connection, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
-    """Delete some of the rows and records that ``Store.collect`` names, and return how many; 0 if none is left."""
+    """Delete some of the rows and records that ``Store.collect`` describes; return how many, or 0 if none are left."""
     values = (timeline, after, until, as_json(aborted), _DELETED_AT_ONCE)
     rows, records = (
         fetch_first(connection, f"SELECT row FROM {table} WHERE {_COLLECTABLE} LIMIT ?", values)
@@ -79,6 +79,6 @@ def compact(connection: apsw.Connection, cache: ColumnCache, vector_file: Vector
         connection.execute(f"UPDATE {table} SET slot = (SELECT new FROM moved WHERE old = slot)")
     connection.execute("DROP TABLE moved")
     columns = cache.including_own_changes(connection)
-    # Deleted rows keep a meaningless slot in the arrays; it must only be in range.
+    # Deleted rows keep a meaningless slot in the arrays, which only has to be in range.
     places = np.searchsorted(used, columns.slot).astype(np.int32)
     fold(connection, replace(columns, slot=places))

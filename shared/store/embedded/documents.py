@@ -11,12 +11,12 @@ from codequarry.shared.errors import Conflict
 from codequarry.shared.store.embedded.sql import fetch
 from codequarry.shared.store.records import Document
 
-# Sorts after every character of a key.
+# Sorts after every character in a key.
 _LAST = "\U0010ffff"
 
 
 def read_document(connection: apsw.Connection, key: str, known: Document | None) -> Document | None:
-    """Return a document or None; return ``known`` itself if its version is current."""
+    """Return a document, or None if it does not exist; return ``known`` itself if its version is current."""
     if known is not None and _version_of(connection, key) == known.version:
         return known
     rows = fetch(connection, "SELECT key, body, version FROM document WHERE key = ?", (key,))
@@ -24,10 +24,10 @@ def read_document(connection: apsw.Connection, key: str, known: Document | None)
 
 
 def write_document(connection: apsw.Connection, key: str, body: Mapping[str, Any], version: str | None) -> Document:
-    """Write a document that is still at ``version``; raise Conflict if it is not."""
+    """Write a document if it is still at ``version``, or else raise Conflict."""
     if _version_of(connection, key) != version:
         raise Conflict(f"document '{key}' was changed by another writer; read it again")
-    # Random, so that a document that was deleted and created again has a different version.
+    # Random, so that a document that was deleted and recreated has a different version.
     fresh, text = uuid.uuid4().hex, json.dumps(body)
     connection.execute("INSERT OR REPLACE INTO document VALUES (?, ?, ?)", (key, fresh, text))
     return _document(key, text, fresh)
@@ -46,7 +46,7 @@ def delete_document(connection: apsw.Connection, key: str, version: str | None =
 
 
 def list_documents(connection: apsw.Connection, prefix: str) -> list[Document]:
-    """Return the documents whose key begins with ``prefix``, by key."""
+    """Return the documents whose keys begin with ``prefix``, sorted by key."""
     query = "SELECT key, body, version FROM document WHERE key >= ? AND key < ? ORDER BY key"
     return [_document(*row) for row in fetch(connection, query, (prefix, prefix + _LAST))]
 

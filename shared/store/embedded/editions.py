@@ -24,7 +24,7 @@ _NUMBERED = re.compile(rf"{FOLDER}-(\d+)")
 
 
 class EmbeddedEditions:
-    """The editions in a data folder; the folder of the first edition has no number."""
+    """The editions in a data folder; the first edition's folder has no number."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -52,7 +52,7 @@ class EmbeddedEditions:
         return sorted(number for number in (FIRST, *numbered) if (self.folder(number) / DATABASE).exists())
 
     def dimension(self, edition: int) -> int | None:
-        """Return the length of the vectors, or None if it cannot be read: opening the store says why."""
+        """Return the length of the vectors, or None if it cannot be read (opening the store then says why)."""
         path = self.folder(edition) / DATABASE
         if not path.exists():
             return None

@@ -1,4 +1,4 @@
-"""The format of a store's folder: created, checked when it is opened, and upgraded from older releases."""
+"""The format of a store's folder: creates it, checks it on opening, and upgrades it from older releases."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from codequarry.shared.errors import ModelMismatch, OldFormat, StoreDamaged, Sto
 from codequarry.shared.store.embedded.checksums import RESERVED_BYTES, add_checksums, checksum_vfs, drop_checksums
 from codequarry.shared.store.embedded.schema import DATABASE, REPAIR_DATABASE, SCHEMA_VERSION, create_tables, read_meta
 
-# A smaller database is upgraded when it is opened: rewriting this much takes a second or two.
+# A database up to this size is upgraded when it is opened: rewriting this much takes a second or two.
 UPGRADED_AT_ONCE_BYTES = 256_000_000
 VECTORS = "vectors-*.f32"
 # Slots whose checksums are computed at a time.
 _SUMMED_AT_ONCE = 65_536
-# Upgrades from each older version to the next. Some databases of version 1 lack the right index of paths.
+# Upgrades from each older version to the next. Some databases of version 1 lack the right path index.
 _STEPS = {
     1: """
 DROP INDEX IF EXISTS chunk_path;
@@ -31,7 +31,7 @@ def prepare(connection: apsw.Connection, folder: Path, dimension: int) -> None:
     """Create the tables of an empty database, or check an existing database and upgrade it if it is old and small.
 
     Raise OldFormat if it is old and large, StoreUnavailable if a newer release wrote it, StoreDamaged if something is
-    missing, ModelMismatch if its vectors have another length.
+    missing, ModelMismatch if its vectors have a different length.
     """
     if not connection.pragma("user_version"):
         if any(folder.glob(VECTORS)):
@@ -50,7 +50,7 @@ def is_old(connection: apsw.Connection) -> bool:
 
 
 def check_quick(connection: apsw.Connection, folder: Path) -> None:
-    """Raise OldFormat if the upgrade takes too long for a process that only opens the index."""
+    """Raise OldFormat if the upgrade would take too long for a process that only opens the index."""
     size = (folder / DATABASE).stat().st_size
     if size > UPGRADED_AT_ONCE_BYTES:
         raise OldFormat(
@@ -87,7 +87,7 @@ def upgrade_folder(folder: Path) -> tuple[int, int]:
         check_format(connection)
         return before, int(connection.pragma("user_version"))
     except apsw.BusyError as error:
-        raise StoreUnavailable("another process uses the index; stop services and imports, and try again") from error
+        raise StoreUnavailable("another process is using the index; stop services and imports and try again") from error
     finally:
         connection.close()
 
@@ -113,13 +113,13 @@ def check_format(connection: apsw.Connection) -> None:
             f"{SCHEMA_VERSION}); use that release, or move the folder away and index again"
         )
     if connection.reserve_bytes("main", -1) != RESERVED_BYTES:
-        raise StoreDamaged(f"the head of {DATABASE} is damaged; {REPAIR_DATABASE}")
+        raise StoreDamaged(f"the header of {DATABASE} is damaged; {REPAIR_DATABASE}")
 
 
 def _check_dimension(connection: apsw.Connection, dimension: int) -> None:
     made_with = read_meta(connection, "dimension")
     if made_with != dimension:
         raise ModelMismatch(
-            f"the index holds vectors of {made_with} numbers, the embedding model gives {dimension}; "
+            f"the index holds vectors of {made_with} numbers, but the embedding model produces {dimension}; "
             "set the model that it was made with, choose another folder, or move the folder away and index again"
         )

@@ -25,7 +25,7 @@ def exclusive_access(folder: Path) -> Iterator[None]:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _HELD_BYTE)
     except OSError as error:
         os.close(descriptor)
-        raise StoreUnavailable("another process uses the index; stop services and imports, and try again") from error
+        raise StoreUnavailable("another process is using the index; stop services and imports and try again") from error
     try:
         yield
     finally:

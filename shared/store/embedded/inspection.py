@@ -1,4 +1,4 @@
-"""Looks for damage, in samples or in everything, and changes nothing."""
+"""Looks for damage, in samples or everywhere, and changes nothing."""
 
 import json
 import random
@@ -20,7 +20,7 @@ from codequarry.shared.store.vectors import usable_rows
 # A quick inspection reads 64 blocks of vectors (16 MB with the default model) and this many texts.
 QUICK_BLOCKS = 64
 QUICK_ROWS = 500
-# Rows read in one transaction of a full inspection.
+# Rows read in each transaction of a full inspection.
 _PAGE = 2_000
 _MOST_NAMED = 5
 
@@ -28,7 +28,7 @@ OpenForReading = Callable[[], AbstractContextManager[apsw.Connection]]
 
 
 def inspect(reading: OpenForReading, vectors: VectorFile, *, thoroughly: bool) -> list[Damage]:
-    """Return what is damaged; a damaged page that stops the inspection is the last entry."""
+    """Return the damage found; if a damaged page stops the inspection, it is the last entry."""
     found: list[Damage] = []
     try:
         found.extend(inspect_wholly(reading, vectors) if thoroughly else inspect_quickly(reading, vectors))
@@ -38,7 +38,7 @@ def inspect(reading: OpenForReading, vectors: VectorFile, *, thoroughly: bool) -
 
 
 def inspect_quickly(reading: OpenForReading, vectors: VectorFile) -> Iterator[Damage]:
-    """Yield what a second or two can find: in the files, the catalog, and samples of the vectors and texts."""
+    """Yield the damage found in a second or two: in the files, the catalog, and samples of the vectors and texts."""
     yield from _inspect_vector_file(reading, vectors, QUICK_BLOCKS)
     yield from _inspect_catalog(reading)
     with reading() as connection:
@@ -78,12 +78,12 @@ def _inspect_vector_file(reading: OpenForReading, vectors: VectorFile, most_bloc
 
 
 def _inspect_vectors(reading: OpenForReading, vectors: VectorFile) -> Iterator[Damage]:
-    """Look for vectors that no model produces although their checksum is right."""
+    """Look for vectors that no model can produce, although their checksums are right."""
     with reading() as connection:
         try:
             matrix = vectors.matrix(connection)
         except (StoreDamaged, GenerationGone):
-            return  # reported already
+            return  # already reported
         used = np.array(fetch_first(connection, "SELECT slot FROM vector"), np.int64)
         beyond = int(np.count_nonzero(used >= len(matrix)))
         there = used[used < len(matrix)]
@@ -101,7 +101,7 @@ def _inspect_catalog(reading: OpenForReading) -> Iterator[Damage]:
         try:
             json.loads(body)
         except ValueError:
-            yield Damage("database", f"document {key} of the catalog can't be read")
+            yield Damage("database", f"catalog document {key} can't be read")
 
 
 def _inspect_all_texts(reading: OpenForReading) -> Iterator[Damage]:
@@ -131,7 +131,7 @@ def _inspect_texts(rows: list[tuple[int, bytes]]) -> Iterator[Damage]:
 
 def _inspect_lists(reading: OpenForReading) -> Iterator[Damage]:
     with reading() as connection:
-        # Not the highest existing row: lists name deleted rows until they are rewritten.
+        # Not the highest existing row, because lists name deleted rows until they are rewritten.
         newest = int(connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'chunk'").get)
         wrong = 0
         for rows, weights in connection.execute("SELECT rows, weights FROM posting"):

@@ -1,4 +1,4 @@
-"""Reads for checks and copies of an index: the newest number, rows by file version, the history of a timeline."""
+"""Reads for checking and copying an index: the newest number, row counts by file version, a timeline's history."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -17,7 +17,7 @@ from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch
 from codequarry.shared.store.records import StoredFile, StoredRow
 from codequarry.shared.versions.snapshots import OPEN
 
-# Rows decoded in one read transaction: a longer transaction would block the checkpoint of the log.
+# Rows decoded in one read transaction: a longer transaction would block checkpoints of the log.
 _PAGE = 1_000
 # Reads the last index entry of each timeline, instead of all entries.
 _NEWEST = """
@@ -29,7 +29,7 @@ WITH RECURSIVE known(timeline) AS (
 )
 SELECT max((SELECT max({column}) FROM {table} WHERE {table}.timeline = known.timeline{condition})) FROM known
 """
-# The rest of a transaction, then later transactions, each in index order: a transaction may have most of the rows.
+# The rest of a transaction, then later transactions, each in index order, as one transaction may have most rows.
 _AFTER = """
 SELECT * FROM ({select} WHERE timeline = ?1 AND born = ?2 AND {row} > ?3 ORDER BY {row} LIMIT ?4)
 UNION ALL
@@ -64,7 +64,7 @@ def newest_number(connection: apsw.Connection) -> int:
 
 
 def row_counts(connection: apsw.Connection, columns: Columns, live: Bools) -> dict[tuple[str, str], int]:
-    """Count the ``live`` rows of each (path, blob), using the posting lists of blobs."""
+    """Count the ``live`` rows of each (path, blob), using the blobs' posting lists."""
     blobs, names = _blobs(connection, len(live))
     rows = np.flatnonzero(live)
     pairs = columns.path[rows].astype(np.int64) * len(names) + blobs[rows]
@@ -92,7 +92,7 @@ def _blobs(connection: apsw.Connection, size: int) -> tuple[Ints, list[str]]:
 
 
 def history(reading: Reading, timeline: int, after: int) -> Iterator[StoredRow | StoredFile]:
-    """Yield the rows and records of a timeline by ``born``; in each transaction, rows come first."""
+    """Yield the rows and records of a timeline in order of ``born``; in each transaction, rows come first."""
     with reading() as connection:
         values = (timeline, after, after)
         retired = [StoredFile(FileRecord(*fields), died) for _, _, died, *fields in fetch(connection, _RETIRED, values)]

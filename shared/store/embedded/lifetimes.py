@@ -14,14 +14,14 @@ _RETIRABLE = (
     f"timeline = ? AND path IN (SELECT id FROM path WHERE path IN {LISTED})"
     f" AND born < ? AND (died = {OPEN} OR died IN {LISTED})"
 )
-# The partial indices have the last condition.
+# The last condition is that of the partial indices.
 _RETIRED = f"timeline = ? AND died = ? AND died < {OPEN}"
 
 
 def retire(
     connection: apsw.Connection, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]
 ) -> int:
-    """Set ``died`` to ``number`` in the rows and records that rule 3 allows, and return how many these are."""
+    """Set ``died`` to ``number`` in the rows and records that rule 3 allows, and return how many changed."""
     values = (number, timeline, as_json(paths), number, as_json(aborted))
     changed = {
         table: fetch_first(connection, f"UPDATE {table} SET died = ? WHERE {_RETIRABLE} RETURNING row", values)

@@ -15,9 +15,9 @@ from codequarry.shared.store.embedded.columns import EMPTY, Bools, Columns, Ints
 from codequarry.shared.store.embedded.path_names import PathNames, globs_as_json
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch_first
 
-# Snapshots whose masks are cached: the head and the few versions that are in use at a time.
+# Snapshots whose masks are cached: the head and the few versions in use at any one time.
 _KEPT_VIEWS = 8
-# Rows whose lengths are summed at once, which limits the memory to 1 MB and so to the CPU cache.
+# Rows whose lengths are summed at once: few enough that the memory used (1 MB) fits in the CPU cache.
 _ROWS_AT_ONCE = 16_384
 _WEIGHTS = np.array([RECALL_WEIGHTS[name] for name in TOKEN_FIELDS], np.int32)
 
@@ -51,7 +51,7 @@ class ViewCache:
         key = (columns.seq, snapshot)
         if found := self._known(key):
             return found
-        # One at a time: after a change all searches want the same view, and making a view takes memory.
+        # One at a time: after a change, all searches want the same view, and building it takes memory.
         with self._making:
             return self._known(key) or self._made(connection, columns, key)
 
@@ -65,7 +65,7 @@ class ViewCache:
         live = self._live(connection, columns, key[1])
         view = _view(columns, live, self._weighted_lengths(columns))
         with self._lock:
-            # Views from before a change are not asked for again, and each holds all rows.
+            # Views from before a change are not requested again, and each one holds all rows.
             for old in [kept for kept in self._kept if kept[0] < columns.seq]:
                 del self._kept[old]
             if all(seq == columns.seq for seq, _ in self._kept):
@@ -91,7 +91,7 @@ class ViewCache:
         return allowed[columns.path]
 
     def _weighted_lengths(self, columns: Columns) -> Floats:
-        """Return the weighted lengths, computed again only if rows were added."""
+        """Return the weighted lengths, recomputed only if rows were added."""
         lengths, weighted = self._weighted
         if lengths is not columns.lengths:
             weighted = _weighted(columns.lengths)
@@ -113,7 +113,7 @@ def _view(columns: Columns, live: Bools, weighted: Floats) -> LiveRows:
 
 
 def _sums(lengths: Ints, rows: Bools) -> NDArray[np.float64]:
-    """Return the sums of some rows of ``lengths``: an exact float64 product, five times as fast as picking the rows."""
+    """Sum the marked rows of ``lengths`` by an exact float64 product, which is five times as fast as picking them."""
     sums = np.zeros(lengths.shape[1])
     for at in range(0, len(rows), _ROWS_AT_ONCE):
         part = slice(at, at + _ROWS_AT_ONCE)
@@ -140,7 +140,7 @@ def live_mask(columns: Columns, layer: Layer, masked_paths: list[int]) -> Bools:
 
 
 def _looked_up(wanted: tuple[int, ...] | list[int], values: NDArray[np.int32]) -> Bools:
-    """Return which ``values`` are in ``wanted``, by a lookup table: one step per value, however many are wanted."""
+    """Return which ``values`` are in ``wanted``, using a lookup table: one step per value, however many are wanted."""
     table = np.zeros(int(values.max(initial=0)) + 1, np.bool_)
     places = np.array(wanted, np.int64)
     table[places[(places > 0) & (places < len(table))]] = True
@@ -148,7 +148,7 @@ def _looked_up(wanted: tuple[int, ...] | list[int], values: NDArray[np.int32]) -
 
 
 def live_clause(layer: Layer) -> tuple[str, tuple[object, ...]]:
-    """Return the rule, with allowed paths, as SQL over ``timeline, born, died`` and ``path.path``, with bindings."""
+    """Return ``is_live`` with allowed paths as SQL over ``timeline, born, died`` and ``path.path``, with bindings."""
     hidden = as_json(layer.hidden)
     clause = (
         f"timeline IN {LISTED} AND born <= ? AND born NOT IN {LISTED}"

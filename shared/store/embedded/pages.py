@@ -1,7 +1,7 @@
 """Reads the intact pages of a database file without SQLite.
 
 SQLite refuses a whole table if one of its inner pages is damaged, and the whole file if the first page is. But the file
-has a map of its pages (``auto_vacuum``), so the tree of a page can be found from above and from below.
+has a map of its pages (``auto_vacuum``), so a page's tree can be found from above and from below.
 """
 
 import struct
@@ -15,7 +15,7 @@ from codequarry.shared.store.embedded.checksums import RESERVED_BYTES
 
 PAGE_BYTES = 4096
 USABLE_BYTES = PAGE_BYTES - RESERVED_BYTES
-# SQLite uses the page with this byte for locks.
+# The page that contains byte 0x40000000, which SQLite uses for locks.
 _LOCK_PAGE = 0x40000000 // PAGE_BYTES + 1
 _MAGIC = b"SQLite format 3\0"
 _HEAD_BYTES = 100
@@ -27,7 +27,7 @@ Words = NDArray[np.uint32]
 
 
 class PageFile:
-    """A database file with its log; nothing is changed. Pages are counted from 1."""
+    """A database file with its log, neither of which is written to. Pages are numbered from 1."""
 
     def __init__(self, path: Path) -> None:
         size = path.exists() and path.stat().st_size
@@ -42,7 +42,7 @@ class PageFile:
         self.damaged = [number for number in range(1, self.count + 1) if not self._is_intact(number)]
 
     def head(self) -> bytes:
-        """Return the head of the file, also if its pages have no checksums; empty if it is damaged."""
+        """Return the file's header, even if its pages have no checksums, or nothing if it is damaged."""
         if 1 in self._logged:
             return self._logged[1][:_HEAD_BYTES]
         head = self._content[:_HEAD_BYTES].tobytes()
@@ -50,7 +50,7 @@ class PageFile:
         return head if is_whole else b""
 
     def _declared_count(self) -> int:
-        """Return the number of pages in the file's head, or 0 if that is damaged; the file may have been truncated."""
+        """Return the page count in the file's header, or 0 if that is damaged; the file may have been truncated."""
         first = self.read(1)
         return int.from_bytes(first[28:32]) if first else 0
 
@@ -102,9 +102,9 @@ _FRAME_HEADER = 24
 
 
 def committed_pages(path: Path, page_size: int) -> tuple[dict[int, int], int]:
-    """Return the place of each page's newest content in the log, and the number of pages of the database.
+    """Return the place of each page's newest content in the log, and the number of pages in the database.
 
-    Only committed frames before the first damaged frame count; without any, the number of pages is 0.
+    Only committed frames before the first damaged frame count; if there are none, the number of pages is 0.
     """
     data = path.read_bytes() if path.exists() else b""
     if len(data) < _HEADER:
@@ -132,7 +132,7 @@ def committed_pages(path: Path, page_size: int) -> tuple[dict[int, int], int]:
 
 
 def _sums(before: tuple[int, int], data: bytes, words: str) -> tuple[int, int]:
-    """Continue the checksum of the log, which runs from its first byte to its last."""
+    """Continue the log's checksum, which runs from its first byte to its last."""
     first, second = before
     values = np.frombuffer(data, words).tolist()
     for even, odd in zip(values[::2], values[1::2], strict=True):

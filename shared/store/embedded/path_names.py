@@ -1,4 +1,4 @@
-"""The text of every path by id, and which paths fit a set of globs."""
+"""The text of every path by id, and which paths match a set of globs."""
 
 import json
 from collections import OrderedDict
@@ -15,12 +15,12 @@ from codequarry.shared.model import PathGlobs
 from codequarry.shared.store.embedded.columns import Bools
 from codequarry.shared.store.embedded.sql import fetch
 
-# Sets of globs whose paths are cached: clients ask for page after page with the same few sets.
+# Sets of globs whose paths are cached: clients request page after page with the same few sets.
 _KEPT_GLOBS = 32
 
 
 class PathNames:
-    """Every path by id, and which paths fit recent globs; paths are only ever added."""
+    """Every path by id, and which paths match recent globs; paths are only ever added."""
 
     def __init__(self) -> None:
         self._names: list[str | None] = [None]
@@ -28,7 +28,7 @@ class PathNames:
         self._lock = Lock()
 
     def fitting(self, connection: apsw.Connection, globs: PathGlobs, largest: int) -> Bools:
-        """Return which paths fit, by id up to ``largest`` or further; a purged path fits nothing."""
+        """Return which paths match, by id up to ``largest`` or further; a purged path matches nothing."""
         with self._lock:
             self._refresh(connection)
             self._names.extend([None] * (largest + 1 - len(self._names)))
@@ -60,6 +60,6 @@ def _globs_of(text: str) -> tuple[PathGlobs, ...]:
 
 
 def path_allowed(*values: object) -> bool:
-    """Return whether a path fits any globs of ``globs_as_json``: an SQL function of the globs and the path."""
+    """Return whether a path matches any globs from ``globs_as_json``; an SQL function of the globs and the path."""
     allowed, path = map(str, values)
     return any(path_matches(globs, path) for globs in _globs_of(allowed))

@@ -8,15 +8,15 @@ from typing import Any
 
 from codequarry.shared.model import Chunk, ChunkRow, StrideInfo, Tokens
 
-# Level 1 compresses a chunk and its tokens to 40 %; higher levels gain 3 % for a third more time.
+# Level 1 compresses a chunk and its tokens to 40%; higher levels gain 3% for a third more time.
 _LEVEL = 1
-# Only the text, which comes last, may contain it: tokens are words and spaces, and JSON escapes it.
+# Only the text, which comes last, may contain this: tokens are words and spaces, and JSON escapes it.
 _SEPARATOR = "\0"
 
 _DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(Chunk)}
 _PLAIN = tuple(name for name in _DEFAULTS if name not in ("text", "stride_info"))
 _TUPLES = tuple(name for name, default in _DEFAULTS.items() if default == ())
-# A frozen dataclass takes 10 µs to set a chunk's fields, and a search makes 200 chunks; setting slots takes a third.
+# A frozen dataclass takes 10 µs to set a chunk's fields (a search makes 200 chunks); slots take a third of that.
 _SLOTS = tuple((name, getattr(Chunk, name).__set__, default) for name, default in _DEFAULTS.items())
 
 

@@ -23,7 +23,7 @@ StoredList = tuple[bytes, bytes, bytes | None]
 
 # Weights are capped at this value; more occurrences of a token add no information.
 MAX_WEIGHT = 255
-# Lists cached by each process: those of some hundred common terms of a million chunks.
+# Bytes of lists cached by each process: those of a few hundred common terms in a million chunks.
 CACHE_BYTES = 64 * 1024 * 1024
 # Memory that an entry takes besides its arrays.
 _ENTRY_BYTES = 300
@@ -47,7 +47,7 @@ NOTHING = Posting(np.empty(0, np.int32), np.empty(0, np.uint8))
 
 @dataclass(slots=True)
 class ListBuilder:
-    """Collects the keys of a batch of rows, of the kind ``prefix``; ``ranks`` is whether the keys have weights."""
+    """Collects a batch's keys of the kind ``prefix``; ``ranks`` says whether the keys have weights."""
 
     prefix: str
     ranks: bool
@@ -62,7 +62,7 @@ class ListBuilder:
         self._sizes.append(len(names))
 
     def lists(self, numbers: Ints) -> Iterator[StoredList]:
-        """Yield each key with its list, by key; ``numbers`` are the row numbers, -1 for rows to leave out."""
+        """Yield each key with its list, sorted by key; ``numbers`` has the row numbers, or -1 for rows to leave out."""
         ordered = sorted(set(self._names))
         ranks = {name: rank for rank, name in enumerate(ordered)}
         keys = np.fromiter(map(ranks.__getitem__, self._names), np.int64, len(self._names))
@@ -93,7 +93,7 @@ class PostingReader:
         self._lock = Lock()
 
     def read(self, connection: apsw.Connection, prefix: str, names: Sequence[str]) -> dict[str, Posting]:
-        """Return the posting list of each name, empty if no row has it."""
+        """Return the posting list of each name, which is empty if no row has the name."""
         segments = tuple(fetch_first(connection, "SELECT id FROM segment ORDER BY id"))
         keys = {(prefix + name).encode("utf-8", "surrogatepass"): name for name in names}
         found = self._recall(segments, keys)
@@ -141,7 +141,7 @@ def _joined(lists: Sequence[tuple[bytes, bytes | None]]) -> Posting:
     if not lists:
         return NOTHING
     joined = b"".join(rows for rows, _ in lists)
-    # Row numbers begin with 1; a zeroed page has a valid checksum.
+    # Row numbers start at 1; a zeroed page has a valid checksum.
     if len(joined) % 4 or (rows := np.frombuffer(joined, "<i4")).min() < 1:
         raise StoreDamaged(f"{DATABASE} is damaged: an inverted list was overwritten; {REPAIR_DATABASE}")
     weights = b"".join(weights or bytes([1]) * (len(rows) // 4) for rows, weights in lists)

@@ -1,4 +1,4 @@
-"""Reads file records, and the chunks of a file or of some rows, directly by SQL."""
+"""Reads file records, and the chunks of a file or of some rows, directly with SQL."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
@@ -33,7 +33,7 @@ _FIRST_CHUNKS = (
 
 
 def live_files(connection: apsw.Connection, snapshot: Snapshot, paths: Collection[str] | None) -> Iterator[FileRecord]:
-    """Return the file records that are live in ``snapshot``, by path."""
+    """Return the file records that are live in ``snapshot``, sorted by path."""
     only, wanted = "", []
     if paths is not None:
         only, wanted = f" AND file.path IN (SELECT id FROM path WHERE path IN {LISTED})", [as_json(paths)]
@@ -45,18 +45,18 @@ def live_files(connection: apsw.Connection, snapshot: Snapshot, paths: Collectio
 
 
 def files_of(connection: apsw.Connection, timeline: int, number: int) -> Iterator[FileRecord]:
-    """Return the file records that transaction ``number`` wrote, by path."""
+    """Return the file records that transaction ``number`` wrote, sorted by path."""
     return _records(fetch(connection, f"{_FILES} WHERE timeline = ? AND born = ?", (timeline, number)))
 
 
 def _records(rows: Collection[tuple[Any, ...]]) -> Iterator[FileRecord]:
-    """Yield the records one at a time: a repository has hundreds of thousands."""
+    """Yield the records one at a time: a repository may have hundreds of thousands."""
     for row in sorted(rows, key=lambda row: (row[1], row[6], row[7])):
         yield FileRecord(*row)
 
 
 def chunks_of(connection: apsw.Connection, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
-    """Return the live chunks of a file in file order, the first stride of each."""
+    """Return the live chunks of a file in file order, each by its first stride."""
     bodies: dict[bytes, None] = {}
     for layer in snapshot.layers:
         clause, values = live_clause(layer)
@@ -66,7 +66,7 @@ def chunks_of(connection: apsw.Connection, snapshot: Snapshot, path: str, repo: 
 
 
 def chunks_at(connection: apsw.Connection, rows: NDArray[np.intp], limit: int) -> list[Chunk]:
-    """Return the chunks of some rows by path and place in the file, at most ``limit``."""
+    """Return at most ``limit`` chunks of the given rows, sorted by path and place in the file."""
     bodies = fetch_first(connection, _FIRST_CHUNKS, (as_json(rows.tolist()), limit))
     return sorted((decode(body)[0] for body in bodies), key=_place)
 
@@ -83,7 +83,7 @@ class Selector:
         self._paths = paths
 
     def mask(self, connection: apsw.Connection, columns: Columns, filters: Filters, live: Bools) -> Bools:
-        """Return which of the ``live`` rows fit ``filters``, whose fields must exist."""
+        """Return which of the ``live`` rows match ``filters``, whose fields must exist."""
         fitting = live
         for name, values in filters.terms:
             fitting = fitting & self._having(connection, len(live), name, values)

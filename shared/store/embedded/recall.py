@@ -25,7 +25,7 @@ _NONE: Rows = np.empty(0, np.intp)
 
 @dataclass(frozen=True, slots=True)
 class RecallSession:
-    """A query, what is live, the live rows that fit the filters, and the slots (None if the query has no vector)."""
+    """A query, what is live, the live rows that match the filters, and the slots (None if the query has no vector)."""
 
     query: RecallQuery
     view: LiveRows
@@ -33,7 +33,7 @@ class RecallSession:
     matrix: Matrix | None
 
     def cosines(self, rows: Rows) -> NDArray[np.float32] | None:
-        """Return the cosine of each row with the query; None if the query has no vector."""
+        """Return the cosine of each row with the query, or None if the query has no vector."""
         if self.matrix is None or self.query.vector is None:
             return None
         cosines: NDArray[np.float32] = self.matrix[self.view.columns.slot[rows]] @ self.query.vector
@@ -95,14 +95,14 @@ def _found(connection: apsw.Connection, postings: PostingReader, search: RecallS
 
 
 def _candidates(connection: apsw.Connection, search: RecallSession, found: Rows) -> dict[int, Candidate]:
-    """Return the candidates by the hash of their ids: the best stride of each chunk, with its first stride's tokens."""
+    """Return the candidates by the hash of their id: the best stride of each chunk, with its first stride's tokens."""
     columns = search.view.columns
     rows = strides_of(columns, search.allowed, found)
     cosines = search.cosines(rows)
     if cosines is not None and not np.isfinite(cosines).all():
         # NaN is neither greater nor less than a number, so a damaged vector is always among the nearest.
-        raise StoreDamaged("a vector of the index is damaged: it holds NaN; run codequarry fsck --repair")
-    # Without a query vector the first stride stands for its chunk.
+        raise StoreDamaged("a vector in the index is damaged: it holds NaN; run codequarry fsck --repair")
+    # Without a query vector, the first stride stands for its chunk.
     order = np.argsort(~columns.first[rows] if cosines is None else -cosines, kind="stable")
     best: dict[int, int] = {}
     for place in order.tolist():

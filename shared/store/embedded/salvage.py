@@ -59,9 +59,9 @@ class Salvage:
     """What was found and what is missing.
 
     ``incomplete`` has the timeline and path of file versions that lost something and were left out; if
-    ``may_lack_rows``, others may be lost entirely. Of ``lost_documents`` only the keys are known; if
+    ``may_lack_rows``, others may be lost entirely. Only the keys of ``lost_documents`` are known; if
     ``may_lack_documents``, others may be lost. ``written`` has the timelines and numbers of the rows that are left.
-    ``lost_vectors`` have a key but hold zeros. ``fits`` is whether ``key_of`` gives the stored keys, None if unknown.
+    ``lost_vectors`` have a key but hold zeros. ``fits``: whether ``key_of`` returns the stored keys (None if unknown).
     """
 
     pages: int
@@ -79,7 +79,7 @@ class Salvage:
 
 
 def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance: SalvageProgress) -> Salvage:
-    """Fill the new folder ``target``; ``key_of`` returns vector keys, ``advance`` is told the number of listed rows."""
+    """Fill the new folder ``target``; ``key_of`` returns vector keys, ``advance`` receives the count of listed rows."""
     wreck = DamagedDatabase(damaged / DATABASE)
     vectors = SalvagedVectors(damaged, wreck, dimension)
     with closing(Database(target, dimension)) as database:
@@ -114,7 +114,7 @@ def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance:
 
 
 def _copy(database: Database, into: str, rows: Iterable[Sequence[Any]]) -> None:
-    """Insert rows in several transactions; existing rows stay."""
+    """Insert rows in several transactions; existing rows are kept."""
     waiting = iter(rows)
     while page := list(islice(waiting, _PAGE)):
         with database.writing() as connection:
@@ -122,7 +122,7 @@ def _copy(database: Database, into: str, rows: Iterable[Sequence[Any]]) -> None:
 
 
 def _rows(wreck: DamagedDatabase, table: str) -> Iterator[Sequence[Any]]:
-    """Yield rows; their first column is their number, which the record leaves out."""
+    """Yield rows; their first column is the row number, which the record leaves out."""
     return ((row, *values[1:]) for row, values in wreck.records(table))
 
 
@@ -156,7 +156,7 @@ def _drop_incomplete(database: Database, slots: int, key_of: KeyOf) -> list[tupl
 
 
 def _find_keys(connection: apsw.Connection, slots: int, key_of: KeyOf) -> None:
-    """Compute lost keys of vectors from chunks that use them."""
+    """Compute lost vector keys from chunks that use the vectors."""
     for slot, body in fetch(connection, _WITHOUT_KEY, (slots,)):
         key = key_of(decode(body)[0])
         connection.execute("INSERT OR IGNORE INTO vector VALUES (?, ?)", (key, slot))
@@ -184,7 +184,7 @@ _ROWS = (
 
 
 def rebuild_lists(database: Database, advance: Callable[[int], None]) -> None:
-    """Write lists and log for all rows of a database without them; ``advance`` receives the number of rows done."""
+    """Write the lists and the log for all rows of a database without any; ``advance`` receives the rows done."""
     last = done = 0
     while True:
         with database.writing() as connection:

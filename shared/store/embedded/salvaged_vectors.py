@@ -1,4 +1,4 @@
-"""The vectors of a damaged folder, slot by slot; damaged vectors are replaced by zeros."""
+"""The vectors of a damaged folder, slot by slot; damaged vectors are replaced with zeros."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +34,7 @@ class SalvagedVectors:
             self._sums.pop(self.slots // BLOCK_SLOTS, None)
 
     def parts(self) -> Iterator[tuple[FloatArray, Bools]]:
-        """Yield all slots in order, some blocks at a time, and which of them are intact."""
+        """Yield all slots in order, several blocks at a time, and which of them are intact."""
         for start in range(0, self.slots, _BLOCKS_AT_ONCE * BLOCK_SLOTS):
             size = min(_BLOCKS_AT_ONCE * BLOCK_SLOTS, self.slots - start)
             part = np.zeros((size, self._dimension), np.float32)
@@ -64,7 +64,7 @@ def _have_length_1(vectors: FloatArray) -> Bools:
 
 
 def _keys(wreck: DamagedDatabase) -> dict[int, str]:
-    """Return the key of each slot, from the table and its index: either may have lost some keys."""
+    """Return the key of each slot, from the table and its index, because either may have lost some."""
     found = {int(str(slot)): str(key) for _, (key, slot) in wreck.records("vector")}
     return found | {int(str(slot)): str(key) for _, (slot, key) in wreck.records(VECTOR_INDEX)}
 

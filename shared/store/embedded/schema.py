@@ -8,13 +8,13 @@ from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.store.embedded.checksums import RESERVED_BYTES
 from codequarry.shared.versions.snapshots import OPEN
 
-# Increased whenever the tables or indices below or the bytes in them change, with a step in `folder_format.py`.
+# Increase this whenever the tables or indices below or their bytes change, and add a step in `folder_format.py`.
 SCHEMA_VERSION = 3
 DATABASE = "index.sqlite3"
 REPAIR_DATABASE = "run codequarry fsck --repair to rebuild it, or codequarry restore to restore a backup"
 
-# `row` numbers and `path` ids are never reused (AUTOINCREMENT), because arrays and caches of other processes refer to
-# them. `died < OPEN` keeps live rows out of the last index. Keys of postings are bytes, so any text fits.
+# `row` numbers and `path` ids are never reused (AUTOINCREMENT), because arrays and caches in other processes refer to
+# them. `died < OPEN` keeps live rows out of the indices on `died`. Posting keys are bytes, so any text fits.
 _TABLES = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE document (key TEXT PRIMARY KEY, version TEXT NOT NULL, body TEXT NOT NULL);
@@ -76,7 +76,7 @@ CREATE TABLE change (seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, 
 
 
 def roots_of_new() -> dict[int, str]:
-    """Return the name of each table and index in a new database by its first page."""
+    """Return the name of each table and index in a new database by its root page."""
     with closing(apsw.Connection(":memory:")) as connection:
         connection.pragma("auto_vacuum", "incremental")
         connection.execute(_TABLES)
@@ -85,7 +85,7 @@ def roots_of_new() -> dict[int, str]:
 
 def create_tables(connection: apsw.Connection, dimension: int) -> None:
     """Create the tables in an empty database unless another process was faster."""
-    # These only take effect before the first table and outside a transaction.
+    # These take effect only before the first table is created and outside a transaction.
     connection.reserve_bytes("main", RESERVED_BYTES)
     connection.pragma("auto_vacuum", "incremental")
     connection.pragma("journal_mode", "wal")
@@ -99,7 +99,7 @@ def create_tables(connection: apsw.Connection, dimension: int) -> None:
 
 
 def read_meta(connection: apsw.Connection, name: str) -> int:
-    """Return a number of the store: ``dimension``, or ``generation`` or ``slots`` of the vector file."""
+    """Return one of the store's numbers: ``dimension``, or the vector file's ``generation`` or ``slots``."""
     value = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
     if value is None:
         raise StoreDamaged(f"{DATABASE} is damaged: its {name} is missing; {REPAIR_DATABASE}")
@@ -107,5 +107,5 @@ def read_meta(connection: apsw.Connection, name: str) -> int:
 
 
 def write_meta(connection: apsw.Connection, name: str, value: int) -> None:
-    """Set a number of the store."""
+    """Set one of the store's numbers."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))

@@ -1,4 +1,4 @@
-"""Segments of the inverted lists: writes them, merges them, and removes deleted rows from them."""
+"""Writes and merges segments of the inverted lists, and removes deleted rows from them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -12,15 +12,15 @@ from codequarry.shared.store.embedded.columns import Bools
 from codequarry.shared.store.embedded.postings import StoredList
 from codequarry.shared.store.embedded.sql import fetch, fetch_first
 
-# Neighbouring segments are merged as digits are carried, when the segments of a tier hold as many rows as a segment of
-# the next tier. So a tier has at most 7 segments, and a row is rewritten at most once per tier.
+# Neighbouring segments are merged like digits that carry: when a tier's segments hold as many rows as a segment of the
+# next tier. So a tier has at most 7 segments, and a row is rewritten at most once per tier.
 _TIER_BITS = 3
 # Larger segments are not merged, because that would delay other writers for seconds.
 FULL_ROWS = 32_768
 
 
 class Segment(NamedTuple):
-    """Lists of the rows ``first`` to ``last``; ``rows`` of them existed when it was written."""
+    """The lists of rows ``first`` to ``last``, of which ``rows`` existed when the segment was written."""
 
     id: int
     first: int
@@ -42,7 +42,7 @@ def all_segments(connection: apsw.Connection) -> list[Segment]:
 
 
 def merge_due(sizes: Sequence[int]) -> int:
-    """Return how many of the newest segments to merge, 0 if none; ``sizes`` are row counts, oldest first."""
+    """Return how many of the newest segments to merge, or 0; ``sizes`` are row counts, oldest first."""
     newest = list(takewhile(lambda size: size < FULL_ROWS, reversed(sizes)))
     due = 0
     for tier in sorted({_tier(size) for size in newest}):

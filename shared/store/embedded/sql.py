@@ -7,16 +7,16 @@ from typing import Any
 import apsw
 
 LISTED = "(SELECT value FROM json_each(?))"
-"""The operand of ``IN`` for a list of any length, bound by ``as_json``."""
+"""The operand of ``IN`` for a list of any length, bound to the result of ``as_json``."""
 
 
 def fetch(connection: apsw.Connection, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """Run a statement to its end and return its rows."""
+    """Run a statement to completion and return its rows."""
     return connection.execute(query, values).fetchall()
 
 
 def fetch_first(connection: apsw.Connection, query: str, values: Sequence[Any] = ()) -> list[Any]:
-    """Return the first column of every row."""
+    """Run a statement and return the first column of every row."""
     return [row[0] for row in fetch(connection, query, values)]
 
 

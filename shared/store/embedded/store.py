@@ -1,4 +1,4 @@
-"""The embedded store, behind the port."""
+"""The embedded store's implementation of the store port."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ from codequarry.shared.store.vectors import check_dimension, check_query_vector,
 
 Result = TypeVar("Result")
 
-# A read begins again if the vector file was replaced meanwhile, which several purges may do in a row.
+# A read is retried if the vector file was replaced during it, which several purges may do in a row.
 _READ_ATTEMPTS = 5
 
 # Lists keep the words of an undone transaction, which only cost time, until this share of a segment is deleted.
@@ -60,14 +60,14 @@ class EmbeddedStore:
         return self
 
     def read_document(self, key: str) -> Document | None:
-        """Return a document, if it exists."""
+        """Return a document, or None if it does not exist."""
         _, known = self._remembered.take(key) or ("", None)
         with self._database.reading() as connection:
             document = documents.read_document(connection, key, known)
         return document and self._remembered.keep(document)
 
     def write_document(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:
-        """Write a document that is still at ``version``; raise Conflict if it is not."""
+        """Write a document if it is still at ``version``, or else raise Conflict."""
         with self._database.writing() as connection:
             document = documents.write_document(connection, key, body, version)
         return self._remembered.keep(document)
@@ -78,7 +78,7 @@ class EmbeddedStore:
             documents.delete_document(connection, key, version)
 
     def list_documents(self, prefix: str) -> list[Document]:
-        """Return the documents whose key begins with ``prefix``, by key."""
+        """Return the documents whose keys begin with ``prefix``, sorted by key."""
         with self._database.reading() as connection:
             return documents.list_documents(connection, prefix)
 
@@ -99,7 +99,7 @@ class EmbeddedStore:
             raise WriteRejected(rejected)
 
     def retire(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> int:
-        """Set ``died`` to ``number`` in the rows and records that rule 3 allows, and return how many these are."""
+        """Set ``died`` to ``number`` in the rows and records that rule 3 allows, and return how many changed."""
         with self._changing() as connection:
             return lifetimes.retire(connection, timeline, number, paths, aborted)
 
@@ -118,14 +118,14 @@ class EmbeddedStore:
             return lifetimes.tally(connection, timeline, number, paths, aborted)
 
     def collect(self, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
-        """Delete the rows and records that no reader may ask for (rule 16), and return their number."""
+        """Delete the rows and records that no reader may request (rule 16), and return how many."""
         collected = 0
         found = 1
         while found:
             with self._changing() as connection:
                 found = deletion.collect_some(connection, timeline, after, until, aborted)
             collected += found
-        # A second vector file is left by a process that was killed after it had deleted rows.
+        # A process that is killed after it has deleted rows leaves a second vector file.
         if collected or self._vectors.has_old_files():
             self._free_room(_MAX_DELETED_SHARE)
         return collected
@@ -146,7 +146,7 @@ class EmbeddedStore:
         return self._database.erase_unused()
 
     def _free_room(self, share: float) -> None:
-        """Free deleted space: in the vectors if it is large, in lists if it is more than ``share``, and in the file."""
+        """Free unused space: in the vector file if it is large, in lists above ``share``, and in the database file."""
         with self._changing() as connection:
             deletion.compact_if_worthwhile(connection, self._columns, self._vectors)
         clean_lists(self._database.writing, share)
@@ -160,7 +160,7 @@ class EmbeddedStore:
             return inventory.newest_number(connection)
 
     def history(self, timeline: int, after: int = -1) -> Iterator[StoredRow | StoredFile]:
-        """Yield every row and record of a timeline by ``born``, or only what has changed since ``after``."""
+        """Yield every row and record of a timeline in order of ``born``, or only what has changed since ``after``."""
         return inventory.history(self._database.reading, timeline, after)
 
     def row_counts(self, snapshot: Snapshot) -> Mapping[tuple[str, str], int]:
@@ -170,7 +170,7 @@ class EmbeddedStore:
             return inventory.row_counts(connection, view.columns, view.live)
 
     def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
-        """Return the live file records by path, as of now."""
+        """Return the live file records, sorted by path, as of now."""
         with self._database.reading() as connection:
             return reader.live_files(connection, snapshot, paths)
 
@@ -185,7 +185,7 @@ class EmbeddedStore:
             return reader.chunks_of(connection, snapshot, path, repo)
 
     def recall(self, query: RecallQuery) -> Recall:
-        """Return the candidates of every channel, with exact k-NN over all rows that fit the filters."""
+        """Return the candidates of every channel, with exact k-NN over all rows that match the filters."""
         check_filters(query.filters)
         check_query_vector(query.vector, self._dimension)
         return self._read(lambda connection: self._recall(connection, query))
@@ -197,13 +197,13 @@ class EmbeddedStore:
         return recall(connection, self._postings, RecallSession(query, view, allowed, matrix))
 
     def find(self, snapshot: Snapshot, filters: Filters, limit: int) -> list[Chunk]:
-        """Return the live chunks that fit the filters, by path and place in the file."""
+        """Return the live chunks that match the filters, sorted by path and place in the file."""
         check_filters(filters)
         with self._database.reading() as connection:
             return reader.chunks_at(connection, np.flatnonzero(self._fitting(connection, snapshot, filters)), limit)
 
     def count(self, snapshot: Snapshot, filters: Filters) -> int:
-        """Count the live chunks that fit the filters."""
+        """Count the live chunks that match the filters."""
         check_filters(filters)
         with self._database.reading() as connection:
             return int(np.count_nonzero(self._fitting(connection, snapshot, filters)))
@@ -228,11 +228,11 @@ class EmbeddedStore:
             raise WriteRejected(rejected)
 
     def inspect(self, *, thoroughly: bool) -> list[Damage]:
-        """Return what is damaged; a damaged page that stops the inspection is the last entry."""
+        """Return the damage found; if a damaged page stops the inspection, it is the last entry."""
         return inspect(self._database.reading, self._vectors, thoroughly=thoroughly)
 
     def lost_vectors(self) -> dict[str, Chunk]:
-        """Return a chunk of each damaged vector that rows use, by the key of the vector."""
+        """Return a chunk for each damaged vector that rows use, by the vector's key."""
         with self._database.reading() as connection:
             slots = vector_repair.damaged_slots(connection, self._vectors)
             return vector_repair.chunks_of_slots(connection, slots)

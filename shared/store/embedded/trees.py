@@ -1,7 +1,7 @@
 """Reads SQLite's trees of records page by page (https://www.sqlite.org/fileformat2.html#b_tree_pages).
 
-A tree is found from its root downwards as far as its inner pages are readable, and elsewhere from every page upwards by
-the map of pages. So a damaged page loses only what it holds. Free pages are in no tree: deleted records stay deleted.
+A tree's pages are found from its root downwards as far as inner pages are readable, and elsewhere from each page up by
+the page map. So a damaged page loses only its own content. Free pages are in no tree, so deleted records stay deleted.
 """
 
 import struct
@@ -21,14 +21,14 @@ _MAP_ENTRY = 5
 _IN_MAP = USABLE_BYTES // _MAP_ENTRY
 _ROOT, _FREE, _OF_TREE = 1, 2, 5
 _OVERFLOW = frozenset({3, 4})
-# The first page begins with the head of the file.
+# The first page begins with the file's header.
 _FILE_HEADER = 100
 _INT_SIZES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRecord:
-    """A record of a tree; ``row`` is its row number in a table, 0 in an index."""
+    """A record of a tree; ``row`` is its row number in a table, or 0 in an index."""
 
     row: int
     values: Record
@@ -39,7 +39,7 @@ class RecordUnreadable(Exception):
 
 
 class Trees:
-    """All trees of a file by the page of their root; ``names`` come from the first page."""
+    """All trees in a file by root page; ``names`` come from the first page."""
 
     def __init__(self, pages: PageFile) -> None:
         self._pages = pages
@@ -72,7 +72,7 @@ class Trees:
                     self._free.add(at + 1 + place)
 
     def _read_inner_pages(self) -> None:
-        """Add the children of inner pages that the map lacks, since the map may be damaged."""
+        """Add the children of inner pages that the map lacks, because the map may be damaged."""
         self.names = dict(self._named_roots())
         self._roots.update(self.names)
         waiting = [*self._roots, *self._parents]
@@ -84,7 +84,7 @@ class Trees:
                     waiting.append(child)
 
     def _named_roots(self) -> Iterator[tuple[int, str]]:
-        """Yield the root and the name of each tree in the table of tables, which begins on the first page."""
+        """Yield the root and the name of each tree in the schema table, which begins on the first page."""
         waiting, seen = [1], set()
         while waiting:
             number = waiting.pop()
@@ -102,7 +102,7 @@ class Trees:
         return number in self._free or (number >= _FIRST_OF_MAP and (number - _FIRST_OF_MAP) % (_IN_MAP + 1) == 0)
 
     def tree_of(self, number: int) -> int | None:
-        """Return the root of the tree whose records, or parts of them, are on a page; None if it is unknown."""
+        """Return the root of the tree whose records, or parts of them, are on a page, or None if it is unknown."""
         seen = set()
         while number in self._further and number not in seen:
             seen.add(number)
@@ -110,7 +110,7 @@ class Trees:
         return self._root_of(number)
 
     def _root_of(self, number: int) -> int | None:
-        """Return the root above a page; None if it is unknown or is that of the table of tables."""
+        """Return the root above a page, or None if it is unknown or is that of the schema table."""
         seen = set()
         while number not in self._roots:
             seen.add(number)
@@ -129,7 +129,7 @@ class Trees:
         return [last, *(struct.unpack_from(">I", content, cell)[0] for cell in _cells(content, start, 12))]
 
     def entries(self, root: int) -> Iterator[TreeRecord]:
-        """Yield the readable records of a tree, in no order."""
+        """Yield the readable records of a tree, in no particular order."""
         for number in self.pages_of[root]:
             yield from self._records(number)
 
@@ -203,7 +203,7 @@ def _value(payload: bytes, at: int, kind: int) -> tuple[Value, int]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number of up to nine bytes, seven bits from each of the first eight, and the place after it."""
+    """Return a number of up to nine bytes (seven bits from each of the first eight) and the place after it."""
     number = 0
     for step in range(9):
         byte = data[at + step]
@@ -212,4 +212,4 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         number = number << 7 | byte & 0x7F
         if byte < 0x80:
             return number, at + step + 1
-    raise AssertionError("a number has nine bytes at most")
+    raise AssertionError("a number has at most nine bytes")

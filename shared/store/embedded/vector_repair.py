@@ -26,7 +26,7 @@ _UNUSED = f"DELETE FROM vector WHERE slot IN {LISTED} AND slot NOT IN (SELECT sl
 
 
 def damaged_slots(connection: apsw.Connection, vector_file: VectorFile) -> Ints:
-    """Return the slots that are damaged, and the slots in use that hold zeros or are not finite."""
+    """Return the slots that are damaged, and the slots in use whose vectors are zero or not finite."""
     slots = read_meta(connection, "slots")
     wrong = np.zeros(slots, np.bool_)
     wrong[vector_file.damaged_slots(connection)] = True
@@ -40,13 +40,13 @@ def damaged_slots(connection: apsw.Connection, vector_file: VectorFile) -> Ints:
 
 
 def chunks_of_slots(connection: apsw.Connection, slots: Ints) -> dict[str, Chunk]:
-    """Return a chunk for the key of each slot that rows use; slots of the cache only are left out."""
+    """Return a chunk for the key of each slot that rows use; slots that only the cache uses are left out."""
     found = fetch(connection, _CHUNKS, (as_json(slots.tolist()),))
     return {key: decode(body)[0] for key, body in found}
 
 
 def replace_vectors(connection: apsw.Connection, vector_file: VectorFile, vectors: Mapping[str, Vector]) -> None:
-    """Rewrite all slots with ``vectors`` by key, and drop damaged vectors of no chunk; part of a write transaction."""
+    """Rewrite all slots with ``vectors`` by key, and drop unused damaged vectors; part of a write transaction."""
     damaged = damaged_slots(connection, vector_file)
     connection.execute(_UNUSED, (as_json(damaged.tolist()),))
     query = f"SELECT key, slot FROM vector WHERE key IN {LISTED}"

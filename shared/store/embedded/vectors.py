@@ -1,13 +1,13 @@
 """The embedding cache and the chunks' vectors: float32, L2-normalised, one after another in a memory-mapped file.
 
 A vector's place in the file is its slot. Slots are only appended, always within SQLite's write transaction. A failed
-transaction leaves bytes behind the last slot, which the next append overwrites. A purge that leaves many unused slots
+transaction leaves bytes after the last slot, which the next append overwrites. A purge that leaves many unused slots
 writes the used slots to a new file (the next generation), which the same transaction makes current. Earlier readers
 continue with the old file, which the system keeps while it is mapped.
 
-Reads are verified (``checksums.py``): every block when a process maps it, then one block with each further use. Each
-use also checks that the file was neither replaced nor truncated. If the file is truncated while a process computes with
-it, the system ends that process (SIGBUS), because a mapping cannot be protected.
+Reads are verified (``checksums.py``): every block when a process maps it, then one block on each further use. Each
+use also checks that the file was neither replaced nor truncated. If the file is truncated while a process is using it,
+the system kills that process (SIGBUS), because a mapping cannot be protected from that.
 """
 
 import os
@@ -39,7 +39,7 @@ REPAIR_VECTORS = "run codequarry fsck --repair to replace its vectors"
 
 
 class GenerationGone(Exception):
-    """The vector file was replaced after the transaction began; the transaction must begin again."""
+    """The vector file was replaced after the transaction began; the transaction must be restarted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class _Mapping:
 
 
 class VectorFile:
-    """The vector files of one folder."""
+    """The vector files of a folder."""
 
     def __init__(self, folder: Path, dimension: int) -> None:
         self._folder = folder
@@ -78,14 +78,14 @@ class VectorFile:
             return self._mapped.matrix[:slots]
 
     def _inode(self, generation: int, slots: int) -> int:
-        """Return the inode of the file after checking its length, since a truncated mapping would end the process."""
+        """Return the file's inode after checking its length, because a truncated mapping would kill the process."""
         path = self.path(generation)
         try:
             status = path.stat()
         except FileNotFoundError as error:
-            raise GenerationGone(f"{path.name} of the index is missing; {REPAIR_VECTORS}") from error
+            raise GenerationGone(f"the index's {path.name} is missing; {REPAIR_VECTORS}") from error
         if status.st_size < slots * self._dimension * 4:
-            raise StoreDamaged(f"{path.name} of the index is damaged: it is too short; {REPAIR_VECTORS}")
+            raise StoreDamaged(f"the index's {path.name} is damaged: it is too short; {REPAIR_VECTORS}")
         return status.st_ino
 
     def _map(self, generation: int, slots: int) -> Matrix:
@@ -93,9 +93,9 @@ class VectorFile:
         try:
             return np.asarray(np.memmap(path, np.float32, "r", shape=(slots, self._dimension)))
         except FileNotFoundError as error:
-            raise GenerationGone(f"{path.name} of the index is missing; {REPAIR_VECTORS}") from error
+            raise GenerationGone(f"the index's {path.name} is missing; {REPAIR_VECTORS}") from error
         except ValueError as error:
-            raise StoreDamaged(f"{path.name} of the index is damaged: it is too short; {REPAIR_VECTORS}") from error
+            raise StoreDamaged(f"the index's {path.name} is damaged: it is too short; {REPAIR_VECTORS}") from error
 
     def _checked(self, connection: apsw.Connection, known: _Mapping, slots: int) -> _Mapping:
         """Verify the blocks that are new to this process, or else the next block in turn."""
@@ -107,7 +107,7 @@ class VectorFile:
         if wrong := damaged_blocks(connection, known.matrix[:slots], blocks):
             self._mapped = replace(known, checked=0)
             raise StoreDamaged(
-                f"{self.path(known.generation).name} of the index is damaged in {len(wrong)} places; {REPAIR_VECTORS}"
+                f"the index's {self.path(known.generation).name} is damaged in {len(wrong)} places; {REPAIR_VECTORS}"
             )
         return replace(known, checked=max(known.checked, slots))
 
@@ -162,7 +162,7 @@ class VectorFile:
         self._rewrite(connection, self.matrix(connection), kept, {})
 
     def readable(self, connection: apsw.Connection) -> Matrix:
-        """Return the slots that the file has, without verifying them."""
+        """Return the slots that are in the file, without verifying them."""
         generation, slots = read_meta(connection, "generation"), read_meta(connection, "slots")
         count = self._readable(generation, slots)
         return self._map(generation, count) if count else np.empty((0, self._dimension), np.float32)
@@ -197,12 +197,12 @@ class VectorFile:
         return len(list(self._folder.glob(VECTORS))) > 1
 
     def remove_old(self, connection: apsw.Connection) -> None:
-        """Delete the files of all generations that are not in use, in a separate write transaction."""
+        """Delete the files of all generations except the current one, in a separate write transaction."""
         current = self.path(read_meta(connection, "generation"))
         for path in self._folder.glob(VECTORS):
             if path != current:
                 path.unlink(missing_ok=True)
 
     def path(self, generation: int) -> Path:
-        """Return the file of a generation."""
+        """Return the path of a generation's file."""
         return self._folder / f"vectors-{generation}.f32"

@@ -42,7 +42,7 @@ def create_rows(
 
 
 def _insert_rows(connection: apsw.Connection, batch: Batch, records: RowRecords) -> Ints:
-    """Insert the rows and return their numbers, -1 for rows that existed."""
+    """Insert the rows and return their numbers, or -1 for rows that already existed."""
     numbers = np.full(len(batch.rows), -1, np.int32)
     query = (
         "INSERT INTO chunk (id, stride, timeline, born, died, path, slot) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -75,25 +75,25 @@ def create_files(connection: apsw.Connection, files: Sequence[FileRecord]) -> No
 
 
 def path_ids(connection: apsw.Connection, paths: Collection[str]) -> dict[str, int]:
-    """Return the ids of paths; new paths are added."""
+    """Return the ids of paths, adding new paths."""
     connection.executemany("INSERT INTO path (path) VALUES (?) ON CONFLICT DO NOTHING", ((path,) for path in paths))
     return dict(fetch(connection, f"SELECT path, id FROM path WHERE path IN {LISTED}", (as_json(paths),)))
 
 
 def slots_of(connection: apsw.Connection, keys: Collection[str]) -> dict[str, int]:
-    """Return the slots of the vectors that are stored, by key."""
+    """Return the slots of those vectors that are stored, by key."""
     return dict(fetch(connection, f"SELECT key, slot FROM vector WHERE key IN {LISTED}", (as_json(keys),)))
 
 
 def vectors_of(connection: apsw.Connection, keys: Sequence[str], vectors: VectorFile) -> dict[str, Vector]:
-    """Return the stored vectors of ``keys``; raise GenerationGone if the file was replaced meanwhile."""
+    """Return the stored vectors of ``keys``; raise GenerationGone if the file has been replaced."""
     slots = slots_of(connection, keys)
     matrix = vectors.matrix(connection)
     return {key: matrix[slot].copy() for key, slot in slots.items()}
 
 
 def keep_vectors(connection: apsw.Connection, vectors: Mapping[str, Vector], vector_file: VectorFile) -> dict[str, int]:
-    """Store the vectors that are new, and return the slot of each."""
+    """Store the vectors that are new, and return the slots of all of them by key."""
     slots = slots_of(connection, vectors.keys())
     fresh = [key for key in vectors if key not in slots]
     if fresh:

@@ -34,7 +34,7 @@ class TestFolder:
     def test_a_file_in_place_of_the_folder_is_an_error(self, tmp_path):
         (tmp_path / "file").write_text("not a folder")
         for path in (tmp_path / "file", tmp_path / "file" / "store"):
-            with pytest.raises(StoreUnavailable, match=r"can't be read and written .* on a local disk"):
+            with pytest.raises(StoreUnavailable, match=r"can't be read or written .* on a local disk"):
                 EmbeddedStore(path, DIMENSION)
 
     def test_a_folder_without_permissions_is_an_error(self, tmp_path):
@@ -50,7 +50,7 @@ class TestFolder:
             "except StoreUnavailable as error: print(error)\n"
         )
         done = subprocess.run([sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=True)
-        assert f"the folder {folder} can't be read and written" in done.stdout
+        assert f"the folder {folder} can't be read or written" in done.stdout
 
     def test_a_damaged_database_is_an_error_with_a_remedy(self, folder):
         folder.mkdir()
@@ -65,11 +65,11 @@ class TestFolder:
             (folder / "vectors-1.f32").unlink()
         else:
             (folder / "vectors-1.f32").write_bytes(b"short")
-        with pytest.raises(StoreUnavailable, match=r"vectors-1.f32 of the index is .*fsck --repair"):
+        with pytest.raises(StoreUnavailable, match=r"the index's vectors-1.f32 is .*fsck --repair"):
             found(open_store(), vector=np.ones(DIMENSION, np.float32))
 
     def test_another_dimension_is_refused(self, store, folder):
-        with pytest.raises(ModelMismatch, match="holds vectors of 8 numbers, the embedding model gives 9"):
+        with pytest.raises(ModelMismatch, match="holds vectors of 8 numbers, but the embedding model produces 9"):
             EmbeddedStore(folder, 9)
 
     def test_another_format_is_refused(self, store, folder):
