@@ -1,4 +1,4 @@
-"""Authentication: from the credentials of a request to a principal. A port, so other methods than keys can be added."""
+"""Authentication: turns a request's credentials into a principal. A port, so methods other than keys can be added."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -22,13 +22,13 @@ from codequarry.shared.store.port import DocumentStore
 MAX_AGE_SECONDS = 2.0
 # A new key must work at once, so an unknown key reloads the cache, but not more often than this.
 MIN_AGE_SECONDS = 0.2
-# If keys can't be read, waiting requests get the same error for this long: one attempt after another would be too slow.
+# If keys can't be read, waiting requests get the same error for this long; separate attempts would take too long.
 FAILURE_SECONDS = 0.5
-# A person may choose the key in the settings, and choose a short one.
+# A person may choose the key in the settings, and may choose a short key.
 MIN_ADMIN_KEY_CHARACTERS = 24
 ADMIN = Principal("admin key of the settings", frozenset(SCOPES), (Grant("*"),))
 NOBODY = Principal("nobody", frozenset(), ())
-"""The caller of a route that needs no key; sees nothing of the index."""
+"""The caller of a route that needs no key; can see nothing in the index."""
 
 WITHOUT_KEYS = (
     "create a key with codequarry keys create NAME --repo '*' and send it as 'Authorization: Bearer KEY'; on a machine "
@@ -39,7 +39,7 @@ _SEND_KEY = "send a key as 'Authorization: Bearer KEY'; create one with codequar
 
 @dataclass(frozen=True, slots=True)
 class RequestCredentials:
-    """A request's token, client address and ``Host``; whether a proxy marked it, or it came over ``[api] socket``."""
+    """A request's token, client address and ``Host``, and whether it came through a proxy or over ``[api] socket``."""
 
     token: str | None = field(repr=False)
     address: str
@@ -52,7 +52,7 @@ class Authenticator(Protocol):
     """A way to identify the sender of a request."""
 
     def authenticate(self, asker: RequestCredentials) -> Principal:
-        """Return the principal of a request; Unauthorized, with what to do about it, if the sender is not known."""
+        """Return the principal of a request; raise Unauthorized, with what to do about it, if the sender is unknown."""
         ...
 
 
@@ -66,8 +66,8 @@ class OwnerWithoutKeys:
     def authenticate(self, asker: RequestCredentials) -> Principal:
         """Return the owner for a request over our own socket, or from this machine if loopback is trusted.
 
-        The ``Host`` header must name this machine too. Otherwise a web page could point its own name at this machine
-        and send requests through its visitor's browser. A request that a local proxy forwarded may come from anywhere.
+        The ``Host`` header must name this machine too. Otherwise a web page could point its own domain at this machine
+        and send requests through a visitor's browser. A request forwarded by a local proxy may come from anywhere.
         """
         is_here = is_loopback(asker.address) and is_loopback(_without_port(asker.host))
         is_owner = asker.on_socket or (self._trusts_loopback and is_here)
@@ -75,10 +75,10 @@ class OwnerWithoutKeys:
             return OWNER
         if self._trusts_loopback:
             raise Unauthorized(
-                "no key is configured, so only requests from this machine to localhost, not through a proxy, are "
-                "accepted; create a key with codequarry keys create"
+                "no key is configured, so only requests from this machine to localhost are accepted, not those "
+                "through a proxy; create a key with codequarry keys create"
             )
-        raise Unauthorized(f"no key is configured, and this service has no other way to know its owner: {WITHOUT_KEYS}")
+        raise Unauthorized(f"no key is configured, and this service can't identify its owner otherwise; {WITHOUT_KEYS}")
 
 
 class RefuseAll:
@@ -90,7 +90,7 @@ class RefuseAll:
 
 
 class ApiKeys:
-    """Authenticates requests by the keys of the catalog and of the settings."""
+    """Authenticates requests by the keys in the catalog and in the settings."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class ApiKeys:
         without_keys: Authenticator,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Look keys up in the store that ``store`` returns; if it has none, ask ``without_keys``."""
+        """Look up keys in the store that ``store`` returns; if it has no keys, ask ``without_keys``."""
         check_admin_key(settings.auth.admin_key)
         self._admin = settings.auth.admin_key
         self._store = store
@@ -135,7 +135,7 @@ class ApiKeys:
         return compare_digest(hash_of(token), hash_of(self._admin.get_secret_value()))
 
     def _known(self, wanted: str) -> Mapping[str, ApiKey]:
-        """Return all keys by id, reloaded if needed. Revoked keys count too: while any exists, a key is required."""
+        """Return all keys by id, reloaded if needed. Revoked keys count too: if any key exists, a key is required."""
         with self._lock:
             most = MIN_AGE_SECONDS if wanted and wanted not in self._keys else MAX_AGE_SECONDS
             if self._clock() - self._read_at > most:
@@ -157,7 +157,7 @@ class ApiKeys:
             raise StoreUnavailable(detail) from error
 
     def _note(self, key: ApiKey) -> None:
-        """Record once an hour that a key is in use; a failure to record it is ignored."""
+        """Record at most once an hour that a key is in use; failures to record it are ignored."""
         hour = coarse_moment()
         if max(self._noted.get(key.id, ""), key.last_used_at) >= hour:
             return
@@ -167,7 +167,7 @@ class ApiKeys:
 
 
 def check_admin_key(key: SecretStr | None) -> None:
-    """Raise UsageError for a key of the settings that is too short to be safe."""
+    """Raise UsageError if the key in the settings is too short to be safe."""
     if key is not None and len(key.get_secret_value()) < MIN_ADMIN_KEY_CHARACTERS:
         raise UsageError(
             f"auth.admin_key has fewer than {MIN_ADMIN_KEY_CHARACTERS} characters; try openssl rand -base64 32"

@@ -22,8 +22,8 @@ class Difference:
     repo: str
     path: str
     symbol: str | None
-    before: Annotated[VersionedChunk | None, Field(serialization_alias="from", description="null if it was added")]
-    after: Annotated[VersionedChunk | None, Field(serialization_alias="to", description="null if it was removed")]
+    before: Annotated[VersionedChunk | None, Field(serialization_alias="from", description="null if code was added")]
+    after: Annotated[VersionedChunk | None, Field(serialization_alias="to", description="null if code was removed")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class ComparisonAnswer:
 
     results: tuple[Difference, ...]
     counts: Annotated[Mapping[Change, int], Field(description="number of compared hits, by change")]
-    freshness: Annotated[tuple[Freshness, ...], Field(description="of both versions")]
+    freshness: Annotated[tuple[Freshness, ...], Field(description="the freshness of both versions")]
     degraded: tuple[str, ...]
     reason: str | None
     took_ms: float

@@ -16,7 +16,7 @@ class DeliveryStatus:
     delivery_id: str
     event: str
     result: Annotated[
-        DeliveryResult, Field(description="received means that handling it failed; it may be delivered again")
+        DeliveryResult, Field(description="received means that handling the delivery failed; it may be sent again")
     ]
     reason: str | None
     repo: str | None
@@ -31,7 +31,7 @@ class DeliveryStatus:
 class ReceivedDelivery(DeliveryStatus):
     """The answer to a webhook."""
 
-    repeated: Annotated[bool, Field(description="true if it was handled before, and nothing was done this time")]
+    repeated: Annotated[bool, Field(description="true if the delivery was handled before, and not again this time")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Deliveries:
 
 
 def delivery_status(delivery: Delivery) -> DeliveryStatus:
-    """Return the entry of a delivery in the delivery log."""
+    """Return a delivery's entry in the delivery log."""
     return DeliveryStatus(
         provider=delivery.provider,
         delivery_id=delivery.id,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from codequarry.search_api.answers.freshness import Freshness
 
 
-# No slots: the MCP library would take them for defaults, and the tool would have no schema.
+# No slots: the MCP library would mistake them for defaults, and the tool would have no schema.
 @dataclass(frozen=True)
 class FileText:
     """Lines of a file at an indexed version; ``branch`` is null if the version is not a branch."""

@@ -1,4 +1,4 @@
-"""The freshness of an answer: one entry for each version of a repository that was searched."""
+"""The freshness of an answer: one entry for each searched version of a repository."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

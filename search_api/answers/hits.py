@@ -15,7 +15,7 @@ Score = Annotated[float, Field(ge=0, le=1)]
 
 @dataclass(frozen=True)
 class CodeChunk:
-    """A piece of a file; lines from 1, inclusive; characters from 0 of the decoded file, end exclusive.
+    """A piece of a file. Lines count from 1, end inclusive; characters of the decoded file from 0, end exclusive.
 
     Timelines and transactions are left out: they mean nothing outside the index.
     """
@@ -31,8 +31,8 @@ class CodeChunk:
     signature: str | None
     start_line: int
     end_line: int
-    symbol_part: Annotated[str | None, Field(description="2/5 if the symbol was split")]
-    text: Annotated[str, Field(description="the file's own text at those lines; secrets are masked by stars")]
+    symbol_part: Annotated[str | None, Field(description="such as 2/5, if the symbol was split")]
+    text: Annotated[str, Field(description="the file's own text at those lines; secrets are masked with stars")]
     context: Annotated[str, Field(description="class header, enclosing declarations and imports used")]
     doc: str
     kind_of_file: KindOfFile
@@ -67,7 +67,7 @@ class VersionedChunk(CodeChunk):
     ref: str | None
     branch: str | None
     commit: str | None
-    url: Annotated[str | None, Field(description="the lines on the code host, if the origin is known")]
+    url: Annotated[str | None, Field(description="link to the lines on the code host, if the origin is known")]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class _Scored:
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """The parts of a score, for a hit that the second stage scored too."""
+    """The parts of the score of a hit that the second stage also scored."""
 
     first_score: Annotated[Score, Field(description="the ranker's score")]
     rerank_score: Annotated[float, Field(description="the model's score, on the model's own scale")]
@@ -105,7 +105,7 @@ class HitVersion:
 
 @dataclass(frozen=True)  # no slots: Python can't combine the slots of two bases
 class Hit(VersionedChunk, _Scored):
-    """A piece of a file that answers a search. JSON has the fields in this order, ``score`` first."""
+    """A piece of a file that answers a search. JSON keeps this order of fields, with ``score`` first."""
 
     is_stride: bool
     rerank_score: Annotated[
@@ -116,7 +116,7 @@ class Hit(VersionedChunk, _Scored):
     versions: Annotated[
         tuple[HitVersion, ...] | None,
         LEFT_OUT_IF_NONE,
-        Field(description="every version that holds the hit, if the search covers several of its repository"),
+        Field(description="every version that holds the hit, if the search covers several versions of its repository"),
     ] = None
     explain: Annotated[Explanation | None, LEFT_OUT_IF_NONE] = None
 
@@ -128,7 +128,7 @@ class _Similar:
 
 @dataclass(frozen=True)
 class NearChunk(VersionedChunk, _Similar):
-    """A piece of a file whose vector is near that of a text."""
+    """A piece of a file whose vector is close to the vector of a text."""
 
     is_stride: bool
 

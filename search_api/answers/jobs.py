@@ -50,9 +50,9 @@ class JobsPage:
 
 @dataclass(frozen=True)
 class PendingSearch(JobStatus):
-    """The answer to a search whose versions are still being indexed: the job that it waits for."""
+    """The answer to a search whose versions are still being indexed: the job that the search is waiting for."""
 
-    jobs: Annotated[tuple[JobStatus, ...], Field(description="every job that the search waits for")]
+    jobs: Annotated[tuple[JobStatus, ...], Field(description="every job that the search is waiting for")]
 
 
 def job_status(job: Job) -> JobStatus:

@@ -44,6 +44,6 @@ class Health:
     """The answer to a health probe."""
 
     status: Literal["ok", "unavailable"]
-    checks: Annotated[Mapping[str, str], Field(description="ok or the error, by component")] = field(
+    checks: Annotated[Mapping[str, str], Field(description="ok or an error message, by component")] = field(
         default_factory=dict
     )

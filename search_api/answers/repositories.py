@@ -28,7 +28,7 @@ class IndexedVersion:
 
 @dataclass(frozen=True, slots=True)
 class FailedCommit:
-    """A commit that reached a limit of the settings."""
+    """A commit that reached a limit in the settings."""
 
     ref: str
     commit: str
@@ -51,7 +51,7 @@ class IndexedRepository:
     chunks: WholeCount
     skipped: Annotated[Mapping[str, int] | None, Field(description="number of skipped files, by reason")]
     state: IndexState
-    percent: Annotated[int | None, Field(description="progress of a running first import")]
+    percent: Annotated[int | None, Field(description="progress of the first import, while it is running")]
     model: Annotated[str | None, Field(description="the model of the vectors; null before the first import")]
     versions: Annotated[tuple[IndexedVersion, ...], Field(description="every indexed version, default branch first")]
     failures: Annotated[

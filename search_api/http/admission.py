@@ -1,12 +1,12 @@
-"""What each route needs, and the check that every request passes before its route runs.
+"""The requirements of each route, and the check that every request passes before its route runs.
 
 To add a route, add its line to ``NEEDS``, without which the service does not start, and an example request to the test
 in tests/e2e/api/leaks. A route reads the index through ``request_context.engine()``, never through the backend, and
-gets the principal from ``request_context.caller()``. Needs:
+gets the principal from ``request_context.caller()``. The needs are:
 
-- ``search``, ``index``, ``admin``: the scope that the key must have. A route can require more: ``caller().require()``.
-- ``open``: no key, for probes and descriptions. The caller is NOBODY and sees nothing of the index.
-- ``signed``: no key. The route verifies a signature and names the sender, who has its own limits, by ``admit_signed``.
+- ``search``, ``index``, ``admin``: the scope that the key needs. A route can require more with ``caller().require()``.
+- ``open``: no key, for probes and descriptions. The caller is NOBODY, who can see nothing in the index.
+- ``signed``: no key. The route verifies a signature and calls ``admit_signed`` for the sender, who has separate limits.
 """
 
 from collections.abc import Mapping
@@ -56,8 +56,8 @@ LIMITS = "codequarry.limits"
 SETTINGS = "codequarry.api-settings"
 
 _SCOPES: Mapping[Need, KeyScope] = MappingProxyType({"search": "search", "index": "index", "admin": "admin"})
-# Headers in which a proxy names its client. Any client can send them, so their values are not trusted. Only limits by
-# address read X-Forwarded-For, and only from a proxy that the settings trust.
+# Headers in which a proxy names its client. Any client can send them, so their values are not trusted. Only the limits
+# per address read X-Forwarded-For, and only from a proxy that the settings trust.
 FORWARDED_FOR = "X-Forwarded-For"
 OF_PROXIES = (
     "Forwarded",
@@ -79,7 +79,7 @@ OF_PROXIES = (
 _OF_PROXIES_PREFIX = "X-Forwarded-"
 # Monitoring must get an answer even if the service is overloaded.
 PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
-# Responses without a valid key that count against the address. Others are not the client's fault.
+# Responses that count against the address if the request had no valid key. Other errors are not the client's fault.
 _REFUSED = frozenset(
     (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 )
@@ -88,7 +88,7 @@ _BY_FLASK = frozenset({"HEAD", "OPTIONS"})
 
 
 def check_declared(app: Flask) -> None:
-    """Raise ValueError for a route that is not in ``NEEDS``, so that no route is open or closed by an oversight."""
+    """Raise ValueError for a route that is not in ``NEEDS``, so that no route is open or closed by oversight."""
     routes = {f"{method} {rule.rule}" for rule in app.url_map.iter_rules() for method in _methods(rule)}
     if undeclared := sorted(routes - NEEDS.keys()):
         raise ValueError(f"add to NEEDS in search_api/http/admission.py: {', '.join(undeclared)}")
@@ -148,14 +148,14 @@ def _enter(limits: RateLimits, principal: Principal) -> None:
 
 
 def action_of(asked: Request) -> str:
-    """Return the key of a request in ``NEEDS``, "" if no route matches."""
+    """Return a request's key in ``NEEDS``, or "" if no route matches."""
     if asked.url_rule is None:
         return ""
     return f"{'GET' if asked.method == 'HEAD' else asked.method} {asked.url_rule.rule}"
 
 
 def need_of(asked: Request) -> Need:
-    """Return what a request needs: ``open`` if only Flask itself will answer it."""
+    """Return the need of a request, which is ``open`` if Flask itself will answer it."""
     if asked.url_rule is None or asked.method == "OPTIONS":
         return "open"
     return NEEDS[action_of(asked)]
@@ -172,7 +172,7 @@ def is_unknown_sender() -> bool:
 
 
 def find_address(settings: SettingsModel) -> str:
-    """Return the client address of the current request, as limits count it."""
+    """Return the client address of the current request, in the form that limits use."""
     forwarded_for = request.headers.getlist(FORWARDED_FOR)
     return group_of(client_address(request.remote_addr or "", forwarded_for, settings.api.trusted_proxies))
 
@@ -186,7 +186,7 @@ def asker(token: str | None) -> RequestCredentials:
 
 
 def _is_on_socket() -> bool:
-    """Return whether the request came over our own socket; a socket of another server may have another mode."""
+    """Return whether the request came over our own socket; another server's socket may have different permissions."""
     settings: ApiSettings = current_app.extensions[SETTINGS]
     connection = request.environ.get("gunicorn.socket")
     return settings.socket is not None and getattr(connection, "family", None) == AF_UNIX

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 TITLE = "Codequarry"
 API_VERSION = "1.0"
 REQUEST_ID_HEADER = "X-Request-ID"
-# A caller's id is written to logs. An id that could break a line or fill a disk is replaced.
+# The caller's id is written to the logs, so an id that could break a line or fill the disk is replaced.
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 log = logger("codequarry.api")
@@ -55,10 +55,10 @@ def create_app(
     authenticator: Authenticator | None = None,
     waited: Callable[[], float] = lambda: 0.0,
 ) -> APIFlask:
-    """Return the application; store and embedder are opened from the settings at their first use unless given.
+    """Return the application; unless given, store and embedder are opened from the settings on first use.
 
     Without ``make_indexer``, requests for indexing are refused. ``authenticator`` replaces API keys. ``waited`` returns
-    the seconds that a request waited for its thread. ValueError if a route has no need in ``admission.py``.
+    the seconds that a request waited for its thread. Raise ValueError if a route is not in ``admission.NEEDS``.
     """
     app = APIFlask(
         __name__,
@@ -67,12 +67,12 @@ def create_app(
         json_errors=False,
         spec_path="/openapi.json",
         docs_path=None,
-        static_folder=None,  # type: ignore[arg-type]  # Flask takes None for no static files at all
+        static_folder=None,  # type: ignore[arg-type]  # None turns off static files
     )
     app.config["MAX_CONTENT_LENGTH"] = settings.api.max_body_bytes
     app.config["AUTO_404_RESPONSE"] = False
     app.config["DESCRIPTION"] = "Search the code of indexed git repositories."
-    app.json.sort_keys = False  # type: ignore[attr-defined]  # of the default provider, which is not the declared type
+    app.json.sort_keys = False  # type: ignore[attr-defined]  # the default provider has it, its declared type does not
     app.extensions[EXTENSION] = backend = Backend(settings, store, embedder)
     app.extensions[INDEXER] = make_indexer(backend) if make_indexer else None
     app.extensions[RECEIVER] = Receiver(settings)
@@ -93,7 +93,7 @@ def create_app(
 
 
 def warm_up(app: APIFlask) -> None:
-    """Load model and vectors before the first request needs them; the first request retries what fails here."""
+    """Load model and vectors before the first request needs them; if this fails, the first request tries again."""
     backend: Backend = app.extensions[EXTENSION]
     try:
         backend.search(SearchRequest("warm up", top_k=1), OWNER, Deadline())
@@ -108,7 +108,7 @@ def _trace(app: APIFlask) -> None:
         with request_running(), span("request", environ.get("HTTP_TRACEPARENT", "")):
             return answer(environ, start_response)
 
-    app.wsgi_app = traced  # type: ignore[method-assign]  # the way that Flask documents
+    app.wsgi_app = traced  # type: ignore[method-assign]  # as Flask documents
 
 
 def _watch_requests(app: APIFlask, waited: Callable[[], float], settings: SettingsModel) -> None:
@@ -144,7 +144,7 @@ def _watch_requests(app: APIFlask, waited: Callable[[], float], settings: Settin
 
     @app.teardown_request
     def forget(_: BaseException | None) -> None:
-        # The thread's next work does not belong to this request.
+        # Whatever the thread does next does not belong to this request.
         structlog.contextvars.clear_contextvars()
 
 
@@ -184,7 +184,7 @@ def _answer_errors(app: APIFlask) -> None:
     @app.errorhandler(Exception)
     def unexpected(error: Exception) -> Response:
         log.error("unexpected", exc_info=error)
-        detail = f"an unexpected error; see the log for request id {_request_id()}"
+        detail = f"an unexpected error occurred; see the log for request id {_request_id()}"
         return problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail, _request_id())
 
 

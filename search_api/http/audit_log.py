@@ -1,4 +1,4 @@
-"""The audit log: who read or changed what, as an append-only file with one JSON object per line."""
+"""The audit log: an append-only file that records who read or changed what, with one JSON object per line."""
 
 import errno
 import json
@@ -20,7 +20,7 @@ from codequarry.shared.errors import UsageError
 from codequarry.shared.settings.service import AuditSettings
 from codequarry.shared.telemetry.logs import logger
 
-# The operator may let others read it.
+# The mode of a new file; the operator may let others read it.
 MODE = 0o600
 
 log = logger("codequarry.audit")
@@ -28,7 +28,7 @@ log = logger("codequarry.audit")
 
 @dataclass(slots=True)
 class AuditedAccess:
-    """What a request read or changed, as noted by its route; ``results`` is None if the route did not note a count."""
+    """What a request read or changed, as recorded by its route; ``results`` is None if the route recorded no count."""
 
     repositories: Sequence[str] = ()
     results: int | None = None
@@ -37,7 +37,7 @@ class AuditedAccess:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """A line of the log. It never has a key, and a query only if the settings ask for it.
+    """A line of the log. It never contains a key, and contains the query only if the settings ask for it.
 
     ``address`` is set only if the client is unknown. ``times`` counts refused requests that have no line of their own.
     """
@@ -61,7 +61,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class RefusedRequests:
-    """A kind of refused requests from unknown senders, which are counted together."""
+    """A kind of refused request from unknown senders; all requests of a kind are counted together."""
 
     principal: str
     action: str
@@ -73,10 +73,10 @@ _OTHERS = RefusedRequests("nobody", "", 0, "others")
 
 
 class AuditLog:
-    """A file to which several processes append; each line is one open, write and close, so rotation needs no signal."""
+    """A file that several processes append to; each line is one open, write and close, so rotation needs no signal."""
 
     def __init__(self, file: Path, with_queries: bool) -> None:
-        """Append to ``file``; UsageError if it can't be written."""
+        """Append to ``file``; raise UsageError if it can't be written."""
         self._file = file
         self._with_queries = with_queries
         self._refused = BoundedLog(self._tell, _OTHERS)
@@ -86,13 +86,13 @@ class AuditLog:
             raise UsageError(f"audit.file {file} can't be written: {error.strerror}") from error
 
     def add(self, principal: str, action: str, status: int, request_id: str, access: AuditedAccess) -> None:
-        """Write a line; OSError if that fails."""
+        """Write a line; raise OSError if that fails."""
         query = access.query if self._with_queries else None
         repositories = sorted(set(access.repositories))
         self._write(AuditEntry(principal, action, status, request_id, repositories, access.results, query))
 
     def add_refused(self, refused: RefusedRequests, request_id: str) -> None:
-        """Write a line for an unknown sender, or count it if there are many; OSError if it can't be written."""
+        """Write a line for an unknown sender, or only count it if there are many; raise OSError if writing fails."""
         if self._refused.allows(refused.address, refused):
             entry = AuditEntry(refused.principal, refused.action, refused.status, request_id, address=refused.address)
             self._write(entry)
@@ -115,7 +115,7 @@ class AuditLog:
 
 
 def note_access(repositories: Iterable[str], results: int, query: str | None = None) -> None:
-    """Note what the current request read or changed, for its line in the log."""
+    """Record what the current request read or changed, for its line in the log."""
     g.access = AuditedAccess(tuple(repositories), results, query)
 
 

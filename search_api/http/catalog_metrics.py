@@ -27,21 +27,21 @@ from codequarry.shared.versions.head import Head
 if TYPE_CHECKING:
     from prometheus_client.core import Metric as Family
 
-# The catalog is read at most this often, whatever the number of scrapes.
+# The catalog is read at most this often, no matter how often metrics are scraped.
 KEPT_SECONDS = 5.0
-# Ended jobs may be many and are only counted, so they are read less often.
+# There may be many ended jobs, and they are only counted, so they are read less often.
 ENDED_KEPT_SECONDS = 60.0
 
 MetricSample = tuple[Metric, tuple[str, ...], float]
 
 
 class CatalogMetrics:
-    """A Prometheus collector over the catalog of an index."""
+    """A Prometheus collector that reads the catalog of an index."""
 
     def __init__(
         self, open_store: Callable[[], DocumentStore], worst: int = 0, clock: Callable[[], float] = monotonic
     ) -> None:
-        """Read the store that ``open_store`` returns; name the ``worst`` repositories furthest behind."""
+        """Read the store that ``open_store`` returns; ``worst`` is how many repositories furthest behind are named."""
         self._open_store, self._worst, self._clock = open_store, worst, clock
         self._lock = Lock()
         self._samples: Sequence[MetricSample] = ()
@@ -49,11 +49,11 @@ class CatalogMetrics:
         self._ended: Mapping[str, int] = {}
 
     def describe(self) -> Iterable["Family"]:
-        """Return nothing; without this method the library would read the catalog to learn the names."""
+        """Return nothing; without this method, the library would read the catalog to learn the metric names."""
         return ()
 
     def collect(self) -> Iterator["Family"]:
-        """Yield the gauges; only ``codequarry_catalog_up`` if the catalog can't be read."""
+        """Yield the gauges, or only ``codequarry_catalog_up`` if the catalog can't be read."""
         from prometheus_client.core import GaugeMetricFamily
 
         families: dict[str, GaugeMetricFamily] = {}
@@ -86,7 +86,7 @@ class CatalogMetrics:
 
 
 def job_samples(jobs: Iterable[Job], ended: Mapping[str, int], moment: datetime) -> Iterator[MetricSample]:
-    """Yield the number of jobs by state, and of queued jobs by priority; ``ended`` counts the ended jobs by state."""
+    """Yield jobs by state, and the number and age of queued jobs by priority; ``ended`` counts ended jobs by state."""
     states: Counter[str] = Counter(ended)
     waiting: Counter[str] = Counter()
     oldest: dict[str, float] = {}
@@ -104,12 +104,12 @@ def job_samples(jobs: Iterable[Job], ended: Mapping[str, int], moment: datetime)
 
 
 def _priority_name(priority: int) -> str:
-    """Return the name of a priority; a number between two names gets the more urgent name."""
+    """Return the name of a priority; a number between two named priorities gets the more urgent name."""
     return max((number, name) for name, number in PRIORITIES.items() if number <= max(priority, 0))[1]
 
 
 def behind(head: Head, seen: Iterable[RefHead], moment: datetime) -> list[tuple[str, float]]:
-    """Return repository and seconds of each indexed version whose newest known commit is not published."""
+    """Return the repository and the seconds behind of each indexed version whose newest known commit is unpublished."""
     published = _published_commits(head)
     return [
         (version.repo, _age(version.seen_at or version.fetched_at, moment))
@@ -120,7 +120,7 @@ def behind(head: Head, seen: Iterable[RefHead], moment: datetime) -> list[tuple[
 
 def _published_commits(head: Head) -> Mapping[tuple[str, str], str]:
     commits = {(repo, ""): head.timelines[timeline].commit for repo, timeline in head.defaults.items()}
-    # If a version has two timelines, the newer transaction counts.
+    # If a version has two timelines, the timeline with the newer transaction counts.
     for state in sorted(head.timelines.values(), key=lambda state: state.published):
         if state.ref and state.published and not state.gone:
             commits[state.repo, state.ref] = state.commit
@@ -128,7 +128,7 @@ def _published_commits(head: Head) -> Mapping[tuple[str, str], str]:
 
 
 def behind_samples(versions: Sequence[tuple[str, float]], worst: int) -> Iterator[MetricSample]:
-    """Yield how many versions are behind, the longest time behind, and the ``worst`` repositories."""
+    """Yield the number of versions that are behind, the longest time behind, and the ``worst`` repositories."""
     yield instruments.VERSIONS_BEHIND, (), len(versions)
     yield instruments.BEHIND_SECONDS, (), max((seconds for _, seconds in versions), default=0.0)
     by_repo: dict[str, float] = {}
@@ -139,14 +139,14 @@ def behind_samples(versions: Sequence[tuple[str, float]], worst: int) -> Iterato
 
 
 def _age(moment: str, now: datetime) -> float:
-    """Return the seconds since an ISO 8601 time; 0 if another machine's clock puts it in the future."""
+    """Return the seconds since an ISO 8601 time, or 0 if another machine's clock puts it in the future."""
     if not moment:
         return 0.0
     return max(0.0, (now - datetime.fromisoformat(moment)).total_seconds())
 
 
 def catalog_metrics(backend: Backend) -> CatalogMetrics:
-    """Return the collector of catalog metrics for an application."""
+    """Return the catalog metrics collector for an application."""
     return CatalogMetrics(lambda: backend.engine(Deadline()).store, backend.settings.metrics.worst_repositories)
 
 

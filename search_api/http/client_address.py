@@ -1,10 +1,10 @@
-"""The client address of a request that came through trusted proxies. Pure."""
+"""Pure functions that find the client address of a request that came through trusted proxies."""
 
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 
 Network = IPv4Network | IPv6Network
-# A client on the internet usually has a whole network with this prefix length.
+# An internet client usually has a whole network of this prefix length.
 IPV6_PREFIX_BITS = 64
 
 
@@ -34,7 +34,7 @@ def is_trusted(address: str, trusted: Sequence[Network]) -> bool:
 
 
 def group_of(address: str) -> str:
-    """Return what counts as one client: an IPv4 address, or the /64 network of an IPv6 address."""
+    """Return the address or network that counts as one client: an IPv4 address, or an IPv6 address's /64 network."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
@@ -56,7 +56,7 @@ def _is_address(text: str) -> bool:
 
 
 def _without_port(hop: str) -> str:
-    """Return the address in ``1.2.3.4:5678``, ``[2001:db8::1]:5678`` or a bare address."""
+    """Return the address, without a port, of ``1.2.3.4:5678``, ``[2001:db8::1]:5678`` or a bare address."""
     if hop.startswith("["):
         return hop[1:].partition("]")[0]
     return hop.partition(":")[0] if hop.count(":") == 1 else hop

@@ -1,4 +1,4 @@
-"""The key of a request: in the header, or in the body, as clients of other services send it."""
+"""Reads the key of a request from the header or, as clients of other services send it, from the body."""
 
 import json
 
@@ -11,7 +11,7 @@ FIELD = "token"
 
 
 def read_token(request: Request) -> str | None:
-    """Return the token of ``Authorization: Bearer``, else the field ``token`` of a JSON body."""
+    """Return the token from ``Authorization: Bearer``, else from the field ``token`` of a JSON body, else None."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == BEARER and token.strip():
         return token.strip()
@@ -30,9 +30,9 @@ def _in_body(request: Request) -> str | None:
 
 
 def without_token(body: object) -> object:
-    """Return a body without its key: the caller is known by now, and no later code may see the key."""
+    """Return a body without its key: the caller is already known, and no later code may see the key."""
     if not isinstance(body, dict) or FIELD not in body:
         return body
     if not isinstance(body[FIELD], str | None):
-        raise UsageError(f"'{FIELD}' must be a string: an API key")
+        raise UsageError(f"'{FIELD}' must be an API key, given as a string")
     return {name: value for name, value in body.items() if name != FIELD}

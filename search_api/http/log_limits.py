@@ -1,4 +1,4 @@
-"""Keeps unknown clients from filling the disk with log lines: each minute the first are written, the others counted."""
+"""Keeps unknown clients from filling the disk with log lines: beyond a limit per minute, lines are only counted."""
 
 import atexit
 from collections import Counter
@@ -9,9 +9,9 @@ from typing import Generic, TypeVar
 
 Kind = TypeVar("Kind", bound=Hashable)
 
-# Lines a minute for one address: enough to see what it tries.
+# Lines per minute for one address: enough to see what the client is trying.
 EACH_PER_MINUTE = 10
-# Lines a minute for all addresses: with 200 bytes a line, about 30 MB a day.
+# Lines per minute for all addresses: at 200 bytes a line, about 30 MB a day.
 ALL_PER_MINUTE = 100
 MINUTE_SECONDS = 60.0
 # Kinds counted separately in a minute; further kinds are counted together as `rest`.
@@ -19,10 +19,10 @@ MOST_KINDS = 200
 
 
 class BoundedLog(Generic[Kind]):
-    """Decides which lines are written, and counts the others; shared by all threads of a process."""
+    """Decides which lines are written, and counts the rest; shared by all threads of a process."""
 
     def __init__(self, tell: Callable[[Kind, int], None], rest: Kind, clock: Callable[[], float] = monotonic) -> None:
-        """Call ``tell`` with each kind and its number of withheld lines; it is called again after an OSError."""
+        """Call ``tell`` with each kind and its number of withheld lines; after an OSError, try again later."""
         self._tell, self._rest, self._clock = tell, rest, clock
         self._lock = Lock()
         self._since = clock()

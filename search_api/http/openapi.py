@@ -1,4 +1,4 @@
-"""Generates `/openapi.json`; the schemas of answers come from the answer types themselves."""
+"""Generates `/openapi.json`; the answer schemas come from the answer types themselves."""
 
 import re
 from typing import Any
@@ -28,14 +28,14 @@ ANSWERS: tuple[type, ...] = (
 
 
 def component_schemas() -> dict[str, Any]:
-    """Return the OpenAPI 3.1 schemas of all bodies by name."""
+    """Return the OpenAPI 3.1 schemas of all request and answer bodies, by name."""
     _, document = models_json_schema([(model, "validation") for model in REQUESTS], ref_template=REF_TEMPLATE)
     requests: dict[str, Any] = document["$defs"]
     return requests | schemas(ANSWERS, REF_TEMPLATE)
 
 
 def reference(kind: type) -> dict[str, str]:
-    """Return the reference to a body's schema."""
+    """Return a reference to a body's schema."""
     return {"$ref": REF_TEMPLATE.format(model=kind.__name__)}
 
 
@@ -51,11 +51,11 @@ _PROBLEMS = {
     500: "An internal error",
     501: "This service does not index",
     503: "The store does not answer, or the service is overloaded; Retry-After says when to retry",
-    504: "The index did not reach min_commit within wait_ms; freshness has its state",
+    504: "The index did not reach min_commit within wait_ms; freshness shows its state",
 }
 
 Responses = dict[int | str, dict[str, str | dict[str, dict[str, Any]]]]
-"""The responses of an operation, in the form that the OpenAPI extension takes."""
+"""The responses of an operation, in the form that APIFlask expects."""
 
 
 def problem_responses(*statuses: int) -> Responses:
@@ -75,7 +75,7 @@ _KEY_PROBLEMS = (401, 403, 429)
 
 
 def describe_keys(spec: dict[str, Any]) -> None:
-    """Add to each operation of ``spec`` the key and scope that it needs, and the errors of a missing key."""
+    """Add to each operation in ``spec`` the key and scope that it needs, and the errors for a missing key."""
     spec["components"]["securitySchemes"] = {
         SCHEME: {"type": "http", "scheme": "bearer", "description": "A key from `codequarry keys create`."}
     }

@@ -18,7 +18,7 @@ def refuse_unknown_parameters(*known: str) -> None:
 
 
 def listed_parameter(name: str, known: Sequence[Value]) -> tuple[Value, ...]:
-    """Return the values of a parameter that may be given several times; UnknownName for an unknown value."""
+    """Return the values of a parameter that may be given several times; raise UnknownName for an unknown value."""
     by_name: dict[str, Value] = {value: value for value in known}
     asked = request.args.getlist(name)
     for value in asked:
@@ -28,11 +28,11 @@ def listed_parameter(name: str, known: Sequence[Value]) -> tuple[Value, ...]:
 
 
 def integer_parameter(name: str, default: int, most: int) -> int:
-    """Return an integer parameter from 1 to ``most``; UsageError for anything else."""
+    """Return an integer parameter from 1 to ``most``, or the default; raise UsageError for any other value."""
     text = request.args.get(name)
     if text is None:
         return default
-    # A longer number is above the limit, and slow to parse.
+    # A number with more digits than the limit is too large, and slow to parse.
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and 1 <= int(text) <= most):
         raise UsageError(f"?{name} must be a number from 1 to {most:,}, not '{text[:20]}'")
     return int(text)

@@ -29,7 +29,7 @@ from codequarry.shared.errors import (
 )
 from codequarry.shared.telemetry.metrics import SearchOutcome
 
-# The next request asks a silent engine again; an earlier retry is useless.
+# A store that does not answer is not called again for a few seconds, so an earlier retry is useless.
 RETRY_AFTER_SECONDS = 5
 # The operator must free disk space first.
 FULL_RETRY_AFTER_SECONDS = 60
@@ -50,7 +50,7 @@ _STATUSES: tuple[tuple[type[CodequarryError], HTTPStatus, SearchOutcome], ...] =
 
 
 def classify(error: CodequarryError) -> tuple[HTTPStatus, SearchOutcome]:
-    """Return the HTTP status and search outcome of an error; 500 for all unlisted kinds."""
+    """Return the HTTP status and search outcome for an error; unlisted kinds get 500."""
     for kind, status, outcome in _STATUSES:
         if isinstance(error, kind):
             return status, outcome

@@ -1,4 +1,4 @@
-"""Rate limits of a key, of an address, and of the whole service; each API process counts separately."""
+"""Rate limits per key, per address and for the whole service; each API process counts separately."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -10,15 +10,15 @@ from time import monotonic
 from codequarry.shared.errors import TooManyRequests
 from codequarry.shared.settings.service import LimitSettings
 
-# Retry-After if too many requests run at once: searches take well below a second.
+# Retry-After if too many requests are running: a search takes well under a second.
 BUSY_SECONDS = 1.0
-# Buckets kept in memory; a caller that was idle for long starts with a full bucket anyway.
+# Limit for buckets in memory; a caller that has been idle for long would have a full bucket anyway.
 MAX_BUCKETS = 10_000
 
 
 @dataclass(slots=True)
 class _Bucket:
-    """A token bucket: ``left`` requests may come at once, and it fills at a steady rate."""
+    """A token bucket that refills at a steady rate; ``left`` is the number of requests that may come at once."""
 
     left: float
     at: float
@@ -26,7 +26,7 @@ class _Bucket:
 
 
 class RateLimits:
-    """Admits requests within the limits of the settings; shared by all threads of a process."""
+    """Admits requests within the configured limits; shared by all threads of a process."""
 
     def __init__(self, settings: LimitSettings, clock: Callable[[], float] = monotonic) -> None:
         self._settings = settings
@@ -36,7 +36,7 @@ class RateLimits:
         self._by_name: dict[str, _Bucket] = {}
 
     def enter(self, name: str) -> None:
-        """Admit a request of ``name``, to be ended by ``leave``; TooManyRequests if a limit is reached."""
+        """Admit a request from ``name``, to be ended by ``leave``; raise TooManyRequests if a limit is reached."""
         limits, now = self._settings, self._clock()
         with self._lock:
             own = self._bucket(name, now)
@@ -50,7 +50,7 @@ class RateLimits:
                 bucket.running += 1
 
     def leave(self, name: str) -> None:
-        """End a request that was admitted."""
+        """End an admitted request."""
         with self._lock:
             self._all.running -= 1
             self._by_name[name].running -= 1
@@ -62,9 +62,9 @@ class RateLimits:
 
 
 class RefusalLimits:
-    """Refuses addresses that were refused too often, before any key is looked up; one for a whole process.
+    """Blocks addresses that were refused too often, before any key is looked up; shared by all threads of a process.
 
-    An admitted key stays welcome even if others guess keys from its address. Clients of a Unix socket have no address.
+    A known key keeps working while others guess keys from its address. Clients of a Unix socket have no address.
     """
 
     def __init__(self, settings: LimitSettings, clock: Callable[[], float] = monotonic) -> None:
@@ -84,7 +84,7 @@ class RefusalLimits:
                 _check_rate(bucket, self._rate, self._rate, self._clock(), "without a valid key from this address")
 
     def note_refused(self, address: str, token: str | None) -> None:
-        """Count a refused request, and no longer welcome its token."""
+        """Count a refused request, and forget that its token was valid."""
         if self._rate is None or not address:
             return
         with self._lock:
@@ -117,7 +117,7 @@ def _hash(token: str) -> bytes:
 
 
 def _check_rate(bucket: _Bucket, rate: int | None, burst: int, now: float, whose: str) -> None:
-    """Fill a bucket for the time that passed; TooManyRequests if it is still empty."""
+    """Refill a bucket for the time that has passed; raise TooManyRequests if it is still empty."""
     if rate is None:
         bucket.left = float(burst)
         return

@@ -15,13 +15,13 @@ from codequarry.shared.access.grants import Principal
 from codequarry.shared.errors import IndexMoved
 from codequarry.shared.liveness.deadline import Deadline
 
-# Keys of the application's extensions: a Backend, CatalogMetrics, Indexer (None if it does not index) and Receiver.
+# Keys of application extensions: a Backend, CatalogMetrics, Indexer (None if the service does not index), Receiver.
 EXTENSION = "codequarry"
 CATALOG_METRICS = "codequarry.catalog_metrics"
 INDEXER = "codequarry.indexer"
 RECEIVER = "codequarry.receiver"
 
-# When a migration ends, the pointer to the new edition follows within milliseconds.
+# The time to wait for a new edition: the pointer to it is updated within milliseconds of a migration's end.
 FOLLOW_SECONDS = 2.0
 _LOOK_SECONDS = 0.05
 
@@ -42,7 +42,7 @@ def caller() -> Principal:
 
 
 def deadline() -> Deadline:
-    """Return the deadline of the current request: a thread that waits for a store can't serve other requests."""
+    """Return the deadline of the current request; a thread that waits for a store can't serve other requests."""
     if "deadline" not in g:
         g.deadline = Deadline()
     found: Deadline = g.deadline
@@ -56,12 +56,12 @@ def backend() -> Backend:
 
 
 def engine() -> SearchEngine:
-    """Return the engine limited to what the caller may see: the only way from a route to the index."""
+    """Return the engine, limited to what the caller may see; it is a route's only access to the index."""
     return backend().seen_by(caller(), deadline())
 
 
 def followed(view: Callable[Arguments, Response]) -> Callable[Arguments, Response]:
-    """Wrap a view that writes to the catalog: retry it if the index moved, as its writes went to the old edition."""
+    """Retry a view that writes to the catalog if the index moved, because its writes went to the old edition."""
 
     @wraps(view)
     def run(*arguments: Arguments.args, **named: Arguments.kwargs) -> Response:

@@ -1,4 +1,4 @@
-"""The service under gunicorn: threads in one or a few worker processes, each with its own store and model."""
+"""The service under gunicorn: one or a few worker processes with threads; each process has its own store and model."""
 
 import ctypes
 import signal
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # When the service stops, running requests have this long to finish.
 GRACEFUL_SECONDS = 30
-# A worker that does not answer its master for this long is replaced; the first search loads the model.
+# A worker that does not answer its master for this long is replaced; loading the model must not take longer.
 TIMEOUT_SECONDS = 120
 KEEP_ALIVE_SECONDS = 5
 
@@ -48,8 +48,8 @@ Announce = Callable[[str], None]
 def serve(settings: SettingsModel, announce: Announce | None = None, make_indexer: "MakeIndexer | None" = None) -> None:
     """Run the service until it is told to stop; running requests are finished first.
 
-    ``announce`` gets the address when it is open. ``make_indexer`` is called in each worker process. UsageError for an
-    address that is open to the network without a key, or unusable; StoreError if head and rows don't match (rule 18).
+    ``announce`` gets the address once it is open. ``make_indexer`` is called in each worker process. Raise UsageError
+    for an address that is unusable or open to the network without a key, StoreError if head and rows differ (rule 18).
     """
     check_admin_key(settings.auth.admin_key)
     check_host(settings, lambda: has_keys(settings))
@@ -89,7 +89,7 @@ def refuses_everyone(settings: SettingsModel) -> bool:
 
 
 def has_keys(settings: SettingsModel) -> bool:
-    """Return whether the index has any key; True if it can't be reached yet: requests are refused until it can."""
+    """Return whether the index has any key, or True if it can't be reached yet: until then, requests are refused."""
     try:
         with closing(editions_of(settings)) as editions:
             _, store = open_active(editions)
@@ -128,7 +128,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
 
     @property
     def read_seconds(self) -> float:
-        """Seconds in which a whole request must arrive."""
+        """The seconds within which a whole request must arrive."""
         return self._settings.api.read_seconds
 
     @property
@@ -136,7 +136,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         return self._settings.api.max_body_bytes
 
     def most_connections_of(self, address: str) -> int | None:
-        """Return the most connections of an address; None for a trusted proxy or a Unix socket."""
+        """Return the connection limit for an address, or None for a trusted proxy or a Unix socket."""
         is_proxy = not address or is_trusted(address.partition("/")[0], self._settings.api.trusted_proxies)
         return None if is_proxy else self._settings.limits.connections_per_address
 
@@ -197,12 +197,12 @@ def _tell_refused(kind: tuple[str, int], times: int) -> None:
 
 
 def gunicorn_options(settings: SettingsModel) -> dict[str, Any]:
-    """Return the settings of gunicorn."""
+    """Return the settings for gunicorn."""
     api = settings.api
     host = f"[{api.host}]" if ":" in api.host and not api.host.startswith("[") else api.host
     return {
         "bind": [f"unix:{api.socket}" if api.socket else f"{host}:{api.port}"],
-        # This also applies to the socket: only its owner can open it.
+        # This also applies to the socket, so only its owner can open it.
         "umask": UMASK,
         "worker_class": PatientWorker,
         "worker_connections": MOST_CONNECTIONS + SPARE_CONNECTIONS,
@@ -211,7 +211,7 @@ def gunicorn_options(settings: SettingsModel) -> dict[str, Any]:
         "timeout": TIMEOUT_SECONDS,
         "graceful_timeout": GRACEFUL_SECONDS,
         "keepalive": KEEP_ALIVE_SECONDS,
-        # A local proxy may forward such headers, and they would change the path behind the proxy's own checks.
+        # A local proxy may forward such headers, which would change the path after the proxy has checked it.
         "forwarder_headers": "",
         "loglevel": "warning",
         "preload_app": False,
@@ -223,18 +223,18 @@ def _child_exit(_: Arbiter, worker: Worker) -> None:
     metrics.forget_process(worker.pid)
 
 
-# glibc gives every thread its own arena, up to eight per processor, and each keeps its peak memory. Two are enough,
-# since only one thread runs Python code at a time.
+# glibc gives every thread its own arena, up to eight per processor, and each arena keeps its peak memory. Two arenas
+# are enough, since only one thread runs Python code at a time.
 _ARENAS = 2
-# Larger blocks are mapped, and return to the system when freed. By default glibc raises this threshold to up to 32 MB;
-# from then on, freed arrays of rows leave holes that larger arrays can't use.
+# Larger blocks are mapped, and returned to the system when freed. By default, glibc raises this threshold to as much as
+# 32 MB, after which freed arrays of rows leave holes that larger arrays can't use.
 _MAPPED_FROM = 256 * 1024
 # mallopt(3)
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 
 
 def keep_memory_flat() -> bool:
-    """Make freed arrays return to the system, before threads start; False without glibc. See docs/measurements.md."""
+    """Make glibc return freed arrays to the system, before threads start; False without it (docs/measurements.md)."""
     if not sys.platform.startswith("linux"):
         return False
     library = ctypes.CDLL(None)

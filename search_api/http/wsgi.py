@@ -1,4 +1,4 @@
-"""The application for WSGI servers (``gunicorn codequarry.search_api.http.wsgi:app``), made at the first use of it."""
+"""The application for WSGI servers (``gunicorn codequarry.search_api.http.wsgi:app``), created on first use."""
 
 from typing import TYPE_CHECKING
 

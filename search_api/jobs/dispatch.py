@@ -17,17 +17,17 @@ from codequarry.shared.telemetry.logs import logger
 if TYPE_CHECKING:
     from celery import Celery
 
-# A request needs seconds to notice that the queue is down, so the next requests skip it. Nothing is lost: the workers'
-# periodic check of jobs sends the messages that are missing.
+# A request takes seconds to notice that the queue is down, so the next requests skip it. Nothing is lost, because the
+# workers check all jobs periodically and send the missing messages.
 RETRY_SECONDS = 10.0
-# The longest time to send one message, with the client's own retries and waits.
+# The longest time to send one message, including the client's own retries and waits.
 LONGEST_SECONDS = 20.0
 
 log = logger("codequarry.dispatch")
 
 
 class QueueIndexer:
-    """Sends jobs on the index of ``backend`` to workers; if the queue does not answer, workers find them later."""
+    """Sends jobs for the index of ``backend`` to workers; if the queue does not answer, workers find them later."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -37,7 +37,7 @@ class QueueIndexer:
         self._breaker = Breaker(RETRY_SECONDS, LONGEST_SECONDS)
 
     def submit(self, request: JobRequest, deadline: Deadline | None = None) -> Job:
-        """Return a new job, or the queued job for the same version; StoreUnavailable if too many jobs wait."""
+        """Return a new job, or the queued job for the same version; raise StoreUnavailable if too many jobs wait."""
         store, settings = self._backend.engine(deadline).store, self._backend.settings
         most, most_of_key = settings.queue.max_waiting, settings.limits.jobs_waiting_per_key
         job, is_new = submit_within(store, with_request_context(request), most, most_of_key)
@@ -68,7 +68,7 @@ class QueueIndexer:
         """Do nothing: no job runs in this process."""
 
     def _celery(self) -> "Celery":
-        """Return the sending application, made at its first use: importing Celery takes a quarter of a second."""
+        """Return the Celery application, created on first use because importing Celery takes a quarter of a second."""
         from celery import Celery
 
         with self._lock:

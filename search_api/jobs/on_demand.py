@@ -1,4 +1,4 @@
-"""Searches that first index missing versions: ``?index=true``."""
+"""Searches with ``?index=true``, which first index missing versions."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -19,7 +19,7 @@ from codequarry.shared.errors import IndexingOff, NotIndexed, TooManyRequests, U
 from codequarry.shared.jobs.job import PRIORITIES, Job, JobRequest
 from codequarry.shared.versions.refs import Ref
 
-# A job is a document in the store. A waiting search notices its end within this time.
+# A waiting search reads its job's document from the store at this interval.
 POLL_SECONDS = 0.1
 # Retry-After for a job that takes longer than a request waits.
 RETRY_AFTER_SECONDS = 2
@@ -28,10 +28,10 @@ RETRY_AFTER_SECONDS = 2
 def search_or_index(
     engine: SearchEngine, indexer: Indexer | None, request: SearchRequest, rest: Pause | None = None
 ) -> SearchAnswer | PendingSearch:
-    """Answer a search, and first index the versions that it names and the index lacks, within ``wait_ms``.
+    """Answer a search after indexing the versions that it names and the index lacks, within ``wait_ms``.
 
-    Raise what ``SearchEngine.search`` raises, IndexingOff, NotIndexed if the indexing failed, and UsageError if the
-    repository of a version is not clear.
+    In addition to the errors of ``SearchEngine.search``, raise IndexingOff, NotIndexed if the indexing failed, or
+    UsageError if it is unclear which repository a version belongs to.
     """
     deadline = monotonic() + request.wait_ms / 1000
     jobs: dict[tuple[str, VersionSpecifier | None], Job] = {}
@@ -80,10 +80,10 @@ def _first_absent(engine: SearchEngine, request: SearchRequest) -> _Absent | Non
 def _indexable(error: VersionMissing, missing: tuple[Missing, ...]) -> _Absent:
     candidates = missing[0].asked.candidates() if missing else ()
     if any(ref.kind == "workspace" for ref in candidates):
-        # A request must not make the service read folders of its machine.
+        # A request must not make the service read folders on its machine.
         raise error
     if len(missing) != 1:
-        raise UsageError(f"name the repository to index the version in: {error}") from error
+        raise UsageError(f"name the repository in which to index the version: {error}") from error
     return _Absent(missing[0].repo, missing[0].asked, candidates)
 
 
@@ -109,7 +109,7 @@ def _submit(engine: SearchEngine, indexer: Indexer | None, absent: _Absent) -> J
 
 
 def _await(catalog: Catalog, job: Job, deadline: float, pause: Pause) -> Job:
-    """Return a job once it has ended or the deadline has passed; at once if too many requests wait already."""
+    """Return a job once it has ended or the deadline has passed, or at once if too many requests already wait."""
     with suppress(TooManyRequests):
         while not job.is_finished and monotonic() < deadline:
             pause(POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""Pages of the list of jobs, which changes while a client reads it."""
+"""Pages of the job list, which may change while a client reads it."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class JobPage:
-    """A page of jobs, and the cursor of the next page; None on the last page."""
+    """A page of jobs, and the cursor for the next page, which is None on the last page."""
 
     jobs: Sequence[Job]
     next_cursor: str | None
@@ -21,7 +21,7 @@ class JobPage:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The last job of a page, as it was then, and ``count``: the number of jobs up to it."""
+    """The last job of a page, as it was at that time; ``count`` is the number of jobs up to and including it."""
 
     query: str
     job_id: str
@@ -31,7 +31,7 @@ class _Seen:
 
 
 def page_of(jobs: Sequence[Job], limit: int, cursor: str | None, query: str, seal: Seal) -> JobPage:
-    """Return a page of jobs in the order of ``shown_jobs``; UsageError for a cursor with another digest ``query``."""
+    """Return a page of jobs in the order of ``shown_jobs``; raise UsageError if the cursor's query differs."""
     start = _position(jobs, _opened(cursor, query, seal)) if cursor is not None else 0
     page = jobs[start : start + limit]
     end = start + len(page)
@@ -45,8 +45,8 @@ def page_of(jobs: Sequence[Job], limit: int, cursor: str | None, query: str, sea
 def _position(jobs: Sequence[Job], seen: _Seen) -> int:
     """Return the position after the last job that was seen.
 
-    Ended jobs are sorted by time, whatever has ended since. If the job had not ended and has changed since, it has
-    moved: then as many jobs are skipped as were seen.
+    Ended jobs are sorted by time, so jobs that have ended since do not matter. If the last job had not ended and has
+    changed since, it has moved, so as many jobs are skipped as were seen.
     """
     if seen.is_finished:
         last_ended = (seen.updated_at, seen.job_id)

@@ -16,11 +16,11 @@ class Indexer(Protocol):
     """Runs jobs: in a thread of this process, or in workers that a queue wakes."""
 
     def submit(self, request: JobRequest, deadline: Deadline | None = None) -> Job:
-        """Return a new job, or the queued job for the version; StoreUnavailable if too many wait or at ``deadline``."""
+        """Return a new job, or the version's queued job; raise StoreUnavailable at ``deadline`` or if too many wait."""
         ...
 
     def wake(self, job: Job) -> None:
-        """Start a requeued job soon; without this it would be found later."""
+        """Start a requeued job soon; without this call, it would be found later."""
         ...
 
     def end(self) -> None:
@@ -28,12 +28,12 @@ class Indexer(Protocol):
         ...
 
     def close(self) -> None:
-        """End, and wait until the running job is released."""
+        """Do the same as ``end``, and wait until the running job is released."""
         ...
 
 
 MakeIndexer = Callable[[Backend], Indexer]
-"""Returns the indexer for the requests of a process, over the same store."""
+"""Returns the indexer for a process's requests, which uses the same store."""
 
 
 def with_request_context(request: JobRequest) -> JobRequest:

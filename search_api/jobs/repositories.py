@@ -1,4 +1,4 @@
-"""Adds and removes repositories by request; each becomes a job at once."""
+"""Adds and removes repositories on request; each request becomes a job at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from codequarry.shared.repositories.origin_rules import accepted_origin
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.versions.refs import Ref, check_ref
 
-_MAY_ADD_NONE = "this key is limited to some repositories: it may index these, but not add others"
+_MAY_ADD_NONE = "this key is limited to some repositories; it may index them, but not add others"
 
 
 class RepositoryToAdd(RequestBody):
@@ -31,7 +31,7 @@ class RepositoryToAdd(RequestBody):
     ]
 
     origin: Line = Field(description="https, ssh or git URL; a path only below api.local_roots")
-    name: Line | None = Field(None, description="its name in the index; taken from the origin if not given")
+    name: Line | None = Field(None, description="the name in the index; taken from the origin if not given")
     ref: Line = Field("", description="a branch, a tag, pull/12 or a commit; the default branch if not given")
 
 
@@ -40,15 +40,15 @@ def add_repository(
 ) -> Job:
     """Add a repository to the catalog and request a version of it; a known repository is brought up to date.
 
-    IndexingOff if this service does not index, UsageError if origin, name or version is invalid. Forbidden if the
-    caller is limited to some repositories and this is not one of them; the error must not reveal whether it exists.
+    Raise IndexingOff if this service does not index, UsageError if origin, name or version is invalid, or Forbidden if
+    the caller is limited to other repositories; this error must not reveal whether the repository exists.
     """
     if indexer is None:
         raise IndexingOff("this service does not index; run codequarry repos add")
     candidates = candidates_of(asked.ref)
     _check_adding(engine, asked.origin)
     origin = read_origin(accepted_origin(asked.origin, settings))
-    # Check again: a path may have resolved to another place, or a repository have two names while it is renamed.
+    # Check again: a path may have resolved to a different place, or a repository may have two names during a rename.
     _check_adding(engine, origin.url)
     repository, _ = claim(engine.store, origin, asked.name, "", guarded=True)
     if not engine.catalog.principal.sees(repository.name, repository.id):
@@ -71,7 +71,7 @@ def add_repository(
 
 
 def _check_adding(engine: SearchEngine, asked: str) -> None:
-    """Raise Forbidden for an origin that the caller does not see in the index, without resolving the origin."""
+    """Raise Forbidden for an origin that the caller can't see in the index, without resolving the origin."""
     if engine.catalog.principal.sees_everything:
         return
     identity = identity_if_readable(asked)
@@ -82,7 +82,7 @@ def _check_adding(engine: SearchEngine, asked: str) -> None:
 
 
 def remove_repository(engine: SearchEngine, indexer: Indexer | None, name: str) -> Job:
-    """Request a removal and cancel other jobs; NotIndexed, or Forbidden if the caller sees only some of the paths."""
+    """Request a removal and cancel other jobs; raise NotIndexed, or Forbidden if the caller sees only some paths."""
     if indexer is None:
         raise IndexingOff("this service does not index; run codequarry repos rm")
     head, principal = engine.head(), engine.catalog.principal
@@ -105,14 +105,14 @@ def remove_repository(engine: SearchEngine, indexer: Indexer | None, name: str) 
 
 
 def check_removing(name: str, repo_id: str, principal: Principal) -> None:
-    """Raise Forbidden if a principal may not remove a repository, nor retry or cancel its removal."""
+    """Raise Forbidden if a principal may not remove a repository, or retry or cancel its removal."""
     principal.require("admin")
     if principal.allowed_paths(name, repo_id):
         raise Forbidden(f"this key is limited to some paths of '{name}'; a key must see all of it to remove it")
 
 
 def candidates_of(text: str) -> tuple[Ref, ...]:
-    """Return the refs that a version may mean, likeliest first; UsageError for an invalid name or a working tree."""
+    """Return the refs that a version may mean, likeliest first; raise UsageError for a bad name or a working tree."""
     if not text:
         return ()
     found: list[Ref] = []

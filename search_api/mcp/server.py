@@ -37,12 +37,12 @@ Find code by meaning or by name in the indexed repositories. Use it instead of g
 Returns the best places as `repo path:from-to` with their code, best first.
 
 query: a question or description in plain words, or an identifier, whose definition then comes first. It may contain
-repo:NAME, lang:python, path:GLOB, symbol:NAME, kind:function (a - before a filter excludes) and "an exact phrase"."""
+repo:NAME, lang:python, path:GLOB, symbol:NAME, kind:function (- before a filter excludes it) and "an exact phrase"."""
 READ = """\
-Read numbered lines of an indexed file at the indexed commit. Take the path from a result of search_code, and give the
-same ref. Returns the first 400 lines unless you give start_line and end_line; at most 400 lines per call."""
+Read numbered lines of an indexed file at the indexed commit. Take the path from a search_code result, and pass the
+same ref. Returns the first 400 lines unless you pass start_line and end_line; at most 400 lines per call."""
 
-# Longer hits are cut, with a note on how to read the rest. Chunks are seldom longer.
+# Longer hits are truncated, with a note on how to read the rest. Chunks are seldom longer.
 MAX_HIT_LINES = 80
 # A whole large file would fill an agent's context window.
 MAX_FILE_LINES = 400
@@ -70,7 +70,7 @@ class CodePlace:
     text: str
 
 
-# No slots: the MCP library would take them for defaults, and the tool would have no schema.
+# No slots: the MCP library would mistake them for defaults, and the tool would have no schema.
 @dataclass(frozen=True)
 class CodePlaces:
     """The structured content of a search_code result."""
@@ -83,7 +83,7 @@ class CodePlaces:
 
 
 def create_server(backend: Backend) -> MCPServer[Any]:
-    """Return the server, limited to what ``[mcp] key`` may see, if set; its first call opens store and model."""
+    """Return the server, limited to what ``[mcp] key`` may see, if set; the first call opens store and model."""
     caller = McpCaller(backend.settings, lambda: backend.engine().store)
     server: MCPServer[Any] = MCPServer(
         "codequarry", version=version("codequarry"), instructions=INSTRUCTIONS, log_level="WARNING"
@@ -96,7 +96,7 @@ def create_server(backend: Backend) -> MCPServer[Any]:
         language: Annotated[str | None, Field(description="Only this language, such as python or typescript")] = None,
         path: Annotated[str | None, Field(description="Only paths that match this glob, such as src/**/*.py")] = None,
         ref: Annotated[str | None, Field(description=_REF)] = None,
-        top_k: Annotated[int, Field(description="How many results", ge=1, le=50)] = 10,
+        top_k: Annotated[int, Field(description="Maximum number of results", ge=1, le=50)] = 10,
     ) -> Annotated[CallToolResult, CodePlaces]:
         filters = {"repo": repo, "language": language, "path": path, "ref": ref}
         body = {"query": query, "top_k": top_k, "filters": {name: value for name, value in filters.items() if value}}
@@ -105,7 +105,7 @@ def create_server(backend: Backend) -> MCPServer[Any]:
 
     @server.tool(name="read_file", title="Read file", description=READ, annotations=READ_ONLY)
     def read_indexed_file(
-        repo: Annotated[str, Field(description="Repository, as in a result of search_code")],
+        repo: Annotated[str, Field(description="Repository, as named in a search_code result")],
         path: Annotated[str, Field(description="Path of the file in the repository")],
         start_line: Annotated[int | None, Field(description="First line, counted from 1", ge=1)] = None,
         end_line: Annotated[int | None, Field(description="Last line, inclusive", ge=1)] = None,
@@ -141,7 +141,7 @@ def _result(text: str, structured: CodePlaces | FileText) -> CallToolResult:
 
 
 def places(answer: SearchAnswer) -> CodePlaces:
-    """Return the structured content for an answer of the engine."""
+    """Return the structured content for an answer from the engine."""
     return CodePlaces(
         tuple(map(_place, answer.results)), answer.reason, answer.suggestion, answer.degraded, answer.freshness
     )
@@ -206,7 +206,7 @@ def render_file(file: FileText) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text as git counts them, split only at line feeds, without the CR of Windows line ends."""
+    """Return the lines of a text as git counts them, split only at line feeds, without the CR of Windows files."""
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
 
 
@@ -219,7 +219,7 @@ class McpCaller:
         self._keys = ApiKeys(settings, store, RefuseAll())
 
     def principal(self) -> Principal:
-        """Return the principal; Unauthorized if the key is no longer active, Forbidden if it lacks ``search``."""
+        """Return the principal; raise Unauthorized if the key is not active, or Forbidden if it lacks ``search``."""
         if self._configured is None:
             return OWNER
         principal = self._principal_of(self._configured.get_secret_value())

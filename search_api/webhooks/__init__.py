@@ -1,1 +1,1 @@
-"""Webhook deliveries of code hosts: verified, read, handled and logged."""
+"""Verifies, reads, handles and logs webhook deliveries from code hosts."""

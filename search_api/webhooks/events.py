@@ -1,4 +1,4 @@
-"""The event of a delivery, in one form for all code hosts."""
+"""The event of a delivery, in the same form for all code hosts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ MAX_TEXT_CHARACTERS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class NamedRepository:
-    """The repository of a delivery: spellings of its origin, default branch and name in the index, as far as given."""
+    """A delivery's repository: the spellings of its origin, its default branch and its name in the index, if given."""
 
     origins: tuple[str, ...] = ()
     default_branch: str = ""
@@ -23,7 +23,7 @@ class NamedRepository:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A change of ``ref`` (None: default branch) or one of ``alternatives``; ``asked`` if no setting must name it."""
+    """A change to ``ref`` (None: default branch) or one of ``alternatives``; ``asked`` if no setting need name it."""
 
     name: str
     place: NamedRepository
@@ -47,13 +47,13 @@ Payload = Mapping[str, object]
 
 
 def table(body: Payload, name: str) -> Payload:
-    """Return a JSON object in a body, empty if it is missing or not an object."""
+    """Return a JSON object in a body, or an empty object if it is missing or not an object."""
     value = body.get(name)
     return value if isinstance(value, Mapping) else {}
 
 
 def text(body: Payload, *names: str) -> str:
-    """Return a string in nested objects of a body, "" if it is missing, not a string or too long."""
+    """Return the string at a path of names in a body, or "" if it is missing, not a string or too long."""
     for name in names[:-1]:
         body = table(body, name)
     value = body.get(names[-1])
@@ -61,7 +61,7 @@ def text(body: Payload, *names: str) -> str:
 
 
 def required(body: Payload, *names: str) -> str:
-    """Return a string in nested objects of a body; UsageError if it is missing."""
+    """Return the string at a path of names in a body; raise UsageError if it is missing."""
     value = text(body, *names)
     if not value:
         raise UsageError(f"the field '{'.'.join(names)}' of the delivery is missing or not valid")
@@ -69,12 +69,12 @@ def required(body: Payload, *names: str) -> str:
 
 
 def texts(body: Payload, *names: str) -> tuple[str, ...]:
-    """Return the fields of a body that are non-empty strings."""
+    """Return the named fields of a body that are non-empty strings."""
     return tuple(value for name in names if (value := text(body, name)))
 
 
 def full_ref(name: str) -> Ref | None:
-    """Return the branch or tag of a full ref, None for other refs; UsageError if the name is not valid."""
+    """Return the branch or tag of a full ref, or None for other refs; raise UsageError if the name is not valid."""
     if not name.startswith((HEADS, TAGS)):
         return None
     ref = Ref.of_key(name)
@@ -83,7 +83,7 @@ def full_ref(name: str) -> Ref | None:
 
 
 def named_ref(kind: str, name: str) -> Ref | None:
-    """Return a branch or tag by its short name, None for another kind."""
+    """Return a branch or tag by its short name, or None for another kind."""
     if kind not in ("branch", "tag"):
         return None
     ref = Ref("branch" if kind == "branch" else "tag", name.removeprefix(HEADS).removeprefix(TAGS))
@@ -92,7 +92,7 @@ def named_ref(kind: str, name: str) -> Ref | None:
 
 
 def pull_ref(number: object) -> Ref:
-    """Return a pull request by its number; UsageError if that is not a positive integer."""
+    """Return a pull request by its number; raise UsageError if the number is not a positive integer."""
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise UsageError("the delivery has no valid pull request number")
     ref = Ref("pull", str(number))
@@ -101,7 +101,7 @@ def pull_ref(number: object) -> Ref:
 
 
 def pushed(name: str, place: NamedRepository, full_name: str, after: str) -> Parsed:
-    """Return the event of a push: the full name of a ref, and its newest commit, or zeros if it was deleted."""
+    """Return the event of a push to ``full_name``; ``after`` is the ref's newest commit, or zeros if it was deleted."""
     ref = full_ref(full_name)
     if ref is None:
         return IgnoredEvent(name, "it concerns neither a branch nor a tag")
@@ -109,6 +109,6 @@ def pushed(name: str, place: NamedRepository, full_name: str, after: str) -> Par
 
 
 def commit_of(value: str) -> str:
-    """Return a full commit in lower case, "" for anything else: it is only a hint, the origin decides."""
+    """Return a full commit in lower case, or "" for anything else; it is only a hint, since the origin decides."""
     digits = value.lower()
     return digits if len(digits) in (40, 64) and not digits.strip("0123456789abcdef") else ""

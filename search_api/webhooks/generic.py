@@ -1,4 +1,4 @@
-"""Deliveries of any CI system: ``{"repo" or "originUri", "ref", "commit"}``."""
+"""Deliveries from any CI system: ``{"repo" or "originUri", "ref", "commit"}``."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
@@ -45,18 +45,18 @@ class GenericDelivery(RequestBody):
         {"repo": "core", "ref": "main", "commit": "1f2e3d4c5b6a79881f2e3d4c5b6a79881f2e3d4c"}
     ]
 
-    repo: Line = Field("", description="the repository's name in the index; or give originUri")
+    repo: Line = Field("", description="the repository's name in the index, if originUri is not given")
     originUri: Line = Field("", description="the repository's URL; scheme, user, case and .git are ignored")
     ref: Line = Field("", description="a branch, a tag or pull/12; the default branch if not given")
     commit: Annotated[Line, AfterValidator(_checked_commit)] = Field(
         "",
-        description="the full newest commit, if known; only zeros if the ref was deleted",
+        description="the newest commit in full, if known; all zeros if the ref was deleted",
         json_schema_extra={"pattern": r"^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$"},
     )
 
 
 def read_generic(_: Headers, body: Payload) -> Parsed:
-    """Return the event of a delivery; UnknownName or UsageError if it is invalid."""
+    """Return the event of a delivery; raise UnknownName or UsageError if it is invalid."""
     given = GenericDelivery.read(body)
     if bool(given.repo) == bool(given.originUri):
         raise UsageError("give either 'repo' (the name in the index) or 'originUri' (the repository's URL)")

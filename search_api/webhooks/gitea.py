@@ -1,4 +1,4 @@
-"""Deliveries of Gitea and Forgejo."""
+"""Deliveries from Gitea and Forgejo."""
 
 from werkzeug.datastructures import Headers
 
@@ -13,12 +13,12 @@ def check_gitea(delivery: SignedDelivery) -> int:
     """Check ``X-Gitea-Signature`` or Forgejo's ``X-Forgejo-Signature``."""
     given = delivery.headers.get("X-Gitea-Signature") or delivery.headers.get("X-Forgejo-Signature") or ""
     if not given:
-        raise Unauthorized("the header X-Gitea-Signature is missing: give the hook a secret")
+        raise Unauthorized("the header X-Gitea-Signature is missing; give the hook a secret")
     return check_hex(given, delivery.body, delivery.secrets)
 
 
 def read_gitea(headers: Headers, body: Payload) -> Parsed:
-    """Return the event of a delivery, named in ``X-Gitea-Event`` or ``X-Forgejo-Event``."""
+    """Return the event of a delivery, which ``X-Gitea-Event`` or ``X-Forgejo-Event`` names."""
     return read_hub_event(headers.get("X-Gitea-Event") or headers.get("X-Forgejo-Event") or "", body)
 
 

@@ -1,4 +1,4 @@
-"""Deliveries of GitHub."""
+"""Deliveries from GitHub."""
 
 from werkzeug.datastructures import Headers
 
@@ -10,15 +10,15 @@ from codequarry.shared.errors import Unauthorized
 
 
 def check_github(delivery: SignedDelivery) -> int:
-    """Check ``X-Hub-Signature-256`` and return the index of its secret; Unauthorized if it matches none."""
+    """Check ``X-Hub-Signature-256`` and return the index of its secret; raise Unauthorized if it matches none."""
     given = delivery.headers.get("X-Hub-Signature-256", "")
     if not given.startswith(HUB_PREFIX):
-        raise Unauthorized("the header X-Hub-Signature-256 is missing: give the hook a secret")
+        raise Unauthorized("the header X-Hub-Signature-256 is missing; give the hook a secret")
     return check_hex(given.removeprefix(HUB_PREFIX), delivery.body, delivery.secrets)
 
 
 def read_github(headers: Headers, body: Payload) -> Parsed:
-    """Return the event of a delivery, named in ``X-GitHub-Event``."""
+    """Return the event of a delivery, which ``X-GitHub-Event`` names."""
     return read_hub_event(headers.get("X-GitHub-Event", ""), body)
 
 

@@ -1,4 +1,4 @@
-"""Deliveries of GitLab, from project, group and system hooks."""
+"""Deliveries from GitLab's project, group and system hooks."""
 
 import base64
 import binascii
@@ -36,12 +36,12 @@ def check_gitlab(delivery: SignedDelivery) -> int:
         return _check_standard(delivery)
     given = delivery.headers.get("X-Gitlab-Token", "")
     if not given:
-        raise Unauthorized("the headers webhook-signature and X-Gitlab-Token are both missing: give the hook a secret")
+        raise Unauthorized("the headers webhook-signature and X-Gitlab-Token are both missing; give the hook a secret")
     return matching_secret([given.encode()], [secret.encode() for secret in delivery.secrets])
 
 
 def is_standard(headers: Headers) -> bool:
-    """Return whether a delivery is signed by the Standard Webhooks specification, which also signs id and time."""
+    """Return whether a delivery is signed as in the Standard Webhooks specification, which also signs id and time."""
     return "webhook-signature" in headers
 
 
@@ -69,7 +69,7 @@ def _standard_key(secret: str) -> bytes:
 
 
 def read_gitlab(_: Headers, body: Payload) -> Parsed:
-    """Return the event of a delivery, named in ``object_kind`` or ``event_name``; may raise UsageError."""
+    """Return the event of a delivery, which ``object_kind`` or ``event_name`` names; may raise UsageError."""
     kind = text(body, "object_kind") or required(body, "event_name")
     if kind in PUSHES:
         return pushed(kind, _place(body), required(body, "ref"), required(body, "after"))

@@ -1,4 +1,4 @@
-"""Events of GitHub, and of Gitea and Forgejo, whose payloads are nearly the same."""
+"""Events from GitHub, Gitea and Forgejo, whose payloads are nearly the same."""
 
 from codequarry.search_api.webhooks.events import (
     Event,
@@ -18,12 +18,12 @@ from codequarry.search_api.webhooks.events import (
 
 # `synchronize` is GitHub's word, `synchronized` Gitea's.
 MOVING = frozenset({"opened", "reopened", "synchronize", "synchronized"})
-# The commit of a deleted ref in a push.
+# The commit that a push gives for a deleted ref.
 NOTHING = "0" * 40
 
 
 def read_hub_event(event: str, body: Payload) -> Parsed:
-    """Return the event of a delivery, named in ``X-GitHub-Event`` or ``X-Gitea-Event``; may raise UsageError."""
+    """Return the event of a delivery, which ``X-GitHub-Event`` or ``X-Gitea-Event`` names; may raise UsageError."""
     if event == "ping":
         return IgnoredEvent(event, "the hook works")
     if event == "push":

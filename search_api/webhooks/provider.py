@@ -15,7 +15,7 @@ from codequarry.shared.settings.triggers import WebhookSettings
 
 @dataclass(frozen=True, slots=True)
 class SignedDelivery:
-    """A received delivery; its signed time may differ from ``now`` (seconds since 1970) by ``tolerance`` seconds."""
+    """A received delivery. Its signed time may be up to ``tolerance`` seconds from ``now`` (seconds since 1970)."""
 
     headers: Headers
     body: bytes
@@ -26,10 +26,10 @@ class SignedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class WebhookProvider:
-    """A kind of sender; ``id_headers`` may have the id of a delivery, the most reliable header first.
+    """A kind of sender; ``id_headers`` are the headers that may hold a delivery's id, most reliable first.
 
     ``check`` returns the index of the secret that signed a delivery, or raises Unauthorized. ``signs_id`` returns
-    whether the signature covers id and time too, not only the body. ``read`` may raise UsageError.
+    whether the signature covers id and time as well as the body. ``read`` may raise UsageError.
     """
 
     name: ProviderName
@@ -40,7 +40,7 @@ class WebhookProvider:
     read: Callable[[Headers, Payload], Parsed]
 
     def secrets(self, settings: WebhookSettings) -> list[str]:
-        """Return the configured secrets; Forbidden if there are none."""
+        """Return the configured secrets; raise Forbidden if there are none."""
         configured = {
             "github": settings.github_secrets,
             "gitlab": settings.gitlab_secrets,
@@ -49,12 +49,12 @@ class WebhookProvider:
         }[self.name]
         if not configured:
             raise Forbidden(
-                f"webhooks of this kind are off; set [webhooks] {self.name}_secrets, and the same secret in the hook"
+                f"webhooks of this kind are off; set [webhooks] {self.name}_secrets, and give the hook the same secret"
             )
         return [secret.get_secret_value() for secret in configured]
 
     def delivery_id(self, headers: Headers) -> str:
-        """Return the sender's id of a delivery; its hash if it is too long or not printable, a new id if missing."""
+        """Return the sender's delivery id, its hash if it is too long or not printable, or a new id if missing."""
         given = next((value for name in self.id_headers if (value := headers.get(name))), "")
         if len(given) <= MAX_ID_CHARACTERS and given.isascii() and given.isprintable():
             return given or uuid4().hex

@@ -75,7 +75,7 @@ class Receiver:
         seen = replace(seen, repo=repository.name, repo_id=repository.id)
         note_webhook(store, repository.name)
         known = Known(repository, engine.head(), rules_of(self._settings, repository.origin))
-        # The default branch of a new repository comes first, whatever was pushed: it is the base of all other versions.
+        # A new repository's default branch comes first, whatever was pushed: it is the base of all other versions.
         event = replace(parsed, ref=None, alternatives=()) if is_new else parsed
         request = decide(event, known, f"webhook {delivery.provider}")
         if not isinstance(request, JobRequest):
@@ -100,15 +100,15 @@ class Receiver:
                 return
             self._tidied = self._clock()
         webhooks = self._settings.webhooks
-        # A sender's clock may be ahead of ours or behind it.
+        # A sender's clock may be ahead of ours or behind.
         tidy_deliveries(store, webhooks.keep_deliveries, webhooks.keep_days, 2 * webhooks.tolerance_seconds)
 
 
 def _is_done(store: DocumentStore, known: Delivery, parsed: Parsed) -> bool:
     """Return whether a delivery with the same signed part as ``known`` is a repetition that needs no work.
 
-    Without a signed time, two pushes of a branch that moves back and forth can have the same body. So a push is only a
-    repetition while no other push of its version came. A replay by an attacker only makes us ask the origin.
+    Without a signed time, two pushes of a branch that moves back and forth can have the same body. So a push counts as
+    a repetition only until another push of its version arrives. An attacker's replay only makes us ask the origin.
     """
     if not known.digest:
         return True
@@ -119,7 +119,7 @@ def _is_done(store: DocumentStore, known: Delivery, parsed: Parsed) -> bool:
 
 
 def find(place: NamedRepository, catalog: Mapping[str, Repository]) -> Repository | None:
-    """Return the repository of a delivery from the catalog; origins are compared without case, as on code hosts."""
+    """Return a delivery's repository from the catalog; origins are compared case-insensitively, as on code hosts."""
     if place.name:
         return catalog.get(place.name)
     identities = {identity for origin in place.origins if (identity := _identity(origin))}
@@ -137,7 +137,7 @@ def _loggable(origin: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The repository of a delivery: its record, the head document, and the rules of the settings for it."""
+    """A delivery's repository: its record, the head document, and the rules for it in the settings."""
 
     repository: Repository
     head: Head
@@ -147,8 +147,8 @@ class Known:
 def decide(event: Event, known: Known, by: str) -> JobRequest | str:
     """Return the job to request for an event, or the reason for ignoring it.
 
-    Deliveries come late and in any order, so a deleted version is requested like a moved one, and the job asks the
-    origin whether it is still gone. A closed pull request is removed without asking: code hosts keep its commits.
+    Deliveries may be late and in any order, so a deleted version is requested like a moved version, and the job asks
+    the origin whether it is still gone. A closed pull request is removed without asking: code hosts keep its commits.
     """
     repository = known.repository
     default = default_branch(known.head, repository) or event.place.default_branch
@@ -169,7 +169,7 @@ def decide(event: Event, known: Known, by: str) -> JobRequest | str:
 
 def _decide_default(event: Event, known: Known, default: str, by: str) -> JobRequest | str:
     repository = known.repository
-    # The host may already name another default branch than the published default branch.
+    # The host may already name a different default branch from the published default branch.
     has_changed = repository.follows_head and event.place.default_branch not in ("", default)
     if event.change == "deleted" and not (has_changed and event.ref == Ref("branch", default)):
         return f"{default or 'this'} is the default branch, which can be removed only with its repository"

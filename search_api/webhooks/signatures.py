@@ -11,7 +11,7 @@ HUB_PREFIX = "sha256="
 
 
 def check_hex(given: str, signed: bytes, secrets: Sequence[str]) -> int:
-    """Return the index of the secret that made a hexadecimal HMAC-SHA256; Unauthorized if none did."""
+    """Return the index of the secret that made a hexadecimal HMAC-SHA256; raise Unauthorized if none did."""
     expected = [digest(secret.encode(), signed).hex().encode() for secret in secrets]
     return matching_secret([given.lower().encode()], expected)
 
@@ -30,8 +30,8 @@ def digest(key: bytes, signed: bytes) -> bytes:
 
 
 def matching_secret(given: Sequence[bytes], expected: Sequence[bytes]) -> int:
-    """Return the index of the first of ``expected`` that equals any of ``given``; Unauthorized if none does."""
-    # Compare all of them, so that the time taken reveals nothing about the secrets.
+    """Return the index of the first of ``expected`` that equals any of ``given``; raise Unauthorized if none does."""
+    # Compare all pairs, so that the time taken reveals nothing about the secrets.
     matches = [any([hmac.compare_digest(candidate, wanted) for candidate in given]) for wanted in expected]
     if True not in matches:
         raise Unauthorized("the signature of the delivery matches none of the configured secrets")

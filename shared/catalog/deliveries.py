@@ -1,4 +1,4 @@
-"""Webhook deliveries, each a document of the catalog: the log, and the guard against replay."""
+"""Webhook deliveries, each stored as a catalog document: both the log and the guard against replay."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -10,7 +10,7 @@ from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.timestamps import now, seconds_since
 
 DELIVERY_PREFIX = "delivery:"
-# A key is a document id, and these are limited (512 bytes in OpenSearch); a delivery id comes from a header.
+# A key is a document id, whose length is limited (512 bytes in OpenSearch); a delivery id comes from a header.
 MAX_ID_CHARACTERS = 100
 DAY_SECONDS = 86_400.0
 
@@ -20,11 +20,11 @@ DeliveryResult = Literal["received", "accepted", "ignored"]
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One delivery and its result; ``repeats`` counts how often it came again without effect.
+    """A delivery and its result; ``repeats`` is how often it was repeated without effect.
 
-    A delivery that stays ``received`` could not be handled (``reason`` says why) and may come again. ``ref`` is the key
-    of a version, "" for the default branch. ``digest`` is the body's digest if only the body was signed, since such a
-    body could be replayed under any id. ``repo_id`` is the id of ``repo``. Times are ISO 8601 in UTC.
+    A delivery that stays ``received`` could not be handled (``reason`` says why) and may be sent again. ``ref`` is a
+    version's key, or "" for the default branch. ``digest`` is the body's digest if only the body was signed, since such
+    a body could be replayed under any id. ``repo_id`` is the id of ``repo``. Times are ISO 8601 in UTC.
     """
 
     provider: ProviderName
@@ -43,7 +43,7 @@ class Delivery:
 
     @property
     def key(self) -> str:
-        """The document key: made of the part that was signed."""
+        """The document key, made from the signed part."""
         return f"{DELIVERY_PREFIX}{self.provider}\n{self.digest or self.id}"
 
 
@@ -53,7 +53,7 @@ def new_delivery(provider: ProviderName, delivery_id: str, digest: str = "") -> 
 
 
 def begin_delivery(store: DocumentStore, delivery: Delivery, is_done: Callable[[Delivery], bool]) -> Delivery | None:
-    """Record a delivery; return the earlier record of the same delivery if that ``is_done``, else None."""
+    """Record a delivery; return the earlier record of the same delivery if it ``is_done``, else None."""
     while True:
         try:
             write_settled(store, delivery.key, asdict(delivery), None)
@@ -63,13 +63,13 @@ def begin_delivery(store: DocumentStore, delivery: Delivery, is_done: Callable[[
                 continue
             known = _read(document.body)
             if known.result == "received" or not is_done(known):
-                return None  # the first attempt did not finish, or it means something new
+                return None  # the first attempt did not finish, or the delivery means something new
             return _counted(store, known, document.version)
         return None
 
 
 def is_newest(store: DocumentStore, known: Delivery) -> bool:
-    """Return whether no later delivery was about the same version."""
+    """Return whether no later delivery concerned the same version."""
     same = (each for each in list_deliveries(store) if (each.repo, each.ref) == (known.repo, known.ref))
     return not any(delivery.received_at > known.received_at for delivery in same)
 
@@ -89,15 +89,15 @@ def end_delivery(store: DocumentStore, delivery: Delivery) -> None:
 
 
 def list_deliveries(store: DocumentStore) -> list[Delivery]:
-    """Return the kept deliveries, the latest first."""
+    """Return the kept deliveries, latest first."""
     found = [_read(document.body) for document in store.list_documents(DELIVERY_PREFIX)]
     return sorted(found, key=lambda delivery: delivery.received_at, reverse=True)
 
 
 def tidy_deliveries(store: DocumentStore, most: int, days: float, least_seconds: float) -> int:
-    """Delete the deliveries beyond the ``most`` latest and those older than ``days``; return how many.
+    """Delete the deliveries beyond the ``most`` latest and those older than ``days``; return their number.
 
-    ``most`` spares deliveries younger than ``least_seconds``: while the signature is valid, they may be replayed.
+    ``most`` does not apply to deliveries younger than ``least_seconds``, whose signature is still valid for a replay.
     """
     forgotten = []
     for position, delivery in enumerate(list_deliveries(store)):

@@ -1,7 +1,7 @@
-"""Writes to documents of the catalog that no migration loses; for documents outside transactions.
+"""Writes catalog documents outside transactions, so that no migration loses the writes.
 
 A migration copies the catalog while it holds the head document (rule 17). Earlier writes are copied. So a writer reads
-the head document after its write and waits while it is held; a write into an old edition is repeated in the new one.
+the head document after its write, and waits while it is held; a write to an old edition is repeated in the new edition.
 """
 
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ from codequarry.shared.versions.head import HEAD_KEY, MOVE
 
 
 def write_settled(store: DocumentStore, key: str, body: Mapping[str, Any], version: str | None) -> Document:
-    """Write a document if it is still at ``version`` (None: it does not exist); raise Conflict if not.
+    """Write a document if it is still at ``version`` (None: it does not exist); otherwise raise Conflict.
 
-    Raises IndexMoved if another edition has replaced this one, which may lack the write: repeat it there.
+    Raise IndexMoved if a new edition has replaced this edition; the new edition may lack the write, so repeat it there.
     """
     written = store.write_document(key, body, version)
     settle(store)
@@ -25,7 +25,7 @@ def write_settled(store: DocumentStore, key: str, body: Mapping[str, Any], versi
 
 
 def put_document(store: DocumentStore, key: str, body: Mapping[str, Any]) -> None:
-    """Write a document whatever it was before (the last writer wins); raise IndexMoved as above."""
+    """Write a document whatever its version (the last writer wins); raise IndexMoved like ``write_settled``."""
     while True:
         document = store.read_document(key)
         try:
@@ -36,7 +36,7 @@ def put_document(store: DocumentStore, key: str, body: Mapping[str, Any]) -> Non
 
 
 def settle(store: DocumentStore) -> None:
-    """Return once no migration can lose what was just written; raise IndexMoved if the write may be lost."""
+    """Return once no migration can lose the writes made so far; raise IndexMoved if they may be lost."""
     head = store.read_document(HEAD_KEY)
     if head is not None and head.body.get(MOVE):
         change_head(store, lambda newest: (newest, None))

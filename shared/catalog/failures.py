@@ -1,4 +1,4 @@
-"""Commits that reached a limit: tried again only on request, or after a change of the settings that decide."""
+"""Commits that reached a limit; they are retried only on request, or after a change to the relevant settings."""
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import DocumentStore
 
 FAILURE_PREFIX = "failed:"
-# The settings that decide which files count and what they may cost; not processes, keys and addresses.
+# The settings that decide which files are indexed and what they may cost, but not processes, keys or addresses.
 DECIDING: dict[str, Any] = {
     "indexing": {"max_paths", "listing_seconds", "process_memory_bytes"},
     "git": {"max_repository_bytes"},
@@ -22,12 +22,12 @@ FINGERPRINT_HEX = 16
 
 
 class FailedBefore(LimitExceeded):
-    """The commit failed before under the same settings, and no person asked for it."""
+    """The commit failed before under the same settings, and no person requested this run."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedIndexing:
-    """A commit of a version (by its key) that reached a limit; ``failed_at`` is ISO 8601 in UTC."""
+    """A version's commit that reached a limit; ``ref`` is the version's key, ``failed_at`` is ISO 8601 in UTC."""
 
     repo_id: str
     ref: str
@@ -43,9 +43,9 @@ class FailedIndexing:
 
     @property
     def explained(self) -> str:
-        """Why the commit is skipped, and what makes it be tried again."""
+        """The reason that the commit is skipped, and how to have it retried."""
         return (
-            f"commit {self.commit[:12]} failed before and is not tried again unless the commit or the settings change, "
+            f"commit {self.commit[:12]} failed before and is not retried unless the commit or the settings change, "
             f"or you run codequarry index or codequarry jobs retry: {self.reason}"
         )
 
@@ -55,7 +55,7 @@ def _key(repo_id: str, ref: str) -> str:
 
 
 def fingerprint(settings: SettingsModel) -> str:
-    """Return a digest of the settings that decide whether a commit can be indexed, and of our version."""
+    """Return a digest of Codequarry's version and of the settings that decide whether a commit can be indexed."""
     text = f"{version('codequarry')} {settings.model_dump_json(include=DECIDING)}"
     return sha256(text.encode()).hexdigest()[:FINGERPRINT_HEX]
 
@@ -63,7 +63,7 @@ def fingerprint(settings: SettingsModel) -> str:
 def note_failure(
     store: DocumentStore, repo_id: str, ref: str, commit: str, reason: str, settings: SettingsModel
 ) -> None:
-    """Note that a commit can't be indexed under these settings."""
+    """Record that a commit can't be indexed under these settings."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     failure = FailedIndexing(repo_id, ref, commit, reason, fingerprint(settings), at)
     put_document(store, failure.key, asdict(failure))
@@ -72,14 +72,14 @@ def note_failure(
 def known_failure(
     store: DocumentStore, repo_id: str, ref: str, commit: str, settings: SettingsModel
 ) -> FailedIndexing | None:
-    """Return the failure of a commit that would fail again, None if it may succeed."""
+    """Return the failure of a commit that would fail again, or None if it may succeed."""
     document = store.read_document(_key(repo_id, ref)) if repo_id and commit else None
     found = document.decode(FailedIndexing) if document else None
     return found if found and (found.commit, found.fingerprint) == (commit, fingerprint(settings)) else None
 
 
 def list_failures(store: DocumentStore, repo_id: str) -> list[FailedIndexing]:
-    """Return the noted failures of a repository."""
+    """Return the recorded failures of a repository."""
     return [document.decode(FailedIndexing) for document in store.list_documents(_key(repo_id, ""))] if repo_id else []
 
 

@@ -1,4 +1,4 @@
-"""Reads and writes of the head document by compare-and-set, around the pure functions of ``transactions.py``."""
+"""Reads the head document and writes it by compare-and-set, around the pure functions of ``transactions.py``."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -13,14 +13,14 @@ from codequarry.shared.versions.transactions import TransactionRecord, check_her
 
 # A lost compare-and-set means that another process succeeded; a thousand in a row mean that something is wrong.
 MAX_ATTEMPTS = 1000
-# At its end a migration holds the head document for about a second, and beats meanwhile. A migration that has not
-# beaten for this long has died (rule 8), and the waiting writers continue.
+# At its end, a migration holds the head document for about a second and sends heartbeats. A migration without a
+# heartbeat for this long has died (rule 8), and the waiting writers continue.
 MOVE_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
 
 Result = TypeVar("Result")
 
-# The last head and the body it was made from: parsing a head of 2,000 timelines takes 5 ms.
+# The last head and the body it was parsed from, since parsing a head with 2,000 timelines takes 5 ms.
 _newest: list[tuple[Mapping[str, Any], Head]] = []
 
 
@@ -31,7 +31,7 @@ def read_head(store: DocumentStore) -> Head:
 
 
 def _head_of(document: Document) -> Head:
-    """Return the head in a document; a store returns the same body object until the document changes."""
+    """Return the head in a document, cached by its body: a store returns the same object until it changes."""
     for body, head in _newest:
         if body is document.body:
             return head
@@ -41,22 +41,22 @@ def _head_of(document: Document) -> Head:
 
 
 def check_counter(store: Store) -> None:
-    """Raise StoreError if a row is newer than the head document (rule 18); for opening a store, not for each search."""
-    # The order matters: a run that takes a number meanwhile raises the counter before it writes.
+    """Raise StoreError if a row is newer than the head document (rule 18); call it on opening, not for each search."""
+    # The order matters: a run that takes a number between the two reads raises the counter before it writes.
     newest = store.newest_number()
     counter = read_head(store).counter
     if newest > counter:
         raise StoreError(
-            f"the index holds rows of transaction {newest}, but the counter of its head document stands at {counter}: "
-            "they come from two backups; restore rows and catalog from the same one, or index again into an empty store"
+            f"the index holds rows of transaction {newest}, but its head document's counter is {counter}, so they come "
+            "from two backups; restore rows and catalog from the same backup, or index again into an empty store"
         )
 
 
 def change_head(store: DocumentStore, change: Callable[[Head], tuple[Head, Result]], mover: str = "") -> Result:
-    """Apply ``change`` to the head document by compare-and-set, repeated on the newest document after each conflict.
+    """Apply ``change`` to the head document by compare-and-set; after each conflict, retry on the newest document.
 
-    Errors of ``change`` are raised: its own Conflict is final, since it comes from reading, not from writing. Waits
-    while a migration other than ``mover`` holds the head document; raises IndexMoved once another edition replaced it.
+    Errors from ``change`` are raised; its own Conflict is final, since it comes from reading, not from writing. Wait
+    while a migration other than ``mover`` holds the document; raise IndexMoved if another edition has replaced it.
     """
     for _ in range(MAX_ATTEMPTS):
         document, head = _await_stillness(store, mover)
@@ -66,11 +66,11 @@ def change_head(store: DocumentStore, change: Callable[[Head], tuple[Head, Resul
         except Conflict:
             continue
         return result
-    raise Conflict(f"the head document was changed by other processes {MAX_ATTEMPTS} times in a row")
+    raise Conflict(f"other processes changed the head document {MAX_ATTEMPTS} times in a row; retry later")
 
 
 def _await_stillness(store: DocumentStore, mover: str) -> tuple[Document | None, Head]:
-    """Return the head document as soon as it may be changed, without the move of a silent migration."""
+    """Return the head document as soon as it may be changed, with the move of a silent migration removed."""
     seen: Move | None = None
     since = 0.0
     while True:
@@ -87,13 +87,13 @@ def _await_stillness(store: DocumentStore, mover: str) -> tuple[Document | None,
 
 
 def record_transaction(store: DocumentStore, record: TransactionRecord) -> None:
-    """Store the record of a transaction; the existing record of a resumed transaction stays."""
+    """Store the record of a transaction; a resumed transaction keeps its existing record."""
     if store.read_document(record.key) is None:
         store.write_document(record.key, asdict(record), None)
 
 
 def read_transaction(store: DocumentStore, timeline: int, number: int) -> TransactionRecord | None:
-    """Return the record of a transaction, None if it has no record yet."""
+    """Return the record of a transaction, or None if it has no record yet."""
     document = store.read_document(f"{transactions_prefix(timeline)}{number:010d}")
     return _record(document.body) if document else None
 

@@ -1,4 +1,4 @@
-"""The polling state of each repository, each a document of the catalog."""
+"""The polling state of each repository, stored as a catalog document."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -10,17 +10,17 @@ from codequarry.shared.store.records import Document
 from codequarry.shared.timestamps import from_now, now
 
 POLL_PREFIX = "poll:"
-# The time of the last webhook is written at most this often: one of a hundred pushes in a second is enough.
+# The time of the last webhook is written at most this often: a hundred pushes in a second need only one write.
 HOOKED_MINUTES = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """How a repository is polled; times are ISO 8601 in UTC, "" before the first.
+    """The polling state of a repository; times are ISO 8601 in UTC, or "" before the first event.
 
-    ``asked_for`` are the commits of the last submitted jobs, by version key: a failed job is not submitted again until
-    there is a newer commit. Consecutive ``failures`` make the pauses longer. ``hooked_at`` is the time of the last
-    webhook. ``repo_id`` is the repository's id, "" if only a webhook was noted.
+    ``asked_for`` has the commits of the last submitted jobs, by version key: a failed job is not submitted again until
+    there is a newer commit. Consecutive ``failures`` lengthen the pauses. ``hooked_at`` is the time of the last
+    webhook. ``repo_id`` is the repository's id, or "" if only a webhook was recorded.
     """
 
     repo: str
@@ -44,7 +44,7 @@ def list_polls(store: DocumentStore) -> dict[str, Poll]:
 
 
 def change_poll(store: DocumentStore, repo: str, change: Callable[[Poll], Poll | None]) -> Poll | None:
-    """Change a repository's polling state and return it; None, without a change, if ``change`` returns None."""
+    """Change a repository's polling state and return it; if ``change`` returns None, change nothing and return None."""
     while True:
         document = store.read_document(POLL_PREFIX + repo)
         changed = change(_of(document, repo))
@@ -58,7 +58,7 @@ def change_poll(store: DocumentStore, repo: str, change: Callable[[Poll], Poll |
 
 
 def note_webhook(store: DocumentStore, repo: str) -> None:
-    """Record that a webhook reported a repository, which then needs polling less often."""
+    """Record a webhook for a repository, which then needs to be polled less often."""
     recent = from_now(-60 * HOOKED_MINUTES)
     change_poll(store, repo, lambda poll: None if poll.hooked_at > recent else replace(poll, hooked_at=now()))
 

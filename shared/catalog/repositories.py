@@ -1,4 +1,4 @@
-"""The catalog's records of each repository: origin, newest commits, progress of imports, summaries."""
+"""The catalog's records of each repository: origin, newest commits, import progress, summaries."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -25,7 +25,7 @@ class Repository:
     ``head_commit`` is the newest commit of ``branch`` that a fetch has seen; times are ISO 8601 in UTC.
     ``follows_head`` is False if a person chose the branch; otherwise the origin's HEAD names it. A repository is
     ``guarded`` if a request named its origin; fetches then follow the address rules for requests. ``id`` is random and
-    never reused: a later repository of the same name has another id, a renamed repository keeps its id.
+    never reused: a later repository with the same name has a different id, and a renamed repository keeps its id.
     """
 
     name: str
@@ -41,11 +41,11 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class RefHead:
-    """The newest commit of a version that a fetch has seen; ``ref`` is its key, empty for the default branch.
+    """A version's newest commit that a fetch has seen; ``ref`` is the version's key, or "" for the default branch.
 
-    ``behind`` counts the commits that ``behind_of``, the commit published then, lacked; None if unknown. ``seen_at`` is
-    when this commit was first seen, "" in older records. ``repo_id`` is the repository's id: a slow run may write this
-    after another repository took the name.
+    ``behind`` is how many commits ``behind_of``, the commit published then, lacked, or None if unknown. ``seen_at``
+    is when this commit was first seen, or "" in older records. ``repo_id`` is the repository's id, because a slow run
+    may write this record after another repository has taken the name.
     """
 
     repo: str
@@ -75,7 +75,7 @@ def ref_head_key(repo: str, ref: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of an import, deleted when the import succeeds; ``ref`` and ``repo_id`` as in ``RefHead``."""
+    """The progress of an import, deleted when the import succeeds; ``ref`` and ``repo_id`` are as in ``RefHead``."""
 
     repo: str
     phase: str
@@ -95,7 +95,7 @@ class Progress:
 
     @property
     def percent(self) -> int:
-        """The whole percent of the files done, 0 before the number of files is known."""
+        """The percentage of files done, rounded down, or 0 until the number of files is known."""
         return 100 * self.files_done // self.files_total if self.files_total else 0
 
 
@@ -106,7 +106,7 @@ def progress_key(repo: str, ref: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is live after a published transaction; answers show it as part of their freshness."""
+    """Counts of what is live after a published transaction; answers show them as part of their freshness."""
 
     timeline: int
     number: int
@@ -128,18 +128,18 @@ def summary_key(timeline: int, number: int) -> str:
 
 
 def read_repository(store: DocumentStore, name: str) -> Repository | None:
-    """Return a repository of the catalog, None if it has none of this name."""
+    """Return the repository with this name in the catalog, or None if there is none."""
     document = store.read_document(REPOSITORY_PREFIX + name)
     return document.decode(Repository) if document else None
 
 
 def list_repositories(store: DocumentStore) -> list[Repository]:
-    """Return every repository of the catalog, by name."""
+    """Return every repository in the catalog, by name."""
     return [document.decode(Repository) for document in store.list_documents(REPOSITORY_PREFIX)]
 
 
 def identified(repository: Repository) -> Repository:
-    """Return the repository with an id, a new id if it has none."""
+    """Return the repository with its id, or with a new id if it has none."""
     return repository if repository.id else replace(repository, id=token_hex(ID_BYTES))
 
 
@@ -163,12 +163,12 @@ def update_repository(store: DocumentStore, repository: Repository, change: Call
 
 
 def count_tokens(store: DocumentStore, repository: Repository, tokens: int) -> None:
-    """Add to a repository's embedded tokens; concurrent runs both count."""
+    """Add ``tokens`` to a repository's number of embedded tokens; concurrent runs are both counted."""
     update_repository(store, repository, lambda known: replace(known, tokens_embedded=known.tokens_embedded + tokens))
 
 
 def claim_repository(store: DocumentStore, repository: Repository) -> bool:
-    """Write the record of a new repository; False if its name is taken."""
+    """Write the record of a new repository; return False if its name is taken."""
     try:
         write_settled(store, REPOSITORY_PREFIX + repository.name, asdict(identified(repository)), None)
     except Conflict:
@@ -177,7 +177,7 @@ def claim_repository(store: DocumentStore, repository: Repository) -> bool:
 
 
 def delete_repository(store: DocumentStore, repository: Repository) -> None:
-    """Delete a repository's progress, ref heads and last its record, unless another repository has its name."""
+    """Delete a repository's progress, ref heads and, last, its record, unless another repository has its name."""
     name = repository.name
     if not is_in_catalog(store, repository):
         return
@@ -199,14 +199,14 @@ def is_in_catalog(store: DocumentStore, repository: Repository) -> bool:
 
 
 def read_progress(store: DocumentStore, name: str, ref: str = "", repo_id: str = "") -> Progress | None:
-    """Return a version's progress, by its key; with ``repo_id`` not that of an earlier repository of this name."""
+    """Return a version's progress; with ``repo_id``, ignore the progress of an earlier repository of the same name."""
     document = store.read_document(progress_key(name, ref))
     found = document.decode(Progress) if document else None
     return found if found and _may_be_of(found, repo_id) else None
 
 
 def _may_be_of(found: Progress | RefHead, repo_id: str) -> bool:
-    """Return whether a record belongs to the repository with this id, or an id is unknown."""
+    """Return whether a record belongs to the repository with this id; an unknown id matches any record."""
     return "" in (repo_id, found.repo_id) or found.repo_id == repo_id
 
 
@@ -221,7 +221,7 @@ def save_progress(store: DocumentStore, progress: Progress) -> None:
 
 
 def clear_progress(store: DocumentStore, name: str, ref: str = "") -> None:
-    """Delete the progress of an import that ended."""
+    """Delete the progress of an import that has ended."""
     store.delete_document(progress_key(name, ref))
 
 
@@ -237,7 +237,7 @@ def read_summary(store: DocumentStore, timeline: int, number: int) -> Summary | 
 
 
 def save_ref_head(store: DocumentStore, head: RefHead) -> None:
-    """Write what a fetch saw of a version; the last writer wins, but ``seen_at`` of the same commit stays."""
+    """Write a version's newest commit; the last writer wins, but an unchanged commit keeps its ``seen_at``."""
     known = read_ref_head(store, head.repo, head.ref, head.repo_id)
     same = known if known and known.commit == head.commit else None
     seen_at = (same.seen_at or same.fetched_at) if same else head.seen_at or this_second()
@@ -245,13 +245,13 @@ def save_ref_head(store: DocumentStore, head: RefHead) -> None:
 
 
 def read_ref_head(store: DocumentStore, repo: str, ref: str, repo_id: str = "") -> RefHead | None:
-    """Return what the newest fetch saw of a version; ``repo_id`` as in ``read_progress``."""
+    """Return the newest commit that a fetch has seen of a version; ``repo_id`` is as in ``read_progress``."""
     document = store.read_document(ref_head_key(repo, ref))
     found = document.decode(RefHead) if document else None
     return found if found and _may_be_of(found, repo_id) else None
 
 
 def list_ref_heads(store: DocumentStore, repo: str | None = None) -> list[RefHead]:
-    """Return the newest commits of a repository's versions, or of all repositories."""
+    """Return the newest commits of the versions of a repository, or of all repositories."""
     prefix = REF_PREFIX if repo is None else ref_head_key(repo, "")
     return [document.decode(RefHead) for document in store.list_documents(prefix)]

@@ -1,4 +1,4 @@
-"""The head document: the only place that says what exists and what is visible. Data types without rules."""
+"""The head document, the only place that says what exists and what is visible. Only data types, no rules."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -7,14 +7,14 @@ from typing import Any
 from codequarry.shared.model import PathGlobs
 
 Place = tuple[int, int]
-"""A timeline and the number of one of its published transactions: one of its states."""
+"""A state of a timeline: the timeline, and the number of one of its published transactions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to write to a timeline: ``number`` is its transaction, ``beat`` counts up while the holder lives.
+    """The right to write to a timeline; ``number`` is the transaction, ``beat`` counts up while the holder is alive.
 
-    ``base`` is the place that the transaction's overlay will lie on; it is kept from the collector from now on.
+    ``base`` is the place that the transaction's overlay will lie on; from now on, the collector keeps it.
     """
 
     holder: str
@@ -30,8 +30,8 @@ class Timeline:
     ``ref`` is the key of its version (``refs.py``), empty for present and former default branches, which ``branch``
     names instead. ``floor`` is the oldest number that readers may ask for. ``pins`` are the bases of an overlay's
     retained transactions, empty for other timelines. A ``gone`` timeline has lost its version, and stays only until no
-    overlay lies on it. ``repo_id`` is the id of its repository, whatever is called ``repo`` later; all timelines of one
-    name have the same id.
+    overlay lies on it. ``repo_id`` is the id of its repository, even if another repository is called ``repo`` later;
+    all timelines of a name have the same id.
     """
 
     repo: str
@@ -54,9 +54,9 @@ MOVE = "move"
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A switch to another edition, made with ``model``: about to happen, or ``done`` at ``at`` (ISO 8601, UTC).
+    """A switch to another edition, made with ``model``; about to happen, or ``done`` at ``at`` (ISO 8601, UTC).
 
-    Until it is done only ``holder`` changes the head document, and ``beat`` counts up while the holder lives.
+    Until it is done, only ``holder`` changes the head document, and ``beat`` counts up while the holder is alive.
     """
 
     holder: str
@@ -72,8 +72,8 @@ class Head:
     """The newest number, the numbers that no reader sees, every timeline, and each repository's default timeline.
 
     ``move`` is set at the end of a migration to another model, and remains in the old edition. ``allowed`` is never
-    stored: in a reader's view of the head document (``access.permitted_head``), it holds the repositories of which the
-    reader sees only some paths, with these paths as in ``Layer.allowed``.
+    stored: in a reader's view of the head document (``access.permitted_head``), it maps each repository of which the
+    reader sees only some paths to these paths, as in ``Layer.allowed``.
     """
 
     counter: int = 0
@@ -94,11 +94,11 @@ class Head:
         return (key for key, state in self.timelines.items() if state.repo == repo)
 
     def id_of_repo(self, repo: str) -> str | None:
-        """Return the id of the repository that has this name in the index; None if it has no timeline."""
+        """Return the id of the repository that has this name in the index, or None if it has no timeline."""
         return next((self.timelines[key].repo_id for key in self.of_repo(repo)), None)
 
     def default_branch(self, repo: str) -> str:
-        """Return the name of the published default branch of a repository, "" if there is none yet."""
+        """Return the name of the published default branch of a repository, or "" if there is none yet."""
         default = self.defaults.get(repo)
         return "" if default is None else self.timelines[default].branch
 
@@ -120,7 +120,7 @@ class Head:
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "Head":
-        """Read a stored document, also from versions before overlays."""
+        """Read a stored document, including documents from before overlays existed."""
         return cls(
             counter=body["counter"],
             open={int(number): timeline for number, timeline in body["open"].items()},
@@ -137,7 +137,7 @@ def _held_places(state: Timeline) -> frozenset[Place]:
 
 
 def _timeline_to_json(timeline: Timeline) -> dict[str, Any]:
-    """Return a timeline's body without default values, since every search reads the document."""
+    """Return a timeline's body without default values, to keep the document small: every search reads it."""
     body: dict[str, Any] = {"repo": timeline.repo, "published": timeline.published, "commit": timeline.commit}
     if timeline.lease:
         body["lease"] = _lease_to_json(timeline.lease)

@@ -14,14 +14,14 @@ def hold_timelines(head: Head, holder: str, edition: int, model: str) -> Head:
 
 
 def still_held(head: Head, holder: str) -> Move:
-    """Return the move of ``holder``; raise Conflict if writers took it for dead and continued."""
+    """Return the move of ``holder``; raise Conflict if writers considered it dead and continued."""
     if head.move is None or head.move.holder != holder:
         raise Conflict("the migration paused for too long, and other processes resumed writing")
     return head.move
 
 
 def beat(head: Head, holder: str) -> Head:
-    """Show that the migration lives."""
+    """Show that the migration is alive."""
     move = still_held(head, holder)
     return replace(head, move=replace(move, beat=move.beat + 1))
 
@@ -40,7 +40,7 @@ def switch_edition(head: Head, holder: str, copied: Head, at: str) -> Head:
 
 
 def successor(head: Head) -> Head:
-    """Return the first head document of the other edition: only published timelines; open numbers become aborted."""
+    """Return the other edition's first head document, with only published timelines; open numbers become aborted."""
     return replace(
         head,
         open={},

@@ -8,7 +8,7 @@ from typing import Literal, Self
 from codequarry.shared.errors import UsageError
 
 RefKind = Literal["branch", "tag", "pull", "commit", "workspace"]
-# The key prefix of each kind: git's own if it has one. A pull request has the same key on every host.
+# The key prefix of each kind: git's own prefix, if there is one. A pull request has the same key on every host.
 _PREFIXES: dict[RefKind, str] = {
     "branch": "refs/heads/",
     "tag": "refs/tags/",
@@ -26,7 +26,7 @@ KIND_NAMES: Mapping[RefKind, str] = {
     "commit": "commit",
     "workspace": "working tree",
 }
-# Fewer digits match by accident, as in git.
+# Fewer digits are too likely to match by accident, as in git.
 MIN_COMMIT_DIGITS = 7
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 # The kinds of versions that an origin names and may delete.
@@ -40,7 +40,7 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A version of a repository. ``value`` is the branch, the tag, the number, the commit, or the folder."""
+    """A version of a repository. ``value`` is the branch, tag, pull request number, commit or folder."""
 
     kind: RefKind
     value: str

@@ -12,7 +12,7 @@ OPEN = 2**31 - 1
 
 
 def head_snapshot(head: Head, repos: Iterable[str] | None = None) -> Snapshot:
-    """Return what readers of head see of ``repos`` (None: all): one layer for any number of repositories (rule 11).
+    """Return what readers of head see of ``repos`` (None: all): one layer, however many repositories (rule 11).
 
     Repositories that the index lacks are left out; a snapshot without timelines is empty.
     """
@@ -27,7 +27,7 @@ def snapshot_at(head: Head, timeline: int, number: int) -> Snapshot:
 
 
 def version_layers(record: TransactionRecord, hidden: frozenset[int]) -> tuple[Layer, ...]:
-    """Return a published version's layers: one, or an overlay and its base, which has the mask (rule 12)."""
+    """Return a published version's layers: a single layer, or an overlay and its base, which has the mask (rule 12)."""
     own = Layer((record.timeline,), record.number, hidden)
     if record.base is None:
         return (own,)
@@ -46,7 +46,7 @@ def draft_snapshot(head: Head, record: TransactionRecord) -> Snapshot:
 
 
 def is_live(layer: Layer, timeline: int, born: int, died: int, path: str) -> bool:
-    """Return whether a row is in ``layer``: the definition that both stores' filters are tested against."""
+    """Return whether a row is in ``layer``; both stores' filters are tested against this definition."""
     return (
         timeline in layer.timelines
         and path not in layer.mask

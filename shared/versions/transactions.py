@@ -1,6 +1,6 @@
 """Timelines, transactions and leases as pure functions over the head document.
 
-The rules are in docs/versioned-index.md. This file does no input or output: ``ledger.py`` reads the head document,
+The rules are in docs/versioned-index.md. This module does no input or output: ``ledger.py`` reads the head document,
 applies one of these functions and writes the result by compare-and-set.
 """
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from codequarry.shared.errors import Conflict, IndexMoved, LeaseHeld
 from codequarry.shared.versions.head import Head, Lease, Place, Timeline
 
-# A transaction's rules begin with this if its secrets were masked. Otherwise its rows hold secrets unmasked: an older
-# version wrote them, or [secrets] action was "off".
+# A transaction's rules begin with this if its secrets were masked. Otherwise its rows hold unmasked secrets, because an
+# older version wrote them or [secrets] action was "off".
 MASKED = "m1."
 
 TRANSACTION_PREFIX = "transaction:"
@@ -28,8 +28,8 @@ class TransactionRecord:
 
     ``ref`` is the version's name (``refs.Ref.name``). An overlay has a base and a ``mask``, the paths of the base that
     it replaces. ``commits`` are the commits that ``commit`` has and the timeline's previous commit lacked, newest first
-    and at most ``MAX_COMMITS``; ``commit_count`` is their real number. ``lost`` are the commits that only the previous
-    commit has, as after a force-push; None if they are too many or unknown.
+    and at most ``MAX_COMMITS``; ``commit_count`` is their full number. ``lost`` are the commits that only the previous
+    commit has, for example after a force-push; None if they are unknown or too many.
     """
 
     timeline: int
@@ -59,13 +59,13 @@ class TransactionRecord:
 
     @property
     def base(self) -> Place | None:
-        """The place that an overlay lies on; None for a full timeline."""
+        """The place that an overlay lies on, or None for a full timeline."""
         if self.base_timeline is None or self.base_number is None:
             return None
         return self.base_timeline, self.base_number
 
 
-# Searches that name a commit read the record: this many ids are 40 kB.
+# Searches that name a commit read the record; this many ids take 40 kB.
 MAX_COMMITS = 1_000
 
 
@@ -74,7 +74,7 @@ def _with_timeline(head: Head, timeline: int, state: Timeline) -> Head:
 
 
 def check_held(head: Head, timeline: int, holder: str, number: int) -> Timeline:
-    """Return the timeline if ``holder`` has its lease and ``number`` is open; else raise Conflict or IndexMoved."""
+    """Return the timeline if ``holder`` holds its lease and ``number`` is open; else raise Conflict or IndexMoved."""
     check_here(head)
     state = head.timelines.get(timeline)
     lease = state.lease if state else None
@@ -86,11 +86,11 @@ def check_held(head: Head, timeline: int, holder: str, number: int) -> Timeline:
 def check_here(head: Head) -> None:
     """Raise IndexMoved if another edition has replaced the edition of this head document."""
     if head.move and head.move.done:
-        raise IndexMoved(f"the index was moved to model '{head.move.model}' meanwhile; run the command again")
+        raise IndexMoved(f"the index has moved to model '{head.move.model}'; run the command again")
 
 
 def new_timeline(head: Head, repo: str, ref: str = "", repo_id: str = "") -> tuple[Head, int]:
-    """Add an empty timeline with an id from the counter (rule 11); raise Conflict if the name is not ``repo_id``'s."""
+    """Add an empty timeline with an id from the counter (rule 11); raise Conflict if another id has the name."""
     if head.id_of_repo(repo) not in (None, repo_id):
         raise Conflict(f"'{repo}' is now the name of another repository")
     timeline = head.counter + 1
@@ -101,7 +101,7 @@ def new_timeline(head: Head, repo: str, ref: str = "", repo_id: str = "") -> tup
 def begin(head: Head, timeline: int, holder: str, base: Place | None = None) -> tuple[Head, int]:
     """Take a number and the timeline's lease in one write (rule 6); raise LeaseHeld if another holder has it.
 
-    The same write pins an overlay's ``base``; raises Conflict if the base is gone or is an overlay (rule 12).
+    The same write pins an overlay's ``base``; raise Conflict if the base is gone or is itself an overlay (rule 12).
     """
     state = head.timelines[timeline]
     if state.lease is not None:
@@ -123,16 +123,16 @@ def _check_base(head: Head, base: Place) -> None:
 
 
 def beat(head: Head, timeline: int, holder: str, number: int) -> Head:
-    """Show that the holder lives; raise Conflict if the lease was lost."""
+    """Show that the holder is alive; raise Conflict if the lease was lost."""
     state = check_held(head, timeline, holder, number)
     assert state.lease is not None
     return _with_timeline(head, timeline, replace(state, lease=replace(state.lease, beat=state.lease.beat + 1)))
 
 
 def take_over(head: Head, timeline: int, seen: Lease, holder: str) -> Head:
-    """Take the lease of a dead holder, as last ``seen``; its transaction stays open, to be resumed or aborted.
+    """Take over a dead holder's lease, as last ``seen``; its transaction stays open, to be resumed or aborted.
 
-    Raises Conflict if the lease changed since: its holder lives, or another process was first.
+    Raise Conflict if the lease has changed since then: its holder is alive, or another process was first.
     """
     state = head.timelines.get(timeline)
     if state is None or state.lease != seen:
@@ -154,12 +154,12 @@ def publish(
     """Make ``number`` visible and release the lease, in one write (rule 6).
 
     ``branch`` names the default branch. ``default`` makes the timeline the default timeline of its repository.
-    ``replaces`` drops another timeline of the same version.
+    ``replaces`` is another timeline of the same version, which is dropped.
     """
     state = check_held(head, timeline, holder, number)
     assert state.lease is not None
     if number <= state.published:
-        raise Conflict(f"transaction {number} is older than what timeline {timeline} has published")
+        raise Conflict(f"transaction {number} is older than the published state of timeline {timeline}")
     base = state.lease.base
     pins = state.pins | {base} if base else state.pins
     name = branch or state.branch
@@ -185,7 +185,7 @@ def forget(head: Head, repo: str) -> Head:
 
 
 def identify(head: Head, ids: Mapping[str, str]) -> Head:
-    """Return the head with repository ids in timelines of an older version, which have none."""
+    """Return the head with repository ids added to timelines from an older version, which have none."""
     known = {key: state for key, state in head.timelines.items() if not state.repo_id and state.repo in ids}
     if not known:
         return head
@@ -203,7 +203,7 @@ def drop_timeline(head: Head, timeline: int) -> Head:
 
 
 def drop_name(head: Head, timeline: int) -> Head:
-    """Take a timeline's version and lease: from now on only the overlays that lie on it read it."""
+    """Take away a timeline's version and lease; from now on, only the overlays that lie on it read it."""
     ended = _ended(head, {timeline})
     return _with_timeline(ended, timeline, replace(head.timelines[timeline], ref="", lease=None, gone=True))
 
@@ -230,7 +230,7 @@ def _ended(head: Head, timelines: Collection[int]) -> Head:
 def raise_floor(head: Head, timeline: int, published: int, floor: int, pins: Collection[Place]) -> Head:
     """Raise a timeline's floor: readers and new overlays can't ask for anything below it (rule 16).
 
-    Raises Conflict if ``published`` is out of date: ``pins``, the bases of its kept transactions, may then lack one.
+    Raise Conflict if ``published`` is out of date: ``pins``, the bases of its kept transactions, may be incomplete.
     """
     state = head.timelines.get(timeline)
     if state is None or state.published != published:

@@ -125,7 +125,7 @@ def test_an_index_whose_rows_are_newer_than_its_head_is_refused(workspace, proje
     for command in (("index", project.folder), ("serve", "--port", "0")):
         outcome = workspace.run(*command)
         assert outcome.code == 1
-        assert "restore rows and catalog from the same one" in outcome.err.splitlines()[-1]
+        assert "restore rows and catalog from the same backup" in outcome.err.splitlines()[-1]
     outcome = workspace.run("fsck", "project")
     assert outcome.code == 1
     assert "counter" in outcome.out

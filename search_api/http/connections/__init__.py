@@ -1,1 +1,1 @@
-"""Reads requests and sends answers without a thread that waits for a client (decision 0030)."""
+"""Reads requests and sends answers without making a thread wait for a client (decision 0030)."""

@@ -1,4 +1,4 @@
-"""The state of a connection, and which connection is closed if there are too many. No IO."""
+"""The state of a connection, and the choice of the connection to close if there are too many. No IO."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -12,23 +12,23 @@ from codequarry.search_api.http.client_address import group_of
 from codequarry.search_api.http.connections.incoming import Incoming
 from codequarry.search_api.http.connections.outgoing import Outgoing
 
-# Every connection may hold this much of a request or answer, whatever the others hold: more than a search needs.
+# Every connection may hold this much of a request or answer, no matter what others hold. A search needs less.
 SMALL_BYTES = 16_384
 
 
 class Phase(Enum):
-    """What a connection waits for."""
+    """What a connection is waiting for."""
 
     IDLE = auto()
-    """The beginning of a request."""
+    """A request to begin."""
     READING = auto()
     """The rest of a request."""
     ANSWERING = auto()
     """A free thread, then the thread's answer."""
     SENDING = auto()
-    """The client, which reads the answer."""
+    """The client to read the answer."""
     ENDING = auto()
-    """The client, which reads the end of the last answer."""
+    """The client to read the end of the last answer."""
 
 
 class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
@@ -46,24 +46,24 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
 
     @property
     def size(self) -> int:
-        """Return how many bytes are held for it."""
+        """Return the number of bytes held for the connection."""
         return len(self.incoming) + len(self.sock)
 
     @property
     def waits_for_client(self) -> bool:
-        """Return whether it waits for its client, not for a thread."""
+        """Return whether the connection is waiting for its client rather than for a thread."""
         return self.phase is not Phase.ANSWERING
 
 
 def address_of(client: object) -> str:
-    """Return the client address of a connection as limits count it, "" for a Unix socket."""
+    """Return a connection's client address in the form that limits use, or "" for a Unix socket."""
     return group_of(str(client[0])) if isinstance(client, tuple) and client else ""
 
 
 def oldest_waiting(connections: Collection[Connection], address: str | None = None) -> Connection | None:
-    """Return the connection to close to make room: the oldest of ``address``, or of the address with the most.
+    """Return the connection to close if there are too many: the oldest of ``address``, or of the address with the most.
 
-    The oldest has waited for its client longest; a request that is nearly complete has waited less.
+    The oldest has waited longest for its client; a connection whose request is nearly complete has waited less.
     """
     waiting = [conn for conn in connections if conn.waits_for_client and address in (None, conn.address)]
     if not waiting:
@@ -76,6 +76,6 @@ def oldest_waiting(connections: Collection[Connection], address: str | None = No
 
 
 def largest_waiting(connections: Collection[Connection]) -> Connection | None:
-    """Return the connection to close to free memory: of the large ones, it has waited for its client longest."""
+    """Return the connection to close to free memory: the large connection that has waited longest for its client."""
     waiting = [conn for conn in connections if conn.waits_for_client and conn.size > SMALL_BYTES]
     return min(waiting, key=lambda conn: conn.since, default=None)

@@ -16,9 +16,9 @@ _HEAD_END = b"\r\n\r\n"
 _LINE_END = b"\r\n"
 # The headers that give the length of a body.
 _OF_BODY = ("CONTENT-LENGTH", "TRANSFER-ENCODING")
-# A chunk size has a few hexadecimal digits; clients hardly ever send an extension after it.
+# Limit for a chunk-size line: a few hexadecimal digits, hardly ever followed by an extension.
 SIZE_LINE_BYTES = 1024
-# The fields after the last chunk, which are ignored.
+# Limit for the fields after the last chunk, which are ignored.
 TRAILER_BYTES = 8192
 
 
@@ -34,7 +34,7 @@ class _Given(Unreader):  # type: ignore[misc]  # gunicorn has no types
 
 
 class Incoming:
-    """The bytes of a connection that were received and not yet returned as a request."""
+    """The bytes received on a connection that have not yet been returned as a request."""
 
     def __init__(self, config: Config, peer: object, most_body: int) -> None:
         self._config, self._peer, self._most_body = config, peer, most_body
@@ -58,15 +58,15 @@ class Incoming:
         self._data += data
 
     def expects_continue(self) -> bool:
-        """Return, once, whether the client waits for 100 Continue before it sends the body (RFC 9110, 10.1.1)."""
+        """Return True once if the client waits for 100 Continue before it sends the body (RFC 9110, 10.1.1)."""
         request = self._request
-        if request is None or not request._expected_100_continue:  # gunicorn has no other name for it
+        if request is None or not request._expected_100_continue:  # gunicorn has no public name for it
             return False
         request._expected_100_continue = False
         return len(self._data) == self._begun
 
     def take(self) -> Request | None:
-        """Return the next request if it is complete, a too large body only as its length; Refused if it is invalid."""
+        """Return the next request (an oversized body only as its length), or None; raise Refused if it is invalid."""
         if self._request is None and not self._read_head():
             return None
         end = self._end()
@@ -82,7 +82,7 @@ class Incoming:
         return request
 
     def _read_head(self) -> bool:
-        """Parse the head if it is complete; return whether it was."""
+        """Parse the head if it is complete; return whether it is."""
         if self._data.startswith(_LINE_END):
             del self._data[: len(_LINE_END)]  # RFC 9112, 2.2: some clients send an empty line after a body
         at = self._data.find(_HEAD_END, self._searched, HEAD_BYTES)
@@ -118,7 +118,7 @@ class Incoming:
             raise refused(error) from error
 
     def _end(self) -> int | None:
-        """Return the position after the body, None while bytes of it are missing."""
+        """Return the position after the body, or None while bytes are missing."""
         body, request = self._body, self._request
         assert request is not None
         if isinstance(body, int):
@@ -135,7 +135,7 @@ class Incoming:
         return found
 
     def _cut_off(self, length: int) -> int:
-        """Replace a too large body by its length, so that the application refuses it, and drop all data after it."""
+        """Replace an oversized body with its length, so that the application refuses it, and drop all data after it."""
         request = self._request
         assert request is not None
         request.force_close()
@@ -147,7 +147,7 @@ class Incoming:
 
 
 def decode_body(request: Request) -> None:
-    """Let gunicorn decode and check a chunked body before the application reads it; Refused if it is malformed."""
+    """Let gunicorn decode and check a chunked body before the application reads it; raise Refused if malformed."""
     if not isinstance(request.body.reader, ChunkedReader):
         return
     try:
@@ -163,7 +163,7 @@ class MalformedChunks(ValueError):
 
 @dataclass(slots=True)
 class ChunkedBody:
-    """How far a chunked body is parsed: ``position`` of the next chunk or trailer line, ``length`` without framing."""
+    """The parsing state of a chunked body: ``position`` is the next chunk or trailer line, ``length`` omits framing."""
 
     position: int
     length: int = 0
@@ -171,7 +171,7 @@ class ChunkedBody:
     trailer_at: int | None = None
 
     def find_end(self, data: bytearray) -> int | None:
-        """Return the position after the body, None while bytes are missing; MalformedChunks if it is malformed."""
+        """Return the position after the body, or None while bytes are missing; may raise MalformedChunks."""
         while self.trailer_at is None:
             if not self._pass_chunk(data):
                 return None
@@ -188,7 +188,7 @@ class ChunkedBody:
             self.position = self.trailer_at = begin
             return True
         end = begin + size
-        # Count an incomplete chunk too: it may be larger than the limit of a body.
+        # Count an incomplete chunk too, because it may be larger than the limit for a body.
         self.length = self.passed + min(size, len(data) - begin)
         if len(data) < end + len(_LINE_END):
             return False
@@ -220,7 +220,7 @@ def _line_end(data: bytearray, begin: int, most: int) -> int | None:
 
 def _size(line: bytes) -> int:
     digits = line.split(b";", 1)[0].rstrip(b" \t")
-    # No body is so large that its size has more digits.
+    # No body is large enough for its size to have more digits.
     if not digits or len(digits) > 15 or any(digit not in b"0123456789abcdefABCDEF" for digit in digits):
         raise MalformedChunks("a chunk size is not a hexadecimal number")
     return int(digits, 16)

@@ -3,12 +3,12 @@
 import socket
 from typing import Any
 
-# The most bytes passed to one send call.
+# The maximum number of bytes passed to one send call.
 PIECE_BYTES = 262_144
 
 
 class Outgoing:
-    """Accepts an answer of any size at once, and sends it as the client reads."""
+    """Accepts an answer of any size immediately, and sends it as the client reads."""
 
     def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)
@@ -19,17 +19,17 @@ class Outgoing:
         return len(self._left)
 
     def sendall(self, data: bytes) -> None:
-        """Send what the client takes now, and keep the rest; OSError if the client is gone."""
+        """Send as much as the client accepts now, and keep the rest; raise OSError if the client is gone."""
         self._left += data
         self.flush()
 
     def send(self, data: bytes) -> int:
-        """Do as ``sendall``."""
+        """Do the same as ``sendall``."""
         self.sendall(data)
         return len(data)
 
     def flush(self) -> bool:
-        """Send what the client takes now and return whether all is sent; OSError if the client is gone."""
+        """Send as much as the client accepts now and return whether all is sent; raise OSError if it is gone."""
         sent = 0
         try:
             with memoryview(self._left) as left:
@@ -42,18 +42,18 @@ class Outgoing:
         return not self._left
 
     def recv(self, size: int) -> bytes:
-        """Return received bytes; BlockingIOError if there are none."""
+        """Return received bytes; raise BlockingIOError if there are none."""
         return self._socket.recv(size)
 
     def setblocking(self, _: bool) -> None:
-        """Do nothing: gunicorn would make threads wait."""
+        """Do nothing: gunicorn would make its threads block."""
 
     def settimeout(self, _: float | None) -> None:
         """Do nothing: the socket never waits."""
 
     @property
     def family(self) -> int:
-        """Return the address family: only the owner can open a Unix socket."""
+        """Return the address family, which identifies a Unix socket; only its owner can open it."""
         return self._socket.family
 
     def fileno(self) -> int:
@@ -72,5 +72,5 @@ class Outgoing:
         self._socket.close()
 
     def getsockname(self) -> Any:  # noqa: ANN401  # the socket's own signature
-        """Return the address of this end."""
+        """Return the local address."""
         return self._socket.getsockname()

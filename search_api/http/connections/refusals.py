@@ -10,7 +10,7 @@ from gunicorn.http import errors
 from codequarry.search_api.answers.json import to_json
 from codequarry.search_api.answers.problem import PROBLEM_MEDIA_TYPE, problem_of_status
 
-# Retry-After of a client whose connection was closed to make room.
+# Retry-After for a client whose connection was closed for lack of capacity.
 RETRY_AFTER_SECONDS = 5
 _STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (errors.LimitRequestLine, HTTPStatus.REQUEST_URI_TOO_LONG),
@@ -22,14 +22,14 @@ _STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason that a connection is closed with an error, without the application."""
+    """The reason for closing a connection with an error, without involving the application."""
 
     status: HTTPStatus
     detail: str
 
     @property
     def is_full(self) -> bool:
-        """Return whether there was no room for the client, which may then retry later."""
+        """Return whether the service lacked capacity for the client, which may retry later."""
         return self.status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
     def answer(self, request_id: str) -> bytes:
@@ -60,7 +60,7 @@ def new_request_id() -> str:
 
 
 def refused(error: Exception) -> Refused:
-    """Return the Refused to raise for an error of gunicorn's parser."""
+    """Return the Refused exception to raise for an error from gunicorn's parser."""
     status = next((status for kind, status in _STATUSES if isinstance(error, kind)), HTTPStatus.BAD_REQUEST)
     if isinstance(error, errors.NoMoreData):
         return Refused(CUT_SHORT)
@@ -68,14 +68,14 @@ def refused(error: Exception) -> Refused:
     return Refused(Refusal(status, f"the request is not valid HTTP: {reason[:200]}"))
 
 
-CRASHED = Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "an unexpected error; see the service's log")
+CRASHED = Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "an unexpected error occurred; see the service's log")
 LATE = Refusal(
     HTTPStatus.REQUEST_TIMEOUT, "the request was not complete within [api] read_seconds; send it faster or retry"
 )
 CUT_SHORT = Refusal(HTTPStatus.BAD_REQUEST, "the connection ended before the request was complete")
-LARGE_HEAD = Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the head of the request is too long")
+LARGE_HEAD = Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the request head is too long")
 CROWDED_ADDRESS = Refusal(
     HTTPStatus.TOO_MANY_REQUESTS,
-    "this address has more open connections than [limits] connections_per_address allows, so this one was closed",
+    "this address has more open connections than [limits] connections_per_address allows; this connection was closed",
 )
-NO_ROOM = Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many clients send or read slowly; retry later")
+NO_ROOM = Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many clients are sending or reading slowly; retry later")

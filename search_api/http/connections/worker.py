@@ -1,7 +1,7 @@
 """Gunicorn's threaded worker, changed so that no thread waits for a client (decision 0030).
 
 The thread that accepts connections reads all requests and sends all answers, without waiting for any connection. A
-thread of the pool gets a request when it is complete, and is free again as soon as it has made the answer.
+pool thread gets a request once it is complete, and is free again as soon as it has produced the answer.
 """
 
 import errno
@@ -39,24 +39,24 @@ from codequarry.search_api.http.connections.waiting_time import note_waited
 from codequarry.shared.telemetry.logs import logger
 from codequarry.shared.telemetry.metrics import count_waiting
 
-# Open connections in a process. Each needs a file descriptor; half of the descriptors are left for everything else.
+# Limit for open connections in a process. Each needs a file descriptor; half of these are left for everything else.
 MOST_CONNECTIONS = 1_000
-# Gunicorn stops accepting at its own limit. This keeps it out of reach: the connection that waited longest is closed.
+# Gunicorn stops accepting at its own limit. This margin keeps us below it; we close the longest-waiting connection.
 SPARE_CONNECTIONS = 100
-# The most bytes returned by one receive call.
+# The maximum number of bytes returned by one receive call.
 RECEIVE_BYTES = 65_536
-# Requests and answers held for all slow clients together; beyond this, the connections that waited longest are closed.
+# Limit for the requests and answers of all slow clients; beyond it, the connections that waited longest are closed.
 HELD_BYTES = 64 * 1024 * 1024
-# A client that does not read its answer is disconnected after this.
+# A client that does not read its answer is disconnected after this time.
 SEND_SECONDS = 60.0
-# After the last answer, data is read and dropped for this long, as an immediate close might lose the answer's end.
+# After the last answer, data is read and dropped for this long, because closing at once might lose its end.
 LINGER_SECONDS = 0.5
 # When the service stops, clients have this long for the rest of a request.
 STOPPING_SECONDS = 2.0
-# The interval of the search for connections that are due.
+# The interval between checks for connections that are due.
 LOOK_SECONDS = 0.25
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-# Temporary errors of accept: the client is gone, or no file descriptor is free.
+# Temporary errors from accept: the client is gone, or no file descriptor is free.
 _PASSING = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED, errno.EMFILE, errno.ENFILE}
 
 log = logger("codequarry.intake")
@@ -72,7 +72,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         self._most = min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 
     def accept(self, listener: Any) -> None:  # noqa: ANN401  # gunicorn's own signature
-        """Accept a connection; if there are too many, close the connection that waited for its client longest."""
+        """Accept a connection; if there are too many, close the connection that has waited longest for its client."""
         try:
             sock, client = listener.accept()
         except OSError as error:
@@ -93,7 +93,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         super().enqueue_req(conn)
 
     def handle(self, conn: Connection) -> bool:
-        """Answer a request, in a thread; return whether the connection stays open for another."""
+        """Answer a request in a pool thread; return whether the connection stays open for another request."""
         count_waiting(-1)
         note_waited(monotonic() - conn.waiting_since)
         try:
@@ -112,13 +112,13 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         return False
 
     def finish_request(self, conn: Connection, future: Any) -> None:  # noqa: ANN401  # gunicorn's own signature
-        """Send the answer that a thread has made."""
+        """Send the answer that a thread has produced."""
         conn.keeps_alive = not future.cancelled() and future.exception() is None and future.result()
         self._enter(conn, Phase.SENDING, SEND_SECONDS)
         self._on_writable(conn)
 
     def murder_keepalived(self, force: bool = False) -> None:
-        """Close connections that are due; with ``force``, all that wait for their client."""
+        """Close the connections that are due or, with ``force``, all that are waiting for their client."""
         now = monotonic()
         if not force and now - self._looked < LOOK_SECONDS:
             return
@@ -133,7 +133,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         """Do nothing: this worker has none of the connections that gunicorn closes here."""
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """Give clients until ``deadline`` to complete their requests: the service is stopping."""
+        """Give clients until ``deadline`` to complete their requests, since the service is stopping."""
         for conn in self._connections:
             if conn.phase in (Phase.IDLE, Phase.READING):
                 conn.due = min(conn.due, deadline)
@@ -165,7 +165,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
             self._refuse(conn, CUT_SHORT)
 
     def _go_on(self, conn: Connection) -> None:
-        """Queue the next request if it is complete, else wait for the rest."""
+        """Queue the next request if it is complete; otherwise wait for the rest."""
         try:
             conn.request = conn.incoming.take()
             if conn.request is None and conn.incoming.expects_continue():
@@ -186,7 +186,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         self._watch(conn, EVENT_READ)
 
     def _on_writable(self, conn: Connection) -> None:
-        """Send what the client takes of its answer; when all is sent, read the next request or end."""
+        """Send as much of the answer as the client accepts; when all is sent, read the next request or hang up."""
         try:
             if not conn.sock.flush():
                 self._watch(conn, EVENT_WRITE)
@@ -203,7 +203,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
             self._end(conn)
 
     def _end(self, conn: Connection) -> None:
-        """Stop sending and linger, so that a client that still sends can read the end of its answer."""
+        """Stop sending and linger, so that a client that is still sending can read the end of its answer."""
         with suppress(OSError):
             conn.sock.shutdown(SHUT_WR)
         self._enter(conn, Phase.ENDING, LINGER_SECONDS)
@@ -228,7 +228,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
             conn.sock.hang_up()
 
     def _make_room(self, new: Connection) -> None:
-        """Close the connection that waited longest if its address, or the process, has too many."""
+        """Close the longest-waiting connection of the address, or of the process, if it has too many."""
         if (most := self.app.most_connections_of(new.address)) is not None:
             own = [conn for conn in self._connections if conn.address == new.address]
             if len(own) >= most and (oldest := oldest_waiting(own)):
@@ -237,7 +237,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
             self._drop(oldest, NO_ROOM)
 
     def _hold_less(self, grown: Connection) -> None:
-        """Close the connections that waited longest while more is held for slow clients than allowed."""
+        """While more is held for slow clients than allowed, close the large connection that has waited longest."""
         if grown.size <= SMALL_BYTES:
             return
         most = max(HELD_BYTES, 4 * self.app.most_body_bytes)

@@ -15,7 +15,7 @@ blueprint = APIBlueprint("comparison", __name__, tag="Search")
 
 _DESCRIPTION = """Searches two versions with the same query and compares the hits.
 
-A hit counts as added or removed only if the index has it nowhere in the other version; a lower rank there does not
+A hit counts as added or removed only if the other version does not contain it at all; a lower rank there does not
 count. Hits with the same text in the same file are left out, even if their lines differ."""
 
 

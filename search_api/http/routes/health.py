@@ -34,7 +34,7 @@ _METRICS: Responses = {
     responses=answer_response(Health, "The process answers"),
 )
 def healthz() -> Response:
-    """Report that the process answers, without a check of anything else."""
+    """Report that the process answers, without checking anything else."""
     return json_response(Health("ok"))
 
 
@@ -61,7 +61,7 @@ def readyz() -> Response:
     responses=_METRICS | problem_responses(500, 503),
 )
 def metrics() -> Response:
-    """Return the metrics of the service, with the jobs and versions of the catalog."""
+    """Return the service's metrics, including metrics about the catalog's jobs and versions."""
     if not caller().sees_everything:
         raise Forbidden("metrics cover all repositories, so this needs a key that may see everything")
     return Response(render(current_app.extensions[CATALOG_METRICS]), content_type=CONTENT_TYPE)

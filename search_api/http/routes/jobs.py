@@ -56,7 +56,7 @@ _PARAMETERS = [
     summary="List jobs",
     description="Running jobs, then queued jobs in the order in which they will run, then ended jobs, latest first. "
     "`?state=failed` is the dead-letter list: jobs that failed for good, with the error of every attempt in "
-    "`failures`. A job that starts or ends between two pages may be on both or on neither.",
+    "`failures`. A job that starts or ends between two pages may appear on both or on neither.",
     operation_id="list_jobs",
     responses=answer_response(JobsPage, "Jobs") | problem_responses(400, 500, 503),
     extensions={"parameters": _PARAMETERS},
@@ -91,7 +91,7 @@ def get_job(job_id: str) -> Response:
 @blueprint.post("/jobs/<job_id>/retry")
 @blueprint.doc(
     summary="Retry a job",
-    description="Queues a job again that failed for good or was cancelled, with no attempts counted.",
+    description="Requeues a job that failed for good or was cancelled, and resets its number of attempts.",
     operation_id="retry_job",
     responses=answer_response(JobStatus, "The job, now queued") | problem_responses(404, 409, 500, 503),
 )

@@ -19,7 +19,7 @@ blueprint = APIBlueprint("repos", __name__, tag="Repositories")
 @blueprint.get("/repos")
 @blueprint.doc(
     summary="List repositories",
-    description="Every repository of the index, with its commit, skipped files and the progress of its import.",
+    description="Every repository in the index, with its commit, skipped files and the progress of its import.",
     operation_id="list_repos",
     responses=answer_response(Repositories, "Repositories by name") | problem_responses(500, 503),
 )
@@ -36,7 +36,7 @@ def list_repos() -> Response:
     description="Adds the repository to the catalog and queues a job that indexes it, or one version of it. "
     "A known repository is brought up to date.",
     operation_id="add_repo",
-    responses=answer_response(JobStatus, "The job that will index it; GET /jobs/ID has its progress", 202)
+    responses=answer_response(JobStatus, "The job that will index it; GET /jobs/ID shows its progress", 202)
     | problem_responses(400, 413, 415, 500, 501, 503),
     extensions={"requestBody": {"required": True, "content": {JSON: {"schema": reference(RepositoryToAdd)}}}},
 )
@@ -53,7 +53,7 @@ def add_repo() -> Response:
     description="Removes its chunks, versions and mirror, and the vectors that no other repository uses. Queued and "
     "running jobs of the repository are cancelled.",
     operation_id="remove_repo",
-    responses=answer_response(JobStatus, "The job that will remove it; GET /jobs/ID has its progress", 202)
+    responses=answer_response(JobStatus, "The job that will remove it; GET /jobs/ID shows its progress", 202)
     | problem_responses(404, 500, 501, 503),
 )
 @followed

@@ -24,22 +24,22 @@ from codequarry.shared.telemetry.metrics import count_degraded, count_search, ob
 JSON = "application/json"
 # The deepest valid request, with filters per repository, has five levels.
 MAX_JSON_DEPTH = 32
-# An unclosed string matches to the end, so that the search does not start again at every quote inside it.
+# An unclosed string matches to the end, so that matching does not restart at every quote inside it.
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
 blueprint = APIBlueprint("search", __name__, tag="Search")
 
 _DESCRIPTION = """Hybrid search by the meaning of the query, its words, and the names and paths in it.
 
-`score` is 0 to 1 and falls with rank. It is the share of the query that a hit covers, so it means the same for every
-query. `next_cursor` returns the next page, from the same state of the index as the first page. Pages end with the
-candidates of the first search (a few hundred, more for a larger `top_k`)."""
+`score` is from 0 to 1 and falls with rank. It is the share of the query that a hit covers, so it means the same for
+every query. `next_cursor` returns the next page, from the same state of the index as the first page. The pages end with
+the candidates of the first search (a few hundred, or more for a larger `top_k`)."""
 
 _INDEX = {
     "name": "index",
     "in": "query",
     "schema": {"type": "string", "enum": list(BOOLEANS), "default": "false"},
-    "description": "index the versions that the search names and the index lacks, and wait up to wait_ms for them",
+    "description": "first index the versions that the search names and the index lacks, waiting up to wait_ms",
 }
 
 
@@ -49,7 +49,7 @@ _INDEX = {
     description=_DESCRIPTION,
     operation_id="search_code",
     responses=answer_response(SearchAnswer, "Hits, best first")
-    | answer_response(PendingSearch, "A named version is still being indexed; GET /jobs/ID has the progress", 202)
+    | answer_response(PendingSearch, "A named version is still being indexed; GET /jobs/ID shows the progress", 202)
     | problem_responses(400, 404, 413, 415, 500, 501, 503, 504),
     extensions={
         "parameters": [_INDEX],
@@ -102,14 +102,14 @@ def _count(answer: SearchAnswer) -> None:
 
 
 def json_body() -> object:
-    """Return the parsed JSON body without its token; UnsupportedMediaType if the content type is not JSON."""
+    """Return the parsed JSON body without its token; raise UnsupportedMediaType if the content type is not JSON."""
     if not request.is_json:
         raise UnsupportedMediaType(f"send the body as {JSON}")
     return without_token(parse_json(request.get_data()))
 
 
 def parse_json(text: bytes) -> object:
-    """Return the value of a JSON text; UsageError if it is invalid or nested too deep."""
+    """Return the value of a JSON text; raise UsageError if it is invalid or nested too deeply."""
     _check_depth(text)
     try:
         parsed: object = json.loads(text, parse_constant=_no_constant)
@@ -119,7 +119,7 @@ def parse_json(text: bytes) -> object:
 
 
 def _check_depth(text: bytes) -> None:
-    """Raise UsageError if JSON is nested deeper than any valid request; the parser recurses once per level."""
+    """Raise UsageError if JSON is nested more deeply than any valid request; the parser recurses once per level."""
     deepest = depth = 0
     for bracket in _BRACKETS.findall(_STRINGS.sub(b"", text)):
         depth += 1 if bracket in b"[{" else -1

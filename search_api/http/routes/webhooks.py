@@ -37,15 +37,15 @@ from codequarry.shared.catalog.deliveries import new_delivery
 from codequarry.shared.errors import IndexingOff, UsageError
 
 FORM = "application/x-www-form-urlencoded"
-# GitHub sends one field.
+# GitHub sends a single field.
 MAX_FORM_FIELDS = 10
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1_000
 blueprint = APIBlueprint("webhooks", __name__, tag="Webhooks")
 
-_DESCRIPTION = """Authenticated by its signature, not by a key. A delivery that does not concern the index has the
-`result` `ignored` and a `reason`. A repeated delivery gets the answer of the first one and starts nothing."""
-_PROVIDER_BODY = {"content": {JSON: {"schema": {"type": "object", "description": "the payload of the code host"}}}}
+_DESCRIPTION = """A delivery is authenticated by its signature, not by a key. If it does not concern the index, `result`
+is `ignored` and `reason` says why. A repeated delivery gets the first delivery's answer and starts nothing."""
+_PROVIDER_BODY = {"content": {JSON: {"schema": {"type": "object", "description": "the code host's payload"}}}}
 _GENERIC_BODY = {"required": True, "content": {JSON: {"schema": reference(GenericDelivery)}}}
 
 
@@ -55,7 +55,7 @@ def _receive(provider: WebhookProvider) -> Response:
     secrets = provider.secrets(settings)
     raw = request.get_data()
     secret = provider.check(SignedDelivery(request.headers, raw, secrets, time.time(), settings.tolerance_seconds))
-    # The signature identifies the sender, so the sender may learn the result, whatever repository it is about.
+    # The signature identifies the sender, so the sender may learn the result, no matter which repository it concerns.
     admit_signed(f"{provider.name} webhook, secret {secret + 1}")
     parsed = provider.read(request.headers, _body(raw))
     indexer: Indexer | None = current_app.extensions[INDEXER]
@@ -74,7 +74,7 @@ def _body(raw: bytes) -> Payload:
         text = _payload(raw)
     body = parse_json(text)
     if not isinstance(body, dict):
-        raise UsageError("the body must be a JSON object: choose application/json as the hook's content type")
+        raise UsageError("the body must be a JSON object; choose application/json as the hook's content type")
     return body
 
 
@@ -106,7 +106,7 @@ def _view(provider: WebhookProvider) -> Callable[[], Response]:
 
 for _provider in (GITHUB, GITLAB, GITEA, GENERIC):
     _documented = blueprint.doc(
-        summary=f"Receive a delivery of {_provider.title}",
+        summary=f"Receive a delivery from {_provider.title}",
         description=_DESCRIPTION,
         operation_id=f"receive_{_provider.name}",
         responses=answer_response(ReceivedDelivery, "The result of the delivery", 202)

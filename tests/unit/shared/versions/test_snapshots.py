@@ -93,7 +93,7 @@ def test_a_number_that_is_not_open_is_not_held():
 def test_a_number_is_published_once_and_never_behind_a_newer_one():
     head, timeline, number = begun()
     ahead = Head(head.counter, head.open, head.aborted, {timeline: Timeline("r", 99, "c", Lease("me", number))})
-    with pytest.raises(Conflict, match="older than what timeline"):
+    with pytest.raises(Conflict, match="older than the published state"):
         publish(ahead, timeline, "me", number, "c")
 
 
